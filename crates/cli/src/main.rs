@@ -1,0 +1,2 @@
+//! The quayline command.
+fn main() {}

@@ -1,0 +1,161 @@
+//! What a user selects from a layout and how it is named: the parsed form of an interface file.
+
+/// Selection, names, defaults and policies for one record description. [`Interface::default`] shows everything but fillers.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Interface {
+    /// Name of an object that wraps the record's fields (z/OS Connect wraps with the 01 name); none by default.
+    pub wrapper: Option<String>,
+    /// How COBOL names become keys.
+    pub key_style: KeyStyle,
+    /// Whether fillers are shown.
+    pub fillers: Fillers,
+    /// Which views of shared storage are shown.
+    pub redefines: RedefinesPolicy,
+    /// Rules per field; a rule on a group covers its subtree.
+    pub fields: Vec<FieldRule>,
+    /// Views chosen by another field's value.
+    pub choices: Vec<RedefinesChoice>,
+}
+
+/// How a COBOL name becomes a key.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum KeyStyle {
+    /// `CUST-NAME`: as in the copybook, upper case.
+    #[default]
+    Cobol,
+    /// `CUST_NAME`, as z/OS Connect writes it.
+    Underscore,
+    /// `cust_name`.
+    Snake,
+    /// `cust-name`.
+    Kebab,
+    /// `custName`.
+    Camel,
+    /// `CustName`.
+    Pascal,
+}
+
+/// What becomes of FILLER items.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Fillers {
+    /// Elementary fillers are dropped; the named children of a filler group stand in its parent.
+    #[default]
+    Drop,
+    /// All fillers are shown, named `FILL_0`, `FILL_1`, … in the order of the copybook.
+    Keep,
+}
+
+/// Which views of storage with REDEFINES are shown.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum RedefinesPolicy {
+    /// The original and every redefinition; a view that the bytes do not fit is null.
+    #[default]
+    All,
+    /// The original only.
+    Original,
+}
+
+/// A rule for one field or group.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct FieldRule {
+    /// COBOL path or any unambiguous tail of it: `CUST-NAME`, `CUSTOMER.CUST-NAME`. `*` at the end of a name matches any rest.
+    pub field: String,
+    /// Shown or not; a rule nearer to the field wins over one on a group above it.
+    pub include: Option<bool>,
+    /// Key instead of the styled name.
+    pub rename: Option<String>,
+    /// Value when the input document has none, as text; checked against the field when the plan is made.
+    pub default: Option<String>,
+}
+
+/// Chooses a view of redefined storage by another field's value.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RedefinesChoice {
+    /// The original field of the shared storage.
+    pub storage: String,
+    /// The field whose value decides; it stands before the storage.
+    pub by: String,
+    /// Values and the view each selects, in order; values are compared as trimmed text.
+    pub cases: Vec<(Vec<String>, String)>,
+    /// The view when no case fits; without it such a record is an error.
+    pub otherwise: Option<String>,
+}
+
+/// What to do with bytes that are not a value of their field.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum BadValue {
+    /// The record is rejected with a finding.
+    #[default]
+    Error,
+    /// The value is null.
+    Null,
+    /// The value is the string `0x` and the bytes in hexadecimal; encoding accepts it back.
+    Raw,
+}
+
+/// Which blanks of text are cut on decode.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Trim {
+    /// Trailing spaces (leading ones for JUSTIFIED RIGHT).
+    #[default]
+    Padding,
+    /// Leading and trailing spaces.
+    Both,
+    /// None.
+    Keep,
+}
+
+/// What stands for a field that an input document does not have and the interface gives no default for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Absent {
+    /// Spaces for text, zero for numbers: what INITIALIZE writes.
+    #[default]
+    Initialize,
+    /// The item's VALUE clause where it has one, else as `Initialize`.
+    Value,
+    /// Binary zeros (LOW-VALUES).
+    LowValues,
+    /// A finding.
+    Error,
+}
+
+/// Length of a record against its layout.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LengthMismatch {
+    /// A finding; the record is rejected.
+    #[default]
+    Error,
+    /// Short: fields behind the end are null. Long: the rest is ignored.
+    Accept,
+}
+
+/// How records are read and written, beside layout and interface.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Policies {
+    /// Nibbles, zones, signs or characters that are not of the type.
+    pub invalid: BadValue,
+    /// A numeric field that holds only spaces (of the code page).
+    pub blank: BadValue,
+    /// A numeric field that holds only 0x00; DISPLAY and packed only, where it is no number.
+    pub low_values: BadValue,
+    /// Blanks around text.
+    pub trim: Trim,
+    /// Absent members on encode.
+    pub absent: Absent,
+    /// A record shorter than its layout.
+    pub short: LengthMismatch,
+    /// A record longer than its layout.
+    pub long: LengthMismatch,
+    /// Whether differences between the record and its canonical encoding are kept in a member `_preserve`.
+    pub preserve: Preserve,
+}
+
+/// Byte-identical round trips of non-canonical records.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Preserve {
+    /// Dirty bytes (FILLER content, slack, sign nibbles, padding) are normalised by a round trip.
+    #[default]
+    No,
+    /// A member `_preserve` holds what the canonical encoding would lose.
+    Yes,
+}

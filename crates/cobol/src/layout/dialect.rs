@@ -1,0 +1,116 @@
+//! Where compilers differ.
+
+/// Sizes of binary items without COMP-5's own rule.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum BinarySizes {
+    /// 1-4 digits 2 bytes, 5-9 4, 10-18 8 (IBM; GnuCOBOL `binary-size: 2-4-8`).
+    TwoFourEight,
+    /// 1-2 digits 1 byte, 3-4 2, 5-9 4, 10-18 8 (GnuCOBOL's default).
+    OneTwoFourEight,
+    /// The fewest bytes that hold the digits, 1 to 8 (Micro Focus without IBMCOMP).
+    OneToEight,
+}
+
+/// Byte order of binary numbers.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ByteOrder {
+    /// High byte first.
+    Big,
+    /// Low byte first.
+    Little,
+}
+
+/// Format of COMP-1 and COMP-2.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FloatFormat {
+    /// IBM hexadecimal floating point, big-endian.
+    Hexadecimal,
+    /// IEEE 754, big-endian.
+    IeeeBig,
+    /// IEEE 754, little-endian.
+    IeeeLittle,
+}
+
+/// How a sign overpunches an ASCII digit. In EBCDIC the zone says it: 0xC plus, 0xD minus, 0xF none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OverpunchVariant {
+    /// What EBCDIC's bytes become when a file is translated: `{` `A`-`I` plus, `}` `J`-`R` minus.
+    Ebcdic,
+    /// GnuCOBOL's and Micro Focus's ASCII default: plus is the digit, minus is `p` to `y` (0x70-0x79).
+    Ascii,
+}
+
+/// Settings by name; [`Dialect::IBM`], [`Dialect::GNUCOBOL`] and [`Dialect::MICRO_FOCUS`] are presets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Dialect {
+    /// Sizes of COMP, COMP-4 and BINARY.
+    pub binary_sizes: BinarySizes,
+    /// Byte order of COMP, COMP-4, BINARY.
+    pub binary_order: ByteOrder,
+    /// Byte order of COMP-5, INDEX and POINTER.
+    pub native_order: ByteOrder,
+    /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`), checked on encode; decode takes the whole range.
+    pub binary_truncate: bool,
+    /// Alignment of an 8-byte binary with SYNCHRONIZED: 4 on z/OS (31-bit), 8 in GnuCOBOL.
+    pub sync_eight_bytes: usize,
+    /// Bytes of a POINTER: 4 or 8.
+    pub pointer_bytes: usize,
+    /// Bytes of an INDEX: 4 or 8.
+    pub index_bytes: usize,
+    /// Format of COMP-1 and COMP-2.
+    pub float_format: FloatFormat,
+    /// Sign overpunch in ASCII data.
+    pub overpunch: OverpunchVariant,
+    /// Whether what lies behind an OCCURS DEPENDING ON moves with its count.
+    pub odo_slide: bool,
+}
+
+impl Dialect {
+    /// Enterprise COBOL for z/OS, 31-bit.
+    pub const IBM: Dialect = Dialect {
+        binary_sizes: BinarySizes::TwoFourEight,
+        binary_order: ByteOrder::Big,
+        native_order: ByteOrder::Big,
+        binary_truncate: true,
+        sync_eight_bytes: 4,
+        pointer_bytes: 4,
+        index_bytes: 4,
+        float_format: FloatFormat::Hexadecimal,
+        overpunch: OverpunchVariant::Ebcdic,
+        odo_slide: true,
+    };
+
+    /// GnuCOBOL 3 with its default configuration on a 64-bit little-endian machine.
+    pub const GNUCOBOL: Dialect = Dialect {
+        binary_sizes: BinarySizes::OneTwoFourEight,
+        binary_order: ByteOrder::Big,
+        native_order: ByteOrder::Little,
+        binary_truncate: true,
+        sync_eight_bytes: 8,
+        pointer_bytes: 8,
+        index_bytes: 4,
+        float_format: FloatFormat::IeeeLittle,
+        overpunch: OverpunchVariant::Ascii,
+        odo_slide: false,
+    };
+
+    /// Micro Focus (Rocket) COBOL with its defaults on a little-endian machine.
+    pub const MICRO_FOCUS: Dialect = Dialect {
+        binary_sizes: BinarySizes::OneToEight,
+        binary_order: ByteOrder::Big,
+        native_order: ByteOrder::Little,
+        binary_truncate: true,
+        sync_eight_bytes: 8,
+        pointer_bytes: 8,
+        index_bytes: 4,
+        float_format: FloatFormat::IeeeLittle,
+        overpunch: OverpunchVariant::Ascii,
+        odo_slide: false,
+    };
+}
+
+impl Default for Dialect {
+    fn default() -> Self {
+        Dialect::IBM
+    }
+}

@@ -1,0 +1,355 @@
+//! A layout: every field of a record with offset, length, type, occurrence and path.
+
+mod dialect;
+
+pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
+
+use std::sync::Arc;
+
+/// Index of a field in its [`Layout`], in the order of the copybook; the record itself is 0.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FieldIndex(pub u32);
+
+impl FieldIndex {
+    /// The record itself.
+    pub const RECORD: FieldIndex = FieldIndex(0);
+
+    /// As an index into a per-layout table.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The fields of one record description (level 01, 77, or the synthetic record of a fragment), in copybook order.
+///
+/// Offsets are those of a record in which every OCCURS DEPENDING ON table has its maximum; where tables are shorter and the dialect
+/// slides, what lies behind them moves to the front by the missing bytes.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// `fields[0]` is the record.
+    pub fields: Vec<Field>,
+    /// RENAMES (level 66) items.
+    pub renames: Vec<Rename>,
+    /// Bytes with every table at its maximum.
+    pub length_max: usize,
+    /// Bytes with every table at its minimum, zero counted as one never is: a minimum of 1 may still be undercut by a count of 0.
+    pub length_min: usize,
+    /// The settings the layout was computed with.
+    pub dialect: Dialect,
+}
+
+impl Layout {
+    /// The field with this index.
+    #[must_use]
+    pub fn field(&self, index: FieldIndex) -> &Field {
+        &self.fields[index.index()]
+    }
+
+    /// All fields with their indices, in copybook order.
+    pub fn iter(&self) -> impl Iterator<Item = (FieldIndex, &Field)> {
+        (0u32..).map(FieldIndex).zip(&self.fields)
+    }
+
+    /// Children of a group, in order, redefinitions included.
+    pub fn children(&self, index: FieldIndex) -> impl Iterator<Item = FieldIndex> + '_ {
+        let end = self.field(index).subtree_end;
+        let mut next = FieldIndex(index.0 + 1);
+        core::iter::from_fn(move || {
+            (next < end).then(|| {
+                let child = next;
+                next = self.field(child).subtree_end;
+                child
+            })
+        })
+    }
+
+    /// COBOL names from below the record down to the field, joined by `.`; the record's own name for the record.
+    #[must_use]
+    pub fn path(&self, index: FieldIndex) -> String {
+        let mut names = Vec::new();
+        let mut at = index;
+        while let Some(parent) = self.field(at).parent {
+            names.push(self.field(at).name.as_str());
+            at = parent;
+        }
+        if names.is_empty() {
+            return self.field(index).name.clone();
+        }
+        names.reverse();
+        names.join(".")
+    }
+}
+
+/// One data description entry (levels 01 to 49, 77).
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Name as in the copybook, upper case; `FILLER` where it has none.
+    pub name: String,
+    /// No name, or `FILLER`.
+    pub filler: bool,
+    /// Level number as written; 1 for a synthetic record.
+    pub level: u8,
+    /// The group it stands in; `None` for the record.
+    pub parent: Option<FieldIndex>,
+    /// First index behind its subtree: descendants are `index + 1 .. subtree_end`.
+    pub subtree_end: FieldIndex,
+    /// Bytes from the start of the record to its first occurrence, tables at their maximum.
+    pub offset: usize,
+    /// Bytes of one occurrence, tables inside at their maximum, without slack behind it.
+    pub size: usize,
+    /// Bytes from one occurrence to the next: `size` and slack.
+    pub stride: usize,
+    /// Slack bytes in front of it that SYNCHRONIZED caused (in its offset already).
+    pub slack_before: usize,
+    /// OCCURS clause.
+    pub occurs: Option<Occurs>,
+    /// The field whose storage it shares (the first of them, where a redefinition names another redefinition).
+    pub redefines: Option<FieldIndex>,
+    /// Group or elementary item.
+    pub kind: FieldKind,
+    /// PICTURE and USAGE as normalised text, for messages and `inspect`: `PIC S9(7)V99 COMP-3`. Empty for a group.
+    pub description: String,
+    /// Level-88 condition names.
+    pub conditions: Vec<Condition>,
+    /// VALUE clause of the item itself.
+    pub value: Option<Literal>,
+    /// EXTERNAL was written.
+    pub external: bool,
+    /// GLOBAL was written.
+    pub global: bool,
+    /// Where its entry stands.
+    pub source: SourcePlace,
+}
+
+/// OCCURS.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Occurs {
+    /// Fewest occurrences; equals `max` for a fixed table.
+    pub min: u32,
+    /// Most occurrences.
+    pub max: u32,
+    /// The counter of an OCCURS DEPENDING ON.
+    pub depending_on: Option<FieldIndex>,
+}
+
+/// Group or elementary item.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum FieldKind {
+    /// Has children.
+    Group,
+    /// Has bytes of its own.
+    Item(Encoding),
+}
+
+/// How an elementary item's bytes hold its value. A numeric value is `±digits × 10^-scale`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// PIC X, A; a byte a character in the record's code page.
+    Text {
+        /// JUSTIFIED RIGHT: padded on the left.
+        justified: bool,
+        /// PIC A only: letters and spaces. (Informative; any character decodes.)
+        alphabetic: bool,
+    },
+    /// PIC X/A/9 with B, 0 or /: alphanumeric-edited. Reads as text, insertion characters included.
+    TextEdited {
+        /// One entry a byte: `None` for a character position, `Some(c)` for an inserted `' '`, `'0'` or `'/'`.
+        mask: Vec<Option<char>>,
+    },
+    /// DISPLAY numeric, a digit a byte.
+    Zoned {
+        /// Digit positions.
+        digits: u16,
+        /// Digits behind the point.
+        scale: i16,
+        /// Sign position.
+        sign: ZonedSign,
+        /// BLANK WHEN ZERO.
+        blank_when_zero: bool,
+    },
+    /// COMP-3, PACKED-DECIMAL: two digits a byte, sign nibble last.
+    Packed {
+        /// Digit positions in the picture; the field has one more where that is even.
+        digits: u16,
+        /// Digits behind the point.
+        scale: i16,
+        /// S in the picture.
+        signed: bool,
+    },
+    /// COMP-6: two digits a byte, no sign nibble.
+    PackedUnsigned {
+        /// Digit positions in the picture; the field has one more where that is odd.
+        digits: u16,
+        /// Digits behind the point.
+        scale: i16,
+    },
+    /// COMP, COMP-4, COMP-5, COMP-X, BINARY, INDEX, POINTER, BINARY-LONG …: two's complement, 1 to 16 bytes (the field's size).
+    Binary {
+        /// Digits of the picture (0 where there is none: the whole range of the bytes).
+        digits: u16,
+        /// Digits behind the point.
+        scale: i16,
+        /// S in the picture.
+        signed: bool,
+        /// Byte order.
+        order: ByteOrder,
+        /// Whether a value may use the whole range of the bytes (COMP-5, COMP-X, INDEX, or a dialect without truncation).
+        full_range: bool,
+    },
+    /// COMP-1, FLOAT-SHORT: 4 bytes.
+    Float32(FloatFormat),
+    /// COMP-2, FLOAT-LONG: 8 bytes.
+    Float64(FloatFormat),
+    /// Numeric-edited: Z * + - CR DB , . $ B 0 /.
+    Edited(EditedPicture),
+    /// PIC N, USAGE NATIONAL: UTF-16 big-endian, two bytes a character position.
+    National {
+        /// JUSTIFIED RIGHT.
+        justified: bool,
+    },
+    /// PIC U: UTF-8 in a fixed number of bytes, padded with spaces.
+    Utf8,
+    /// PIC G, DISPLAY-1: double-byte characters, two bytes a position. Until mixed DBCS pages exist, reads and writes as hexadecimal digits.
+    Dbcs,
+    /// PIC 1 USAGE DISPLAY: a `0` or `1` a byte.
+    Boolean,
+}
+
+/// Where a zoned number has its sign.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ZonedSign {
+    /// No S in the picture.
+    Unsigned,
+    /// In the zone of the last byte: the default for S.
+    TrailingOverpunch,
+    /// SIGN LEADING.
+    LeadingOverpunch,
+    /// SIGN TRAILING SEPARATE: `+` or `-` behind the digits.
+    TrailingSeparate,
+    /// SIGN LEADING SEPARATE: `+` or `-` before the digits.
+    LeadingSeparate,
+}
+
+/// A numeric-edited picture, expanded: one symbol a byte (two for CR and DB).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EditedPicture {
+    /// Symbols in order.
+    pub symbols: Vec<EditSymbol>,
+    /// Digit positions that can hold a digit of the value (one less than the floating symbols of a float string).
+    pub digits: u16,
+    /// Digits behind the point.
+    pub scale: i16,
+    /// The character that stands for the decimal point in data: `.` or, with DECIMAL-POINT IS COMMA, `,`.
+    pub decimal_point: char,
+    /// The currency character in data.
+    pub currency: char,
+    /// BLANK WHEN ZERO.
+    pub blank_when_zero: bool,
+}
+
+/// One symbol of an expanded numeric-edited picture.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EditSymbol {
+    /// `9`.
+    Digit,
+    /// `Z`: digit, leading zero as space.
+    Zero,
+    /// `*`: digit, leading zero as asterisk.
+    Asterisk,
+    /// Floating currency sign.
+    FloatCurrency,
+    /// Floating `+`.
+    FloatPlus,
+    /// Floating `-`.
+    FloatMinus,
+    /// Single currency sign.
+    Currency,
+    /// Single `+`: `+` or `-`.
+    Plus,
+    /// Single `-`: space or `-`.
+    Minus,
+    /// `CR`, two bytes: `CR` for minus, else spaces.
+    Credit,
+    /// `DB`, two bytes.
+    Debit,
+    /// The decimal point in the data.
+    Point,
+    /// `V`: no byte.
+    ImpliedPoint,
+    /// `P`: no byte, a scaling position.
+    Scaling,
+    /// The grouping separator: `,` or, with DECIMAL-POINT IS COMMA, `.`.
+    Separator,
+    /// `B`: a space.
+    Blank,
+    /// `0`: a zero.
+    InsertZero,
+    /// `/`.
+    Slash,
+}
+
+/// VALUE literal.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Literal {
+    /// Quoted text.
+    Text(String),
+    /// `X'..'`.
+    Hex(Vec<u8>),
+    /// Number as written, without leading `+`: `-12.5`.
+    Number(String),
+    /// ZERO, SPACE, HIGH-VALUE, LOW-VALUE, QUOTE, NULL.
+    Figurative(Figurative),
+    /// `ALL literal`.
+    All(Box<Literal>),
+}
+
+/// Figurative constants.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[allow(missing_docs, reason = "the names are COBOL's own words")]
+pub enum Figurative {
+    Zero,
+    Space,
+    HighValue,
+    LowValue,
+    Quote,
+    Null,
+}
+
+/// A level-88 condition name.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Condition {
+    /// Its name, upper case.
+    pub name: String,
+    /// Single values and THRU ranges.
+    pub values: Vec<(Literal, Option<Literal>)>,
+}
+
+/// A level-66 RENAMES item: another name for a stretch of the record.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rename {
+    /// Its name, upper case.
+    pub name: String,
+    /// First field renamed.
+    pub from: FieldIndex,
+    /// Last field renamed, for THRU.
+    pub thru: Option<FieldIndex>,
+    /// Offset, tables at their maximum.
+    pub offset: usize,
+    /// Bytes.
+    pub size: usize,
+    /// Where its entry stands.
+    pub source: SourcePlace,
+}
+
+/// Place of an entry in a user's copybook.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SourcePlace {
+    /// File as named by the user or found by COPY.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}

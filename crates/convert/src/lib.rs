@@ -1,0 +1,1 @@
+//! Any format to any without a map: streaming, ordered, parallel, resumable

@@ -1,0 +1,228 @@
+//! What is wrong, where, whose fault it is and what to do.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::{ByteOffset, RecordNumber};
+
+/// Stable code such as `COB-021`: area, dash, number. Listed in `docs/errors.md`.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Code(pub &'static str);
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// How bad.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Severity {
+    /// Worth knowing; nothing was changed or lost.
+    Note,
+    /// Odd; nothing lost.
+    Warning,
+    /// The unit it concerns is refused.
+    Error,
+}
+
+/// Who can mend it. Exit codes and protocol answers follow from it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fault {
+    /// Whoever sent the data.
+    Sender,
+    /// Whoever wrote the copybook, interface file or settings.
+    Config,
+    /// Whoever called: wrong arguments.
+    Caller,
+    /// The machine: disk full, file not there, pipe closed.
+    Environment,
+    /// Us: a broken invariant.
+    Ours,
+}
+
+/// Where: any part may be missing. Never holds payload except `line_text`, which is text of a user's own source (copybook, settings).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Place {
+    /// File as the user named it.
+    pub file: Option<Arc<str>>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column in characters, from 1.
+    pub column: Option<u32>,
+    /// Characters to underline from `column`.
+    pub width: Option<u32>,
+    /// The line itself, for the caret; only for sources that are not payload.
+    pub line_text: Option<String>,
+    /// Record, from 1.
+    pub record: Option<RecordNumber>,
+    /// Byte in the file, from 0.
+    pub byte: Option<ByteOffset>,
+    /// Field path or JSON path.
+    pub path: Option<String>,
+    /// What else tells the place: offset in the record, length, picture.
+    pub detail: Option<String>,
+}
+
+impl Place {
+    /// A place in a user's source text.
+    #[must_use]
+    pub fn source(file: &Arc<str>, line: u32, column: u32, width: u32, line_text: &str) -> Self {
+        Place {
+            file: Some(Arc::clone(file)),
+            line: Some(line),
+            column: Some(column),
+            width: Some(width),
+            line_text: Some(line_text.to_owned()),
+            ..Place::default()
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sep = "";
+        let mut part = |f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>| {
+            let done = write!(f, "{sep}{text}");
+            sep = ", ";
+            done
+        };
+        match (&self.file, self.line, self.column) {
+            (Some(file), Some(line), Some(column)) => part(f, format_args!("{file}:{line}:{column}"))?,
+            (Some(file), Some(line), None) => part(f, format_args!("{file}:{line}"))?,
+            (Some(file), None, _) => part(f, format_args!("{file}"))?,
+            (None, Some(line), Some(column)) => part(f, format_args!("line {line}, column {column}"))?,
+            (None, Some(line), None) => part(f, format_args!("line {line}"))?,
+            (None, None, _) => {}
+        }
+        if let Some(record) = self.record {
+            part(f, format_args!("record {record}"))?;
+        }
+        if let Some(byte) = self.byte {
+            part(f, format_args!("byte {byte}"))?;
+        }
+        if let Some(path) = &self.path {
+            part(f, format_args!("{path}"))?;
+        }
+        if let Some(detail) = &self.detail {
+            write!(f, " ({detail})")?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    /// Stable code.
+    pub code: Code,
+    /// How bad.
+    pub severity: Severity,
+    /// Who can mend it.
+    pub fault: Fault,
+    /// What was expected and found: lower case, no final period, no payload.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+    /// A remedy that can be followed.
+    pub hint: Option<String>,
+}
+
+impl Finding {
+    /// An error.
+    #[must_use]
+    pub fn error(code: Code, fault: Fault, message: impl Into<String>) -> Self {
+        Finding { code, severity: Severity::Error, fault, message: message.into(), place: Place::default(), hint: None }
+    }
+
+    /// A warning.
+    #[must_use]
+    pub fn warning(code: Code, fault: Fault, message: impl Into<String>) -> Self {
+        Finding { severity: Severity::Warning, ..Finding::error(code, fault, message) }
+    }
+
+    /// The same at a place.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// The same with a remedy.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Plain text as people read it: code and message, place, source line with caret, hint. No colour; no final newline.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.severity {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        write!(f, "{word}[{}]: {}", self.code, self.message)?;
+        let place = self.place.to_string();
+        if !place.is_empty() {
+            write!(f, "\n  at {place}")?;
+        }
+        if let (Some(text), Some(line)) = (&self.place.line_text, self.place.line) {
+            let gutter = line.to_string().len();
+            write!(f, "\n{:gutter$} |\n{line} | {}", "", text.trim_end())?;
+            if let Some(column) = self.place.column {
+                let before: String =
+                    text.chars().take(column as usize - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+                let carets = "^".repeat(self.place.width.unwrap_or(1).max(1) as usize);
+                write!(f, "\n{:gutter$} | {before}{carets}", "")?;
+            }
+        }
+        if let Some(hint) = &self.hint {
+            write!(f, "\n\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// All that is wrong with one thing: at least one finding of severity error.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Findings(pub Vec<Finding>);
+
+impl fmt::Display for Findings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, finding) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n\n")?;
+            }
+            finding.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Findings {}
+
+impl From<Finding> for Findings {
+    fn from(finding: Finding) -> Self {
+        Findings(vec![finding])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_finding_shows_line_caret_and_hint() {
+        let file: Arc<str> = "a.cpy".into();
+        let finding = Finding::error(Code("COB-001"), Fault::Config, "picture has no digit")
+            .at(Place::source(&file, 3, 12, 2, "       05 A SV."))
+            .hint("write at least one 9");
+        assert_eq!(
+            finding.to_string(),
+            "error[COB-001]: picture has no digit\n  at a.cpy:3:12\n  |\n3 |        05 A SV.\n  |            ^^\n\nhint: write at least one 9"
+        );
+    }
+}

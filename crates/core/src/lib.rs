@@ -1,0 +1,25 @@
+//! The vocabulary that every other crate speaks: shapes, values, the sink seam, documents, places and findings.
+//!
+//! * A [`Shape`] is the format-neutral tree that a copybook, a guide or a schema compiles to; a [`NodeId`] names one node of it.
+//! * A *source* (a record decoder, a JSON reader, a running map) drives a [`Sink`]: `enter`, `value`, `leave`, `open_list`,
+//!   `close_list`. Values are borrowed, so nothing is allocated per field and nothing is copied that a sink does not keep.
+//! * A [`Document`] is one decoded unit kept in memory: it is itself a sink, and it replays into another.
+//! * A [`Finding`] says what is wrong, where, whose fault it is and what to do.
+//!
+//! This crate does no I/O and reads no clock.
+
+mod document;
+mod finding;
+mod limits;
+mod position;
+mod shape;
+mod sink;
+mod value;
+
+pub use document::Document;
+pub use finding::{Code, Fault, Finding, Findings, Place, Severity};
+pub use limits::Limits;
+pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
+pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
+pub use sink::{Sink, Tee};
+pub use value::{Decimal, Digits, Run, Value};

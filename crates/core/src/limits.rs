@@ -1,0 +1,37 @@
+//! Named bounds. Every buffer, depth and retry has one; the error that names it tells the user which to raise.
+
+/// Bounds with unit, default and reason.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Limits {
+    /// Bytes of one record or one document. Default 16 MiB: z/OS records end at 32,760 bytes, spanned ones at a few megabytes.
+    pub record_bytes_max: usize,
+    /// Bytes of one line without its terminator. Default 16 MiB: a JSON document of a large record is one line.
+    pub line_bytes_max: usize,
+    /// Depth of nested objects and arrays in JSON or elements in XML. Default 128: COBOL has 49 levels.
+    pub depth_max: usize,
+    /// Fields of one layout. Default 100,000.
+    pub fields_max: usize,
+    /// Columns of a flattened table. Default 20,000: a wider one is a mistaken OCCURS.
+    pub columns_max: usize,
+    /// Findings kept in full in one run; later ones are only counted. Default 1,000.
+    pub findings_max: usize,
+    /// Depth of nested COPY statements. Default 64.
+    pub copy_depth_max: usize,
+    /// Bytes of a copybook after expansion. Default 16 MiB.
+    pub copybook_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            record_bytes_max: 16 << 20,
+            line_bytes_max: 16 << 20,
+            depth_max: 128,
+            fields_max: 100_000,
+            columns_max: 20_000,
+            findings_max: 1_000,
+            copy_depth_max: 64,
+            copybook_bytes_max: 16 << 20,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The format-neutral tree that copybooks, guides and schemas compile to.
+
+/// Index of a node in its [`Shape`], in document order; the root is 0.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The root of every shape.
+    pub const ROOT: NodeId = NodeId(0);
+
+    /// The id as an index into a per-shape table.
+    #[inline(always)]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// How often a node stands in one occurrence of its parent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Occurs {
+    /// Exactly once.
+    Once,
+    /// At most once.
+    Optional,
+    /// A list, also where it happens to hold one.
+    Many {
+        /// Fewest occurrences.
+        min: u32,
+        /// Most occurrences; `None` is unbounded.
+        max: Option<u32>,
+    },
+}
+
+/// Type of a leaf.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Scalar {
+    /// Characters.
+    Text {
+        /// Most characters, where the source bounds them.
+        chars_max: Option<u32>,
+    },
+    /// Exact decimal `±d…d × 10^-scale`.
+    Decimal {
+        /// Most digits.
+        digits: u16,
+        /// Digits behind the point; may be negative.
+        scale: i16,
+        /// Whether a minus sign is possible.
+        signed: bool,
+    },
+    /// 32-bit float.
+    Float32,
+    /// 64-bit float.
+    Float64,
+    /// Truth value.
+    Bool,
+    /// Bytes.
+    Bytes {
+        /// Most bytes, where bounded.
+        len_max: Option<u32>,
+    },
+}
+
+/// Group or leaf.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum NodeKind {
+    /// Has children, no value of its own.
+    Group,
+    /// Has a value, no children.
+    Scalar(Scalar),
+}
+
+/// One node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Node {
+    /// Name among its siblings, unique there.
+    pub name: String,
+    /// Parent; `None` for the root.
+    pub parent: Option<NodeId>,
+    /// First id behind the node's subtree: the subtree is `id .. subtree_end`.
+    pub subtree_end: NodeId,
+    /// Group or leaf.
+    pub kind: NodeKind,
+    /// Occurrence.
+    pub occurs: Occurs,
+}
+
+impl Node {
+    /// Whether the node is a list.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        matches!(self.occurs, Occurs::Many { .. })
+    }
+
+    /// The type, for a leaf.
+    #[must_use]
+    pub fn scalar(&self) -> Option<&Scalar> {
+        match &self.kind {
+            NodeKind::Group => None,
+            NodeKind::Scalar(scalar) => Some(scalar),
+        }
+    }
+}
+
+/// A tree of named nodes in document order. The root is a group that stands once: one document.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Shape {
+    nodes: Vec<Node>,
+}
+
+impl Shape {
+    /// Starts a shape whose root has this name.
+    #[must_use]
+    pub fn builder(root: impl Into<String>) -> ShapeBuilder {
+        let root = Node {
+            name: root.into(),
+            parent: None,
+            subtree_end: NodeId(1),
+            kind: NodeKind::Group,
+            occurs: Occurs::Once,
+        };
+        ShapeBuilder { nodes: vec![root], open: vec![NodeId::ROOT] }
+    }
+
+    /// The node with this id.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Never true: a shape has a root.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// All nodes with their ids, in document order.
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        (0u32..).map(NodeId).zip(&self.nodes)
+    }
+
+    /// The children of a node, in document order.
+    pub fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let end = self.node(id).subtree_end;
+        let mut next = NodeId(id.0 + 1);
+        core::iter::from_fn(move || {
+            (next < end).then(|| {
+                let child = next;
+                next = self.node(child).subtree_end;
+                child
+            })
+        })
+    }
+
+    /// The child with this name.
+    #[must_use]
+    pub fn child(&self, id: NodeId, name: &str) -> Option<NodeId> {
+        self.children(id).find(|child| self.node(*child).name == name)
+    }
+
+    /// Names from below the root down to the node, joined by `.`; empty for the root.
+    #[must_use]
+    pub fn path(&self, id: NodeId) -> String {
+        let mut names = Vec::new();
+        let mut at = Some(id);
+        while let Some(id) = at {
+            let node = self.node(id);
+            if node.parent.is_some() {
+                names.push(node.name.as_str());
+            }
+            at = node.parent;
+        }
+        names.reverse();
+        names.join(".")
+    }
+
+    /// How many groups deep the deepest leaf lies.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![0usize; self.nodes.len()];
+        for (id, node) in self.iter().skip(1) {
+            depths[id.index()] = depths[node.parent.map_or(0, NodeId::index)] + 1;
+        }
+        depths.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Builds a [`Shape`] top down.
+#[derive(Debug)]
+pub struct ShapeBuilder {
+    nodes: Vec<Node>,
+    open: Vec<NodeId>,
+}
+
+impl ShapeBuilder {
+    /// Opens a group below the innermost open one.
+    pub fn open(&mut self, name: impl Into<String>, occurs: Occurs) -> NodeId {
+        let id = self.push(name.into(), NodeKind::Group, occurs);
+        self.open.push(id);
+        id
+    }
+
+    /// Closes the innermost open group; the root stays open until [`ShapeBuilder::finish`].
+    pub fn close(&mut self) {
+        if self.open.len() > 1
+            && let Some(id) = self.open.pop()
+        {
+            self.nodes[id.index()].subtree_end = self.next_id();
+        }
+    }
+
+    /// Adds a leaf below the innermost open group.
+    pub fn scalar(&mut self, name: impl Into<String>, scalar: Scalar, occurs: Occurs) -> NodeId {
+        self.push(name.into(), NodeKind::Scalar(scalar), occurs)
+    }
+
+    /// Closes what is open and returns the shape.
+    #[must_use]
+    pub fn finish(mut self) -> Shape {
+        while self.open.len() > 1 {
+            self.close();
+        }
+        self.nodes[0].subtree_end = self.next_id();
+        Shape { nodes: self.nodes }
+    }
+
+    fn next_id(&self) -> NodeId {
+        NodeId(u32::try_from(self.nodes.len()).expect("a shape has fewer than 2^32 nodes"))
+    }
+
+    fn push(&mut self, name: String, kind: NodeKind, occurs: Occurs) -> NodeId {
+        let id = self.next_id();
+        let parent = self.open.last().copied();
+        self.nodes.push(Node { name, parent, subtree_end: NodeId(id.0 + 1), kind, occurs });
+        id
+    }
+}

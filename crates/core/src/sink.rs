@@ -1,0 +1,91 @@
+//! The seam: what a source drives.
+
+use crate::{NodeId, Value};
+
+/// Receives one document after another as a stream of events over the nodes of one [`crate::Shape`].
+///
+/// # Contract of the source
+/// * A document is `enter(ROOT) … leave(ROOT)`. Groups nest: `enter(g)`, the group's children in any order, `leave(g)`.
+/// * A node whose occurrence is a list stands between `open_list(n)` and `close_list(n)`: inside, each occurrence is `enter(n) … leave(n)`
+///   for a group, `value(n, …)` for a leaf. An empty list is `open_list(n)`, `close_list(n)`; an absent one sends nothing.
+/// * A leaf that stands once or not at all is `value(n, …)`, at most once in its parent.
+/// * Values are borrowed for the call only.
+/// * `discard` voids the document that was begun last, whether or not it was left: its record turned out to be bad. The stream before it
+///   was well formed, so a sink may have counted on that.
+///
+/// A sink prepares what it needs per node (key bytes, builders, offsets) once, when it is made for a shape. The calls return nothing:
+/// a sink that can refuse (an encoder) collects its findings and hands them out when the document is complete.
+///
+/// Sources take sinks by type parameter, so a composition is compiled as one loop.
+pub trait Sink {
+    /// A group occurrence begins; the root's begins a document.
+    fn enter(&mut self, node: NodeId);
+    /// The innermost open group occurrence ends; the root's ends the document.
+    fn leave(&mut self, node: NodeId);
+    /// The occurrences of a list follow.
+    fn open_list(&mut self, node: NodeId);
+    /// The list is complete.
+    fn close_list(&mut self, node: NodeId);
+    /// A leaf's value.
+    fn value(&mut self, node: NodeId, value: Value<'_>);
+    /// The document begun last is void.
+    fn discard(&mut self);
+}
+
+/// Drives two sinks with the same events.
+#[derive(Debug)]
+pub struct Tee<A, B>(pub A, pub B);
+
+impl<A: Sink, B: Sink> Sink for Tee<A, B> {
+    fn enter(&mut self, node: NodeId) {
+        self.0.enter(node);
+        self.1.enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.0.leave(node);
+        self.1.leave(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.0.open_list(node);
+        self.1.open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.0.close_list(node);
+        self.1.close_list(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.0.value(node, value);
+        self.1.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.0.discard();
+        self.1.discard();
+    }
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        (**self).enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        (**self).leave(node);
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        (**self).open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        (**self).close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        (**self).value(node, value);
+    }
+    #[inline(always)]
+    fn discard(&mut self) {
+        (**self).discard();
+    }
+}

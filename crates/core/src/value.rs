@@ -1,0 +1,129 @@
+//! What travels through the seam: borrowed scalar values.
+
+/// A run of bytes inside a longer buffer.
+///
+/// A sink that copies short runs wants to move whole 16-byte blocks and then keep only `len` of them; a plain slice does not let it
+/// look past its end. A `Run` carries the bytes behind it that the source's buffer happens to hold, so the copy stays safe code:
+/// `tail()[..16]` exists whenever the source left that much room.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    tail: &'a [u8],
+    len: usize,
+}
+
+impl<'a> Run<'a> {
+    /// The run of the first `len` bytes of `tail`; `len` is cut to `tail`'s length.
+    #[inline(always)]
+    #[must_use]
+    pub fn new(tail: &'a [u8], len: usize) -> Self {
+        debug_assert!(len <= tail.len());
+        Run { tail, len: len.min(tail.len()) }
+    }
+
+    /// The bytes of the run.
+    #[inline(always)]
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        &self.tail[..self.len]
+    }
+
+    /// The run and whatever lies behind it in the same buffer.
+    #[inline(always)]
+    #[must_use]
+    pub fn tail(self) -> &'a [u8] {
+        self.tail
+    }
+
+    /// Length in bytes.
+    #[inline(always)]
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// The run without its first `n` bytes.
+    #[inline(always)]
+    #[must_use]
+    pub fn skip(self, n: usize) -> Self {
+        let n = n.min(self.len);
+        Run { tail: &self.tail[n..], len: self.len - n }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Run<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Run { tail: bytes, len: bytes.len() }
+    }
+}
+
+/// An exact decimal as its source holds it: ASCII digits, high digit first, leading zeros allowed.
+///
+/// The value is `±digits × 10^-scale`; `scale` may be negative (COBOL `9(3)PPP`) or exceed the number of digits (`VPP9(3)`).
+/// Digits pass from zoned and packed fields, EDI elements, CSV and JSON numbers to text sinks without becoming an integer in between.
+#[derive(Clone, Copy, Debug)]
+pub struct Digits<'a> {
+    /// ASCII `0` to `9` only, at least one.
+    pub digits: Run<'a>,
+    /// Minus sign; `-0` is kept apart from `0` so that a sink may write it back.
+    pub negative: bool,
+    /// Digits behind the decimal point.
+    pub scale: i16,
+}
+
+impl Digits<'_> {
+    /// The unscaled integer, or `None` beyond 38 digits.
+    #[must_use]
+    pub fn unscaled(&self) -> Option<i128> {
+        let digits = self.digits.bytes();
+        let first = digits.iter().position(|d| *d != b'0').unwrap_or(digits.len());
+        let significant = &digits[first..];
+        if significant.len() > 38 {
+            return None;
+        }
+        let mut n: i128 = 0;
+        let (head, rest) = significant.split_at(significant.len() % 18);
+        for chunk in core::iter::once(head).chain(rest.chunks_exact(18)) {
+            let part = chunk.iter().fold(0u64, |n, d| n * 10 + u64::from(d - b'0'));
+            n = n * 1_000_000_000_000_000_000 + i128::from(part);
+        }
+        Some(if self.negative { -n } else { n })
+    }
+}
+
+/// An exact decimal as an integer: the value is `unscaled × 10^-scale`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Decimal {
+    /// The integer.
+    pub unscaled: i128,
+    /// Digits behind the decimal point; may be negative.
+    pub scale: i16,
+}
+
+/// One scalar value. A source passes the form that it has; a sink converts where it needs another.
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// No value: blank by policy, or absent.
+    Null,
+    /// Text, UTF-8 by contract of the source.
+    Text(Run<'a>),
+    /// Text that is known to be printable ASCII (0x20 to 0x7e), so no sink needs to look for control or multi-byte characters; quotes
+    /// and backslashes may occur.
+    Ascii(Run<'a>),
+    /// An exact decimal as digits.
+    Digits(Digits<'a>),
+    /// An exact decimal as a small integer: the value is `.0 × 10^-.1`.
+    Int(i64, i16),
+    /// An exact decimal as an integer that may need more than 64 bits.
+    Decimal(Decimal),
+    /// A 32-bit float (COMP-1).
+    Float32(f32),
+    /// A 64-bit float (COMP-2).
+    Float64(f64),
+    /// A truth value.
+    Bool(bool),
+    /// Bytes without a text form; text sinks write them as hexadecimal digits.
+    Bytes(&'a [u8]),
+    /// Bytes that are not a valid value of the node, kept by policy; text sinks write the string `0x` and hexadecimal digits.
+    Raw(&'a [u8]),
+}

@@ -1,0 +1,1 @@
+//! CSV: a sink that writes and a source that reads

@@ -1,0 +1,1 @@
+//! Framing: fixed, RDW and BDW, lines, length fields

@@ -1,0 +1,1 @@
+//! JSON: a sink that writes and a source that reads

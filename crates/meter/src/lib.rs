@@ -1,0 +1,1 @@
+//! Phase clocks, counters and the time-accounting identity

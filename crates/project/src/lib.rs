@@ -1,0 +1,1 @@
+//! What a user writes in TOML: interface files

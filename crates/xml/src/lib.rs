@@ -1,0 +1,1 @@
+//! XML: a sink that writes and a source that reads
