@@ -48,7 +48,8 @@ pub enum Fillers {
 /// Which views of storage with REDEFINES are shown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum RedefinesPolicy {
-    /// The original and every redefinition; a view that the bytes do not fit is null.
+    /// The original and every redefinition that the bytes fit; of the others an elementary one is null and a group is left out.
+    /// If they fit none, the record is bad.
     #[default]
     All,
     /// The original only.
@@ -108,11 +109,11 @@ pub enum Trim {
 /// What stands for a field that an input document does not have and the interface gives no default for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Absent {
-    /// Spaces for text, zero for numbers: what INITIALIZE writes.
+    /// The item's VALUE clause where it has one, else as `Initialize`: what a program's storage starts with.
     #[default]
-    Initialize,
-    /// The item's VALUE clause where it has one, else as `Initialize`.
     Value,
+    /// Spaces for text, zero for numbers: what INITIALIZE writes.
+    Initialize,
     /// Binary zeros (LOW-VALUES).
     LowValues,
     /// A finding.

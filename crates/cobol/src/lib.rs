@@ -6,7 +6,15 @@
 //!
 //! Knows nothing of files, framing, JSON or partners; never guesses a code page.
 
+mod decode;
+mod encode;
+mod fault;
 mod interface;
 pub mod layout;
+mod plan;
 
+pub use decode::RecordDecoder;
+pub use encode::RecordEncoder;
+pub use fault::{FaultKind, RecordFault, RecordFaults};
 pub use interface::*;
+pub use plan::RecordPlan;

@@ -1,0 +1,501 @@
+//! Records to events.
+//!
+//! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every field
+//! can be read in 16-byte blocks without looking at where the record ends. Bytes of binary fields are translated too and never looked at.
+
+mod item;
+
+use core::mem;
+
+use quayline_charset::scan;
+use quayline_core::{Decimal, Digits, NodeId, Run, Sink, Value};
+
+use crate::layout::FieldIndex;
+use crate::plan::{Item, Op, Plan, SignCode, Table};
+use crate::{BadValue, FaultKind, LengthMismatch, RecordEncoder, RecordFault, RecordFaults, RecordPlan};
+
+pub(crate) use item::{integer, read};
+
+/// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
+#[derive(Debug)]
+pub struct RecordDecoder {
+    plan: RecordPlan,
+    state: State,
+    /// For `_preserve`: what the canonical encoding would be.
+    canonical: Option<Box<RecordEncoder>>,
+}
+
+impl RecordDecoder {
+    /// A decoder for `plan`.
+    #[must_use]
+    pub fn new(plan: &RecordPlan) -> Self {
+        let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::new(plan)));
+        let state = State { slots: vec![0; plan.0.captures.len()], ..State::default() };
+        RecordDecoder { plan: plan.clone(), state, canonical }
+    }
+
+    /// Decodes one record into one document.
+    ///
+    /// # Errors
+    /// All faults of the record. The sink has seen a well-formed document in which bad values are null; discard it.
+    #[inline]
+    pub fn decode<S: Sink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), RecordFaults> {
+        let plan = &*self.plan.0;
+        let state = &mut self.state;
+        state.load(plan, record);
+        sink.enter(NodeId::ROOT);
+        let base = state.run(plan, 0, plan.ops.len(), 0, sink);
+        state.check_length(plan, base);
+        if let (Some(node), Some(encoder)) = (plan.preserve_node, &mut self.canonical)
+            && state.faults.is_empty()
+        {
+            encoder.enter(NodeId::ROOT);
+            state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
+            encoder.leave(NodeId::ROOT);
+            if let Some(patch) = encoder.patch_for(record) {
+                sink.value(node, Value::Ascii(Run::from(patch.as_bytes())));
+            }
+        }
+        sink.leave(NodeId::ROOT);
+        if state.faults.is_empty() { Ok(()) } else { Err(RecordFaults(mem::take(&mut state.faults))) }
+    }
+}
+
+/// Bytes behind a record that block loads may touch.
+const PAD: usize = 64;
+
+/// A record and its translation, padded.
+#[derive(Debug, Default)]
+pub(crate) struct Loaded {
+    pub(crate) raw: Vec<u8>,
+    pub(crate) text: Vec<u8>,
+    pub(crate) len: usize,
+}
+
+/// Room for a number's digits and a text that needed more than a table.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) digits: [u8; 64],
+    pub(crate) text: Vec<u8>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Scratch { digits: [b'0'; 64], text: Vec::new() }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    loaded: Loaded,
+    scratch: Scratch,
+    slots: Vec<usize>,
+    /// Occurrence of each table around the current operation, outermost first.
+    indices: Vec<u32>,
+    faults: Vec<RecordFault>,
+    /// A counter was bad: where later fields stand is unknown, so their faults say nothing.
+    lost: bool,
+}
+
+impl State {
+    #[inline]
+    fn load(&mut self, plan: &Plan, record: &[u8]) {
+        let Loaded { raw, text, len } = &mut self.loaded;
+        *len = record.len();
+        if raw.len() < record.len() + PAD {
+            raw.resize(record.len() + PAD, 0);
+            text.resize(record.len() + PAD, 0);
+        }
+        raw[..record.len()].copy_from_slice(record);
+        quayline_charset::translate(plan.text.to_ascii, record, &mut text[..record.len()]);
+        self.faults.clear();
+        self.indices.clear();
+        self.lost = false;
+    }
+
+    /// Runs the operations `start..end` and returns the base behind them.
+    fn run<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, mut base: usize, sink: &mut S) -> usize {
+        let mut pc = start;
+        while pc < end {
+            match plan.ops[pc] {
+                Op::Text { offset, size, node } => {
+                    let (at, size) = (base.wrapping_add(offset as usize), size as usize);
+                    match self.loaded.text.get(at..) {
+                        Some(tail) if at + size <= self.loaded.len => match plain_text(tail, size) {
+                            Some(len) => sink.value(node, Value::Ascii(Run::new(tail, len))),
+                            None => self.slow(plan, pc, at, sink),
+                        },
+                        _ => self.slow(plan, pc, at, sink),
+                    }
+                }
+                Op::ZonedUnsigned { offset, size, scale, node } => {
+                    let (at, size) = (base.wrapping_add(offset as usize), usize::from(size));
+                    match self.loaded.text.get(at..) {
+                        Some(tail) if at + size <= self.loaded.len && all_digits(tail, size) => {
+                            let digits = Digits { digits: Run::new(tail, size), negative: false, scale };
+                            sink.value(node, Value::Digits(digits));
+                        }
+                        _ => self.slow(plan, pc, at, sink),
+                    }
+                }
+                Op::ZonedTrailing { offset, size, scale, node } => {
+                    let (at, size) = (base.wrapping_add(offset as usize), usize::from(size));
+                    if let Some(negative) = self.zoned_trailing(plan, at, size) {
+                        let digits = Run::new(&self.scratch.digits, size);
+                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
+                    } else {
+                        self.slow(plan, pc, at, sink);
+                    }
+                }
+                Op::Packed { offset, size, pad, signed, scale, node } => {
+                    let at = base.wrapping_add(offset as usize);
+                    if let Some(negative) = self.packed(at, usize::from(size), usize::from(pad), signed) {
+                        let pad = usize::from(pad);
+                        let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
+                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
+                    } else {
+                        self.slow(plan, pc, at, sink);
+                    }
+                }
+                Op::Binary { offset, size, signed, scale, node } => {
+                    let at = base.wrapping_add(offset as usize);
+                    match self.binary(at, usize::from(size), signed) {
+                        Some(Ok(n)) => sink.value(node, Value::Int(n, scale)),
+                        Some(Err(n)) => sink.value(node, Value::Decimal(Decimal { unscaled: i128::from(n), scale })),
+                        None => self.slow(plan, pc, at, sink),
+                    }
+                }
+                Op::Item(item) => {
+                    let at = base.wrapping_add(plan.items[item as usize].offset);
+                    self.slow(plan, pc, at, sink);
+                }
+                Op::Enter(node) => sink.enter(node),
+                Op::Leave(node) => sink.leave(node),
+                Op::Loop { table, len } => {
+                    base = self.table(plan, pc, plan.tables[table as usize], len as usize, base, sink);
+                    pc += len as usize;
+                }
+                Op::Skip { table } => {
+                    let table = plan.tables[table as usize];
+                    let count = self.count(plan, table);
+                    base = base.wrapping_sub((table.max - count) as usize * table.stride);
+                }
+                Op::Capture { slot, offset } => self.slots[slot as usize] = base.wrapping_add(offset as usize),
+                Op::Union { union, len } => {
+                    base = self.union(plan, pc, union as usize, base, sink);
+                    pc += len as usize;
+                }
+            }
+            pc += 1;
+        }
+        base
+    }
+
+    fn table<S: Sink>(&mut self, plan: &Plan, pc: usize, table: Table, len: usize, base: usize, sink: &mut S) -> usize {
+        let count = self.count(plan, table);
+        if let Some(node) = table.node {
+            sink.open_list(node);
+        }
+        self.indices.push(0);
+        let mut at = base;
+        for i in 0..count {
+            if let Some(index) = self.indices.last_mut() {
+                *index = i;
+            }
+            at = self.run(plan, pc + 1, pc + 1 + len, at, sink).wrapping_add(table.stride);
+        }
+        self.indices.pop();
+        if let Some(node) = table.node {
+            sink.close_list(node);
+        }
+        if table.slides { at.wrapping_sub(table.max as usize * table.stride) } else { base }
+    }
+
+    /// Occurrences of a table in this record.
+    fn count(&mut self, plan: &Plan, table: Table) -> u32 {
+        let Some(slot) = table.counter else { return table.max };
+        if self.lost {
+            return 0;
+        }
+        let item = &plan.items[plan.captures[slot as usize] as usize];
+        let at = self.slots[slot as usize];
+        let kind = match counter_value(plan, item, &self.loaded, at, &mut self.scratch) {
+            Ok(n) => match u32::try_from(n) {
+                Ok(n) if n <= table.max => return n,
+                _ => FaultKind::CountOutOfRange { found: n, max: table.max },
+            },
+            Err(kind @ FaultKind::ShortRecord { .. }) => kind,
+            Err(kind) => FaultKind::BadCounter(Box::new(kind)),
+        };
+        if !(matches!(kind, FaultKind::ShortRecord { .. }) && plan.policies.short == LengthMismatch::Accept) {
+            self.fault(plan, kind, item.field, at);
+        }
+        self.lost = true;
+        0
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn union<S: Sink>(&mut self, plan: &Plan, pc: usize, union: usize, base: usize, sink: &mut S) -> usize {
+        let union = &plan.unions[union];
+        let mut next = pc + 1;
+        let mut starts = Vec::with_capacity(union.views.len());
+        for view in &union.views {
+            starts.push(next);
+            next += view.len as usize;
+        }
+        let end = |i: usize| starts[i] + union.views[i].len as usize;
+        if let Some(choice) = &union.choice {
+            let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+            let at = self.slots[choice.slot as usize];
+            let value = item::as_text(plan, item, &self.loaded, at, &mut self.scratch);
+            let chosen = value.and_then(|v| choice.cases.iter().find(|(case, _)| *case == v).map(|(_, view)| *view));
+            return match chosen.or(choice.otherwise) {
+                Some(view) => self.run(plan, starts[view], end(view), base, sink),
+                None => {
+                    let first = &union.views[0];
+                    let at = base.wrapping_add(plan.layout.field(first.field).offset);
+                    self.fault(plan, FaultKind::NoView, first.field, at);
+                    base
+                }
+            };
+        }
+        // A second name for bytes in front of any sliding table has its offset as written.
+        let rename = union.views.len() == 1;
+        let from = if rename { 0 } else { base };
+        let known = self.faults.len();
+        let mut first_faults = Vec::new();
+        let mut fitting = 0;
+        let mut behind = base;
+        for (i, view) in union.views.iter().enumerate() {
+            if view.len == 0 {
+                continue;
+            }
+            self.run(plan, starts[i], end(i), from, &mut Validate);
+            if self.faults.len() == known {
+                fitting += 1;
+                let after = self.run(plan, starts[i], end(i), from, sink);
+                if i == 0 && !rename {
+                    behind = after;
+                }
+            } else {
+                let faults = self.faults.split_off(known);
+                if first_faults.is_empty() {
+                    first_faults = faults;
+                }
+                if let Some(node) = view.scalar {
+                    sink.value(node, Value::Null);
+                }
+            }
+        }
+        if fitting == 0 && !rename {
+            self.faults.extend(first_faults);
+        }
+        behind
+    }
+
+    #[inline(always)]
+    fn zoned_trailing(&mut self, plan: &Plan, at: usize, size: usize) -> Option<bool> {
+        let block = self.loaded.text.get(at..)?.first_chunk::<16>()?;
+        let code = plan.sign.decode[usize::from(*self.loaded.raw.get(at + size - 1)?)];
+        let front = (1u32 << (size - 1)) - 1;
+        if at + size > self.loaded.len || u32::from(scan::mask_digits(block)) & front != front || code == SignCode::INVALID {
+            return None;
+        }
+        self.scratch.digits[..16].copy_from_slice(block);
+        self.scratch.digits[size - 1] = b'0' + (code & 0x0f);
+        Some(code & SignCode::NEGATIVE != 0)
+    }
+
+    #[inline(always)]
+    fn packed(&mut self, at: usize, size: usize, pad: usize, signed: bool) -> Option<bool> {
+        let block = self.loaded.raw.get(at..)?.first_chunk::<8>()?;
+        let nibbles = expand_nibbles(block);
+        let sign = nibbles[2 * size - 1];
+        let digits = ((1u32 << (2 * size - 1)) - 1) & !((1 << pad) - 1);
+        let negative = matches!(sign, 0x0b | 0x0d);
+        if at + size > self.loaded.len
+            || u32::from(scan::mask_range(&nibbles, 0x0a, 0xff)) & digits != 0
+            || sign < 0x0a
+            || (negative && !signed)
+        {
+            return None;
+        }
+        self.scratch.digits[..16].copy_from_slice(&nibbles.map(|n| n | b'0'));
+        Some(negative)
+    }
+
+    #[inline(always)]
+    fn binary(&self, at: usize, size: usize, signed: bool) -> Option<Result<i64, u64>> {
+        let block = *self.loaded.raw.get(at..)?.first_chunk::<8>()?;
+        if at + size > self.loaded.len {
+            return None;
+        }
+        let shift = 64 - 8 * size;
+        let word = u64::from_be_bytes(block);
+        if signed {
+            return Some(Ok(word.cast_signed() >> shift));
+        }
+        let n = word >> shift;
+        Some(i64::try_from(n).map_err(|_| n))
+    }
+
+    /// Reads an item the general way, after a fast path refused or where there is none.
+    #[inline(never)]
+    fn slow<S: Sink>(&mut self, plan: &Plan, pc: usize, at: usize, sink: &mut S) {
+        let item = &plan.items[plan.op_items[pc] as usize];
+        let node = item.node;
+        let kind = match read(plan, item, &self.loaded, at, &mut self.scratch) {
+            Ok(value) => return sink.value(node, value),
+            Err(kind) => kind,
+        };
+        let policy = match kind {
+            FaultKind::ShortRecord { .. } if plan.policies.short == LengthMismatch::Accept => BadValue::Null,
+            FaultKind::ShortRecord { .. } => BadValue::Error,
+            FaultKind::Blank => plan.policies.blank,
+            FaultKind::LowValues => plan.policies.low_values,
+            _ => plan.policies.invalid,
+        };
+        match policy {
+            BadValue::Null => sink.value(node, Value::Null),
+            BadValue::Raw => sink.value(node, Value::Raw(&self.loaded.raw[at..at + item.size])),
+            BadValue::Error => {
+                sink.value(node, Value::Null);
+                // One truncated record is one fault, not one a field.
+                let short = matches!(kind, FaultKind::ShortRecord { .. });
+                self.fault(plan, kind, item.field, at);
+                self.lost |= short;
+            }
+        }
+    }
+
+    #[cold]
+    fn fault(&mut self, plan: &Plan, kind: FaultKind, field: FieldIndex, offset: usize) {
+        if self.lost || self.faults.len() >= RecordFaults::MAX {
+            return;
+        }
+        let path = path(plan, field, &self.indices);
+        self.faults.push(RecordFault { kind, field: Some(field), offset, path });
+    }
+
+    #[inline]
+    fn check_length(&mut self, plan: &Plan, base: usize) {
+        let expected = plan.layout.length_max.wrapping_add(base);
+        let found = self.loaded.len;
+        // A record with tables may be padded to its maximum, as a COMMAREA is.
+        if found == expected || found == plan.layout.length_max || self.lost {
+            return;
+        }
+        let (kind, policy) = if found < expected {
+            (FaultKind::ShortRecord { found, need: expected }, plan.policies.short)
+        } else {
+            (FaultKind::LongRecord { found, expected }, plan.policies.long)
+        };
+        if policy == LengthMismatch::Error {
+            self.faults.push(RecordFault { kind, field: None, offset: expected.min(found), path: String::new() });
+        }
+    }
+}
+
+fn counter_value(plan: &Plan, item: &Item, loaded: &Loaded, at: usize, scratch: &mut Scratch) -> Result<i128, FaultKind> {
+    read(plan, item, loaded, at, scratch).and_then(|value| integer(value).ok_or(FaultKind::NotANumber))
+}
+
+/// Path with the indices of the tables around the field.
+pub(crate) fn path(plan: &Plan, field: FieldIndex, indices: &[u32]) -> String {
+    let mut parts = Vec::new();
+    let mut at = Some(field);
+    while let Some(index) = at {
+        parts.push(index);
+        at = plan.layout.field(index).parent;
+    }
+    parts.reverse();
+    let mut indices = indices.iter();
+    let mut path = String::new();
+    for index in parts {
+        let field = plan.layout.field(index);
+        let at = field.occurs.and_then(|_| indices.next());
+        if field.parent.is_none() {
+            continue;
+        }
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&field.name);
+        if let Some(at) = at {
+            path.push_str(&format!("[{at}]"));
+        }
+    }
+    if path.is_empty() { plan.layout.field(field).name.clone() } else { path }
+}
+
+/// Length without trailing spaces if the field is printable ASCII throughout.
+#[inline(always)]
+fn plain_text(tail: &[u8], size: usize) -> Option<usize> {
+    if size > 16 {
+        return plain_long_text(tail, size);
+    }
+    let block = tail.first_chunk::<16>()?;
+    let keep = (1u32 << size) - 1;
+    if u32::from(scan::mask_high(block)) & keep != 0 {
+        return None;
+    }
+    let ink = !u32::from(scan::mask_eq(block, b' ')) & keep;
+    Some((u32::BITS - ink.leading_zeros()) as usize)
+}
+
+#[inline]
+fn plain_long_text(tail: &[u8], size: usize) -> Option<usize> {
+    let mut end = size;
+    // Backwards over whole blocks of spaces, then into the block that holds the last character.
+    let len = loop {
+        if end < 16 {
+            let block = tail.first_chunk::<16>()?;
+            let ink = !u32::from(scan::mask_eq(block, b' ')) & ((1u32 << end) - 1);
+            break (u32::BITS - ink.leading_zeros()) as usize;
+        }
+        let block = tail[end - 16..].first_chunk::<16>()?;
+        let ink = !scan::mask_eq(block, b' ');
+        if ink != 0 {
+            break end - ink.leading_zeros() as usize;
+        }
+        end -= 16;
+    };
+    let mut high = 0u16;
+    let mut at = 0;
+    while at + 16 <= len {
+        high |= scan::mask_high(tail[at..].first_chunk::<16>()?);
+        at += 16;
+    }
+    let rest = u32::from(scan::mask_high(tail[at..].first_chunk::<16>()?)) & ((1u32 << (len - at)) - 1);
+    (u32::from(high) | rest == 0).then_some(len)
+}
+
+#[inline(always)]
+fn all_digits(tail: &[u8], size: usize) -> bool {
+    let keep = (1u32 << size) - 1;
+    tail.first_chunk::<16>().is_some_and(|block| u32::from(scan::mask_digits(block)) & keep == keep)
+}
+
+/// The nibbles of eight bytes, high first, one a byte. Compiles to one interleave where there are vectors.
+#[inline(always)]
+fn expand_nibbles(bytes: &[u8; 8]) -> [u8; 16] {
+    let mut nibbles = [0; 16];
+    for (pair, byte) in nibbles.chunks_exact_mut(2).zip(bytes) {
+        pair[0] = byte >> 4;
+        pair[1] = byte & 0x0f;
+    }
+    nibbles
+}
+
+/// Runs a view only to learn whether its bytes fit.
+struct Validate;
+
+impl Sink for Validate {
+    fn enter(&mut self, _: NodeId) {}
+    fn leave(&mut self, _: NodeId) {}
+    fn open_list(&mut self, _: NodeId) {}
+    fn close_list(&mut self, _: NodeId) {}
+    fn value(&mut self, _: NodeId, _: Value<'_>) {}
+    fn discard(&mut self) {}
+}

@@ -1,0 +1,391 @@
+//! Documents to records.
+//!
+//! The encoder is a sink. A document's members come in any order, and a counter may come behind its list, so values are written into an
+//! image in which every table has its maximum (each item has a fixed place there), and at the end one walk over the sliding tables moves
+//! what is used together.
+
+mod edited;
+mod item;
+mod preserve;
+mod slide;
+
+use quayline_core::{NodeId, NodeKind, Sink, Value};
+
+use crate::decode::{Loaded, Scratch, integer, read};
+use crate::plan::{Item, ItemIndex, Plan, Target, TargetKind};
+use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
+
+pub(crate) use item::{char_byte, encode_item};
+
+/// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
+///
+/// After `leave(ROOT)`, [`RecordEncoder::take`] gives the record or what is wrong with the document.
+#[derive(Debug)]
+pub struct RecordEncoder {
+    plan: RecordPlan,
+    /// The record with every table at its maximum.
+    image: Vec<u8>,
+    /// The record as it leaves.
+    record: Vec<u8>,
+    lists: Vec<OpenList>,
+    /// Where the current occurrence's items stand, beyond their static offsets.
+    base: usize,
+    /// How many values deep we are behind the end of a table: they have no place.
+    beyond: u32,
+    /// Which items are counters.
+    counters: Vec<bool>,
+    /// Where counters were given in the document.
+    given: Vec<usize>,
+    /// Lists that have a counter, in order of their ends.
+    counted: Vec<Counted>,
+    /// For plans with unions: bytes of the image that a view has written.
+    written: Vec<bool>,
+    has_unions: bool,
+    /// For `Absent::Error`: occurrence of the parent in which each node was last seen.
+    seen: Vec<u32>,
+    groups: Vec<u32>,
+    stamp: u32,
+    preserved: Option<String>,
+    scratch: Vec<u8>,
+    faults: Vec<RecordFault>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenList {
+    node: NodeId,
+    index: u32,
+    stride: usize,
+    /// Base around the list.
+    outer: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    node: NodeId,
+    counter: ItemIndex,
+    at: usize,
+    count: u32,
+}
+
+impl RecordEncoder {
+    /// An encoder for `plan`.
+    #[must_use]
+    pub fn new(plan: &RecordPlan) -> Self {
+        let inner = &plan.0;
+        let mut counters = vec![false; inner.items.len()];
+        for target in inner.targets.iter().filter_map(|target| target.list) {
+            if let Some(counter) = target.counter {
+                counters[counter as usize] = true;
+            }
+        }
+        let has_unions = inner.targets.iter().any(|target| target.view.is_some());
+        RecordEncoder {
+            image: inner.template.clone(),
+            record: Vec::with_capacity(inner.template.len()),
+            lists: Vec::new(),
+            base: 0,
+            beyond: 0,
+            counters,
+            given: Vec::new(),
+            counted: Vec::new(),
+            written: if has_unions { vec![false; inner.template.len()] } else { Vec::new() },
+            has_unions,
+            seen: vec![0; if inner.policies.absent == Absent::Error { inner.shape.len() } else { 0 }],
+            groups: Vec::new(),
+            stamp: 0,
+            preserved: None,
+            scratch: Vec::new(),
+            faults: Vec::new(),
+            plan: plan.clone(),
+        }
+    }
+
+    /// The record of the document that was left last.
+    ///
+    /// # Errors
+    /// All faults of the document; nothing of it is to be written.
+    pub fn take(&mut self) -> Result<&[u8], RecordFaults> {
+        if self.faults.is_empty() { Ok(&self.record) } else { Err(RecordFaults(core::mem::take(&mut self.faults))) }
+    }
+
+    fn begin(&mut self) {
+        self.image.copy_from_slice(&self.plan.0.template);
+        self.lists.clear();
+        self.base = 0;
+        self.beyond = 0;
+        self.given.clear();
+        self.counted.clear();
+        self.written.fill(false);
+        self.groups.clear();
+        self.stamp = 0;
+        self.seen.fill(0);
+        self.preserved = None;
+        self.faults.clear();
+    }
+
+    fn end(&mut self) {
+        let plan = self.plan.clone();
+        self.set_counters(&plan.0);
+        if self.faults.is_empty() {
+            if plan.0.slides.is_empty() {
+                self.record.clear();
+                self.record.extend_from_slice(&self.image);
+            } else if let Err(fault) = slide::compact(&plan.0, &self.image, &mut self.record) {
+                self.faults.push(fault);
+            }
+        }
+        if let Some(patch) = self.preserved.take()
+            && self.faults.is_empty()
+            && preserve::apply(&patch, &mut self.record).is_none()
+        {
+            self.fault(FaultKind::BadPreserve, plan.0.preserve_node.unwrap_or(NodeId::ROOT));
+        }
+    }
+
+    /// Gives every counter the length of its list; where the document has the counter too, both must agree.
+    fn set_counters(&mut self, plan: &Plan) {
+        for i in 0..self.counted.len() {
+            let Counted { node, counter, at, count } = self.counted[i];
+            let item = &plan.items[counter as usize];
+            if self.given.contains(&at) {
+                let said = self.integer_at(plan, item, at);
+                if said != Some(i128::from(count)) {
+                    self.fault(FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) }, node);
+                }
+                continue;
+            }
+            self.given.push(at);
+            let bytes = &mut self.image[at..at + item.size];
+            if let Err(kind) = encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
+                self.fault(kind, node);
+            }
+        }
+    }
+
+    fn integer_at(&self, plan: &Plan, item: &Item, at: usize) -> Option<i128> {
+        let bytes = &self.image[at..at + item.size];
+        let mut scratch = Scratch::default();
+        read(plan, item, &loaded(plan, bytes), 0, &mut scratch).ok().and_then(integer)
+    }
+
+    /// Writes a value whose bytes other views may have written already.
+    #[cold]
+    fn write_view(&mut self, plan: &Plan, item: &Item, at: usize, value: Value<'_>) -> Result<(), FaultKind> {
+        if matches!(value, Value::Null) {
+            return Ok(());
+        }
+        let range = at..at + item.size;
+        let mut bytes = plan.template[range.clone()].to_vec();
+        encode_item(plan, item, value, &mut bytes)?;
+        let agrees = |image: &[u8], written: &[bool]| {
+            image.iter().zip(&bytes).zip(written).all(|((image, new), written)| !written || image == new)
+        };
+        if !agrees(&self.image[range.clone()], &self.written[range.clone()]) {
+            // The bytes differ; the values may still agree, where an earlier view kept a sign or a digit in another form.
+            let mut canonical = self.image[range.clone()].to_vec();
+            let source = loaded(plan, &self.image[range.clone()]);
+            let mut scratch = Scratch::default();
+            let same = read(plan, item, &source, 0, &mut scratch)
+                .is_ok_and(|said| encode_item(plan, item, said, &mut canonical).is_ok() && canonical == bytes);
+            return if same { Ok(()) } else { Err(FaultKind::ViewConflict) };
+        }
+        self.image[range.clone()].copy_from_slice(&bytes);
+        self.written[range].fill(true);
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&mut self, kind: FaultKind, node: NodeId) {
+        if self.faults.len() >= RecordFaults::MAX {
+            return;
+        }
+        let plan = &*self.plan.0;
+        let field = match plan.targets[node.index()].kind {
+            TargetKind::Item(item) => Some(plan.items[item as usize].field),
+            _ => plan.targets[node.index()].list.map(|list| list.field),
+        };
+        let offset = field.map_or(0, |field| plan.layout.field(field).offset + self.base);
+        let path = self.json_path(node);
+        self.faults.push(RecordFault { kind, field, offset, path });
+    }
+
+    /// `$.A.B[3].C`.
+    fn json_path(&self, node: NodeId) -> String {
+        let shape = &self.plan.0.shape;
+        let mut names = Vec::new();
+        let mut at = Some(node);
+        while let Some(id) = at {
+            let part = shape.node(id);
+            if part.parent.is_some() {
+                let index = self.lists.iter().find(|list| list.node == id).map(|list| format!("[{}]", list.index));
+                names.push(format!(".{}{}", part.name, index.unwrap_or_default()));
+            }
+            at = part.parent;
+        }
+        names.reverse();
+        format!("${}", names.concat())
+    }
+
+    fn note_seen(&mut self, node: NodeId) {
+        if let (Some(seen), Some(group)) = (self.seen.get_mut(node.index()), self.groups.last()) {
+            *seen = *group;
+        }
+    }
+
+    fn check_missing(&mut self, node: NodeId) {
+        let Some(group) = self.groups.pop() else { return };
+        let plan = self.plan.clone();
+        for child in plan.0.shape.children(node) {
+            let target = &plan.0.targets[child.index()];
+            let optional = target.view.is_some() || matches!(target.kind, TargetKind::Ignored | TargetKind::Preserve);
+            if !optional && self.seen[child.index()] != group {
+                self.fault(FaultKind::Missing, child);
+            }
+        }
+    }
+}
+
+/// A stretch of bytes as a record of its own.
+fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
+    let text = bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]).collect();
+    Loaded { raw: bytes.to_vec(), text, len: bytes.len() }
+}
+
+impl Sink for RecordEncoder {
+    #[inline]
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.begin();
+        }
+        if !self.seen.is_empty() {
+            self.note_seen(node);
+            self.stamp += 1;
+            self.groups.push(self.stamp);
+        }
+        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        let Some(open) = self.lists.last_mut() else { return };
+        if open.index >= list.max {
+            self.beyond += 1;
+        } else {
+            self.base = open.outer + open.index as usize * open.stride;
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self, node: NodeId) {
+        if !self.seen.is_empty() && self.beyond == 0 {
+            self.check_missing(node);
+        }
+        if node == NodeId::ROOT {
+            self.end();
+            return;
+        }
+        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        let Some(open) = self.lists.last_mut() else { return };
+        if open.index >= list.max {
+            self.beyond -= 1;
+        }
+        open.index += 1;
+    }
+
+    #[inline]
+    fn open_list(&mut self, node: NodeId) {
+        if !self.seen.is_empty() {
+            self.note_seen(node);
+        }
+        let stride = self.plan.0.targets[node.index()].list.map_or(0, |list| list.stride);
+        self.lists.push(OpenList { node, index: 0, stride, outer: self.base });
+    }
+
+    #[inline]
+    fn close_list(&mut self, node: NodeId) {
+        let Some(open) = self.lists.pop() else { return };
+        self.base = open.outer;
+        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        if self.beyond > 0 {
+            return;
+        }
+        if open.index > list.max {
+            self.fault(FaultKind::TooManyElements { max: list.max }, node);
+        }
+        if let Some(counter) = list.counter {
+            let depth = list.counter_depth as usize;
+            let around = self.lists.get(depth.wrapping_sub(1));
+            let base = around.map_or(0, |around| around.outer + around.index as usize * around.stride);
+            let at = self.plan.0.items[counter as usize].offset + base;
+            self.counted.push(Counted { node, counter, at, count: open.index.min(list.max) });
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let plan = &*self.plan.0;
+        let target: &Target = &plan.targets[node.index()];
+        let mut at = self.base;
+        if let Some(list) = target.list {
+            let Some(open) = self.lists.last_mut() else { return };
+            let index = open.index;
+            open.index += 1;
+            if index >= list.max {
+                return;
+            }
+            at = open.outer + index as usize * list.stride;
+        }
+        if self.beyond > 0 {
+            return;
+        }
+        let TargetKind::Item(item) = target.kind else {
+            if target.kind == TargetKind::Preserve
+                && let Value::Ascii(run) | Value::Text(run) = value
+            {
+                self.preserved = core::str::from_utf8(run.bytes()).ok().map(str::to_owned);
+            }
+            return;
+        };
+        let counter = self.counters[item as usize];
+        let item = &plan.items[item as usize];
+        at += item.offset;
+        let done = if self.has_unions && target.view.is_some() {
+            let plan = self.plan.clone();
+            self.write_view(&plan.0, &plan.0.items[item_index(&plan.0, node)], at, value)
+        } else {
+            encode_item(plan, item, value, &mut self.image[at..at + item.size])
+        };
+        if counter && !matches!(value, Value::Null) {
+            self.given.push(at);
+        }
+        if !self.seen.is_empty() {
+            self.note_seen(node);
+        }
+        if let Err(kind) = done {
+            // The index points behind the element that is meant.
+            if target_is_list(&self.plan.0, node)
+                && let Some(open) = self.lists.last_mut()
+            {
+                open.index -= 1;
+                self.fault(kind, node);
+                if let Some(open) = self.lists.last_mut() {
+                    open.index += 1;
+                }
+            } else {
+                self.fault(kind, node);
+            }
+        }
+    }
+
+    fn discard(&mut self) {
+        self.faults.clear();
+        self.record.clear();
+    }
+}
+
+fn item_index(plan: &Plan, node: NodeId) -> usize {
+    match plan.targets[node.index()].kind {
+        TargetKind::Item(item) => item as usize,
+        _ => 0,
+    }
+}
+
+fn target_is_list(plan: &Plan, node: NodeId) -> bool {
+    plan.targets[node.index()].list.is_some() && matches!(plan.shape.node(node).kind, NodeKind::Scalar(_))
+}

@@ -1,0 +1,294 @@
+//! What is wrong with a record or with a document to be encoded.
+
+use core::fmt;
+
+use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
+
+use crate::RecordPlan;
+use crate::layout::FieldIndex;
+
+/// What is wrong with one value. Messages show place and shape, never content, except the one nibble or byte that breaks a rule.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A digit nibble or zone is none.
+    #[error("digit {digit} is {found:#04x}, expected {expected}")]
+    BadDigit {
+        /// Digit, from 1.
+        digit: usize,
+        /// What stands there.
+        found: u8,
+        /// What a digit looks like here.
+        expected: &'static str,
+    },
+    /// The sign nibble or zone is none.
+    #[error("sign is {found:#04x}, expected {expected}")]
+    BadSign {
+        /// What stands there.
+        found: u8,
+        /// What a sign looks like here.
+        expected: &'static str,
+    },
+    /// An unsigned field holds a minus sign.
+    #[error("field is unsigned but holds a minus sign")]
+    NegativeUnsigned,
+    /// A numeric field is all spaces.
+    #[error("field holds only spaces")]
+    Blank,
+    /// A numeric field is all binary zeros.
+    #[error("field holds only low-values (0x00)")]
+    LowValues,
+    /// A byte has no character in the code page.
+    #[error("byte {byte:#04x} at position {position} is no character of {page}")]
+    BadCharacter {
+        /// The byte.
+        byte: u8,
+        /// Position in the field, from 1.
+        position: usize,
+        /// The code page.
+        page: &'static str,
+    },
+    /// A numeric-edited field does not read as its picture.
+    #[error("position {position} does not fit the picture")]
+    BadEdited {
+        /// Position in the field, from 1.
+        position: usize,
+    },
+    /// A float that JSON and decimal text cannot show.
+    #[error("float is not a finite number")]
+    NotFinite,
+    /// A counter is outside its table.
+    #[error("counter is {found}, expected 0 to {max}")]
+    CountOutOfRange {
+        /// What the counter says.
+        found: i128,
+        /// The table's maximum.
+        max: u32,
+    },
+    /// A counter is no number.
+    #[error("counter is not a number: {0}")]
+    BadCounter(Box<FaultKind>),
+    /// The record ends before the field.
+    #[error("record ends before the field: it has {found} bytes, {need} are needed")]
+    ShortRecord {
+        /// Bytes the record has.
+        found: usize,
+        /// Bytes needed.
+        need: usize,
+    },
+    /// The record goes on behind its layout.
+    #[error("record has {found} bytes, its layout {expected}")]
+    LongRecord {
+        /// Bytes the record has.
+        found: usize,
+        /// Bytes the layout gives it.
+        expected: usize,
+    },
+    /// No case of a choice fits and there is no other.
+    #[error("no view is chosen for the selector's value")]
+    NoView,
+    /// Text is longer than its field.
+    #[error("text has {found} characters, field holds {max}")]
+    TextTooLong {
+        /// Characters given.
+        found: usize,
+        /// Characters that fit.
+        max: usize,
+    },
+    /// A character is not in the code page.
+    #[error("character U+{code:04X} at position {position} is not in {page}")]
+    Unmappable {
+        /// Its code point.
+        code: u32,
+        /// Position in the text, from 1.
+        position: usize,
+        /// The code page.
+        page: &'static str,
+    },
+    /// A number has more digits than its field.
+    #[error("number has {found} digits before the point, field holds {max}")]
+    TooManyDigits {
+        /// Significant digits given.
+        found: usize,
+        /// Digits that fit.
+        max: usize,
+    },
+    /// A number has more decimals than its field.
+    #[error("number has more than {max} decimals")]
+    TooManyDecimals {
+        /// Decimals that fit; may be negative for a field scaled by P.
+        max: i16,
+    },
+    /// A binary number does not fit its bytes.
+    #[error("number does not fit {bytes} bytes")]
+    OutOfRange {
+        /// Bytes of the field.
+        bytes: usize,
+    },
+    /// Text where a number is needed.
+    #[error("expected a number")]
+    NotANumber,
+    /// A value of a kind that the field cannot hold.
+    #[error("expected {expected}, found {found}")]
+    WrongKind {
+        /// What fits.
+        expected: &'static str,
+        /// What came.
+        found: &'static str,
+    },
+    /// Text that does not have the insertion characters of its picture.
+    #[error("position {position} differs from what the picture inserts")]
+    BadInsertion {
+        /// Position, from 1.
+        position: usize,
+    },
+    /// Hexadecimal digits expected.
+    #[error("expected {bytes} bytes as hexadecimal digits")]
+    BadHex {
+        /// Bytes of the field.
+        bytes: usize,
+    },
+    /// More elements than the table holds.
+    #[error("list has more than {max} elements")]
+    TooManyElements {
+        /// The table's maximum.
+        max: u32,
+    },
+    /// Counter and list disagree, or two lists with one counter.
+    #[error("list has {list} elements, its counter says {counter}")]
+    CountMismatch {
+        /// Elements.
+        list: u32,
+        /// Counter.
+        counter: i128,
+    },
+    /// Two views of the same bytes say different things.
+    #[error("value differs from what another view of the same bytes says")]
+    ViewConflict,
+    /// A member that must be there is not.
+    #[error("member is missing")]
+    Missing,
+    /// `_preserve` is not what decoding wrote.
+    #[error("_preserve does not fit the record")]
+    BadPreserve,
+}
+
+impl FaultKind {
+    /// Stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code(match self {
+            FaultKind::BadDigit { .. } => "REC-001",
+            FaultKind::BadSign { .. } => "REC-002",
+            FaultKind::NegativeUnsigned => "REC-003",
+            FaultKind::Blank => "REC-004",
+            FaultKind::LowValues => "REC-005",
+            FaultKind::BadCharacter { .. } => "REC-006",
+            FaultKind::BadEdited { .. } => "REC-007",
+            FaultKind::NotFinite => "REC-008",
+            FaultKind::CountOutOfRange { .. } => "REC-009",
+            FaultKind::BadCounter(_) => "REC-010",
+            FaultKind::ShortRecord { .. } => "REC-011",
+            FaultKind::LongRecord { .. } => "REC-012",
+            FaultKind::NoView => "REC-013",
+            FaultKind::TextTooLong { .. } => "REC-021",
+            FaultKind::Unmappable { .. } => "REC-022",
+            FaultKind::TooManyDigits { .. } => "REC-023",
+            FaultKind::TooManyDecimals { .. } => "REC-024",
+            FaultKind::OutOfRange { .. } => "REC-025",
+            FaultKind::NotANumber => "REC-026",
+            FaultKind::WrongKind { .. } => "REC-027",
+            FaultKind::BadInsertion { .. } => "REC-028",
+            FaultKind::BadHex { .. } => "REC-029",
+            FaultKind::TooManyElements { .. } => "REC-030",
+            FaultKind::CountMismatch { .. } => "REC-031",
+            FaultKind::ViewConflict => "REC-032",
+            FaultKind::Missing => "REC-033",
+            FaultKind::BadPreserve => "REC-034",
+        })
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            FaultKind::Blank => "if the sender leaves it blank for \"no value\", convert with `--blank null`",
+            FaultKind::LowValues => "if the sender leaves it at low-values for \"no value\", convert with `--low-values null`",
+            FaultKind::BadDigit { .. } | FaultKind::BadSign { .. } => {
+                "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"
+            }
+            FaultKind::ShortRecord { .. } => "if trailing fields may be missing, convert with `--short accept`",
+            FaultKind::LongRecord { .. } => "if the copybook covers only the front of the record, convert with `--long accept`",
+            FaultKind::CountOutOfRange { .. } | FaultKind::BadCounter(_) => {
+                "check that the copybook is the one the file was written with: the counter decides where every later field stands"
+            }
+            FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
+            FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
+            _ => return None,
+        })
+    }
+}
+
+/// One fault and where it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RecordFault {
+    /// What is wrong.
+    pub kind: FaultKind,
+    /// The field, where one is concerned.
+    pub field: Option<FieldIndex>,
+    /// Bytes from the start of the record to the field.
+    pub offset: usize,
+    /// Path with indices from 0: `CARS[3].REF`; for encoding, the JSON path `$.CARS[3].REF`.
+    pub path: String,
+}
+
+impl fmt::Display for RecordFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.kind)
+    }
+}
+
+/// All faults of one record, up to [`RecordFaults::MAX`].
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct RecordFaults(pub Vec<RecordFault>);
+
+impl RecordFaults {
+    /// Faults kept for one record; later ones add nothing that helps.
+    pub const MAX: usize = 20;
+
+    /// The faults as findings.
+    ///
+    /// `record_start` is the byte of the file where the record begins; `None` for a document to be encoded.
+    #[must_use]
+    pub fn findings(
+        &self,
+        plan: &RecordPlan,
+        file: Option<&str>,
+        record: RecordNumber,
+        record_start: Option<ByteOffset>,
+    ) -> Vec<Finding> {
+        self.0
+            .iter()
+            .map(|fault| {
+                let detail = fault.field.map(|index| {
+                    let field = plan.layout().field(index);
+                    let size = format!("{} bytes", field.size);
+                    let what = if field.description.is_empty() { size } else { format!("{size}, {}", field.description) };
+                    match record_start {
+                        Some(_) => format!("offset {} in the record, {what}", fault.offset),
+                        None => what,
+                    }
+                });
+                let place = Place {
+                    file: file.map(Into::into),
+                    record: Some(record),
+                    byte: record_start.map(|start| ByteOffset(start.0 + fault.offset as u64)),
+                    path: (!fault.path.is_empty()).then(|| fault.path.clone()),
+                    detail,
+                    ..Place::default()
+                };
+                let mut finding = Finding::error(fault.kind.code(), Fault::Sender, fault.kind.to_string()).at(place);
+                finding.hint = fault.kind.hint().map(str::to_owned);
+                finding
+            })
+            .collect()
+    }
+}

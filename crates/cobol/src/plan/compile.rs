@@ -1,0 +1,638 @@
+//! Walks the layout once and writes shape, operations and targets side by side.
+
+use std::collections::{HashMap, HashSet};
+
+use quayline_charset::Charset;
+use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
+
+use super::select::{Selection, resolve_one};
+use super::{
+    Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, TextCode, Union, View, key, template,
+};
+use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
+use crate::{Fillers, Interface, Policies, Preserve, RedefinesPolicy, Trim};
+
+/// Node of an item that no sink sees.
+pub(super) const HIDDEN: NodeId = NodeId(u32::MAX);
+
+pub(super) fn compile(
+    layout: &Layout,
+    interface: &Interface,
+    policies: &Policies,
+    charset: Charset,
+) -> Result<Plan, Findings> {
+    let mut findings = Vec::new();
+    let selection = Selection::new(layout, interface, &mut findings);
+    let text = template::text_code(charset);
+    let sign = template::SignCode::new(charset, layout.dialect.overpunch);
+    let root = interface.wrapper.clone().unwrap_or_else(|| layout.field(FieldIndex::RECORD).name.clone());
+    let mut compiler = Compiler {
+        layout,
+        interface,
+        policies,
+        selection,
+        single_byte: matches!(charset, Charset::SingleByte(_)),
+        shape: Shape::builder(root),
+        names: vec![HashSet::new()],
+        targets: vec![Target { kind: TargetKind::Group, list: None, view: None }],
+        items: Vec::new(),
+        item_of: HashMap::new(),
+        ops: Vec::new(),
+        op_items: Vec::new(),
+        tables: Vec::new(),
+        unions: Vec::new(),
+        captures: Vec::new(),
+        slots: HashMap::new(),
+        choices: HashMap::new(),
+        fillers_seen: 0,
+        view: None,
+        findings,
+    };
+    compiler.find_captures();
+    compiler.record();
+    let preserve_node = compiler.preserve();
+    let slides = compiler.slides();
+    let Compiler { shape, targets, items, item_of, ops, op_items, tables, unions, captures, selection, mut findings, .. } =
+        compiler;
+    let mut plan = Plan {
+        layout: layout.clone(),
+        shape: shape.finish(),
+        policies: policies.clone(),
+        charset,
+        text,
+        sign,
+        items,
+        ops,
+        op_items,
+        tables,
+        unions,
+        captures,
+        targets,
+        template: Vec::new(),
+        slides,
+        preserve_node,
+    };
+    plan.template = template::template(&plan, &selection, &item_of, &mut findings);
+    if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) { Err(Findings(findings)) } else { Ok(plan) }
+}
+
+struct Compiler<'a> {
+    layout: &'a Layout,
+    interface: &'a Interface,
+    policies: &'a Policies,
+    selection: Selection,
+    single_byte: bool,
+    shape: ShapeBuilder,
+    /// Keys used so far in each open group.
+    names: Vec<HashSet<String>>,
+    targets: Vec<Target>,
+    items: Vec<Item>,
+    item_of: HashMap<FieldIndex, ItemIndex>,
+    ops: Vec<Op>,
+    op_items: Vec<ItemIndex>,
+    tables: Vec<Table>,
+    unions: Vec<Union>,
+    captures: Vec<ItemIndex>,
+    slots: HashMap<FieldIndex, u32>,
+    choices: HashMap<FieldIndex, ChoiceSpec>,
+    fillers_seen: u32,
+    /// Union and view being compiled.
+    view: Option<(u32, u32)>,
+    findings: Vec<Finding>,
+}
+
+struct ChoiceSpec {
+    slot: u32,
+    cases: Vec<(String, FieldIndex)>,
+    otherwise: Option<FieldIndex>,
+}
+
+impl Compiler<'_> {
+    /// ODO counters and selectors get slots before anything is compiled.
+    fn find_captures(&mut self) {
+        for (_, field) in self.layout.iter() {
+            if let Some(counter) = field.occurs.and_then(|occurs| occurs.depending_on) {
+                self.slot(counter);
+            }
+        }
+        let interface = self.interface;
+        for choice in &interface.choices {
+            let what = "choice of a view";
+            let storage = resolve_one(self.layout, &choice.storage, what, &mut self.findings);
+            let by = resolve_one(self.layout, &choice.by, what, &mut self.findings);
+            let mut case_of = |name: &str| resolve_one(self.layout, name, what, &mut self.findings);
+            let cases: Vec<(String, Option<FieldIndex>)> = choice
+                .cases
+                .iter()
+                .flat_map(|(values, view)| {
+                    let view = case_of(view);
+                    values.iter().map(move |value| (value.trim().to_owned(), view))
+                })
+                .collect();
+            let otherwise = choice.otherwise.as_deref().map(&mut case_of);
+            let (Some(storage), Some(by)) = (storage, by) else { continue };
+            let storage = self.layout.field(storage).redefines.unwrap_or(storage);
+            if !self.layout.field(by).is_item() || by >= storage || !self.encloses(by, storage) {
+                self.findings.push(
+                    Finding::error(
+                        Code("PLN-003"),
+                        Fault::Config,
+                        format!("`{}` cannot choose a view of `{}`", choice.by, choice.storage),
+                    )
+                    .hint("the selector must be an elementary item before the storage, and in no table that the storage is not in"),
+                );
+                continue;
+            }
+            let views: Vec<FieldIndex> = self.views(storage);
+            for view in cases.iter().filter_map(|(_, view)| *view).chain(otherwise.flatten()) {
+                if !views.contains(&view) {
+                    let names: Vec<String> = views.iter().map(|v| self.layout.field(*v).name.clone()).collect();
+                    self.findings.push(
+                        Finding::error(
+                            Code("PLN-004"),
+                            Fault::Config,
+                            format!("`{}` is not a view of `{}`", self.layout.field(view).name, choice.storage),
+                        )
+                        .hint(format!("its views are {}", names.join(", "))),
+                    );
+                }
+            }
+            let cases = cases.into_iter().filter_map(|(value, view)| Some((value, view?))).collect();
+            let slot = self.slot(by);
+            self.choices.insert(storage, ChoiceSpec { slot, cases, otherwise: otherwise.flatten() });
+        }
+    }
+
+    fn slot(&mut self, field: FieldIndex) -> u32 {
+        if let Some(slot) = self.slots.get(&field) {
+            return *slot;
+        }
+        let slot = index(self.captures.len());
+        let item = self.item(field, HIDDEN);
+        self.captures.push(item);
+        self.slots.insert(field, slot);
+        slot
+    }
+
+    /// Whether every table around `outer` is also around `inner`.
+    fn encloses(&self, outer: FieldIndex, inner: FieldIndex) -> bool {
+        let inner = self.tables_around(inner);
+        self.tables_around(outer).iter().all(|table| inner.contains(table))
+    }
+
+    /// Tables around a field, outermost first, itself not counted.
+    fn tables_around(&self, field: FieldIndex) -> Vec<FieldIndex> {
+        let mut tables = Vec::new();
+        let mut at = self.layout.field(field).parent;
+        while let Some(parent) = at {
+            if self.layout.field(parent).occurs.is_some() {
+                tables.push(parent);
+            }
+            at = self.layout.field(parent).parent;
+        }
+        tables.reverse();
+        tables
+    }
+
+    /// The original and its redefinitions.
+    fn views(&self, storage: FieldIndex) -> Vec<FieldIndex> {
+        let parent = self.layout.field(storage).parent;
+        let redefinitions = parent.into_iter().flat_map(|parent| self.layout.children(parent));
+        core::iter::once(storage)
+            .chain(redefinitions.filter(|f| self.layout.field(*f).redefines == Some(storage)))
+            .collect()
+    }
+
+    fn item(&mut self, field: FieldIndex, node: NodeId) -> ItemIndex {
+        let Field { offset, size, kind, .. } = self.layout.field(field);
+        let FieldKind::Item(encoding) = kind else { unreachable!("only elementary items become items") };
+        let known = self.item_of.get(&field).copied();
+        if let Some(known) = known {
+            if node != HIDDEN {
+                self.items[known as usize].node = node;
+            }
+            return known;
+        }
+        let item = index(self.items.len());
+        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone() });
+        self.item_of.insert(field, item);
+        item
+    }
+
+    fn record(&mut self) {
+        let wrapped = self.interface.wrapper.clone();
+        if let Some(name) = wrapped {
+            let node = self.open(name, Occurs::Once, None);
+            self.push(Op::Enter(node), 0);
+            self.content();
+            self.close();
+            self.push(Op::Leave(node), 0);
+        } else {
+            self.content();
+        }
+    }
+
+    fn content(&mut self) {
+        match self.layout.field(FieldIndex::RECORD).kind {
+            FieldKind::Group => self.children(FieldIndex::RECORD, true),
+            FieldKind::Item(_) => self.field(FieldIndex::RECORD, true),
+        }
+        self.renames();
+    }
+
+    /// Children of a group; `shown` is what their nearest rule above says.
+    fn children(&mut self, group: FieldIndex, shown: bool) {
+        let children: Vec<FieldIndex> = self.layout.children(group).collect();
+        for child in children {
+            if self.layout.field(child).redefines.is_none() {
+                self.storage(child, shown);
+            }
+        }
+    }
+
+    fn storage(&mut self, storage: FieldIndex, shown: bool) {
+        let views = self.views(storage);
+        if views.len() == 1 {
+            self.field(storage, shown);
+            return;
+        }
+        let choice = self.choices.remove(&storage);
+        let visible: Vec<bool> = views
+            .iter()
+            .enumerate()
+            .map(|(i, view)| {
+                let by_policy = i == 0 || choice.is_some() || self.interface.redefines == RedefinesPolicy::All;
+                let asked = self.selection.explicit[view.index()];
+                asked.unwrap_or(shown && by_policy) || self.asked_below(*view)
+            })
+            .collect();
+        if visible.iter().filter(|v| **v).count() < 2 && choice.is_none() {
+            for (view, visible) in views.iter().zip(visible) {
+                self.field_if(*view, visible, shown);
+            }
+            return;
+        }
+        let union = index(self.unions.len());
+        let head = self.ops.len();
+        self.push(Op::Union { union, len: 0 }, 0);
+        self.unions.push(Union { views: Vec::new(), choice: None });
+        let outer = self.view;
+        let mut compiled = Vec::new();
+        for (i, (view, visible)) in views.iter().zip(visible).enumerate() {
+            let start = self.ops.len();
+            let before = self.targets.len();
+            self.view = Some((union, index(i)));
+            self.field_if(*view, visible, shown);
+            let scalar = (self.targets.len() == before + 1)
+                .then_some(&self.targets[before])
+                .filter(|target| target.list.is_none() && matches!(target.kind, TargetKind::Item(_)))
+                .map(|_| NodeId(index(before)));
+            compiled.push(View { field: *view, len: index(self.ops.len() - start), scalar });
+        }
+        self.view = outer;
+        let len = index(self.ops.len() - head - 1);
+        self.ops[head] = Op::Union { union, len };
+        let choice = choice.map(|spec| {
+            let position = |view: FieldIndex| views.iter().position(|v| *v == view);
+            Choice {
+                slot: spec.slot,
+                cases: spec.cases.into_iter().filter_map(|(value, view)| Some((value, position(view)?))).collect(),
+                otherwise: spec.otherwise.and_then(position),
+            }
+        });
+        self.unions[union as usize] = Union { views: compiled, choice };
+    }
+
+    fn field_if(&mut self, field: FieldIndex, visible: bool, shown: bool) {
+        if visible {
+            self.field(field, shown || self.selection.explicit[field.index()] == Some(true));
+        } else {
+            let kept = self.selection.explicit[field.index()].replace(false);
+            self.field(field, false);
+            self.selection.explicit[field.index()] = kept;
+        }
+    }
+
+    /// Whether a rule includes something below this field by name.
+    fn asked_below(&self, field: FieldIndex) -> bool {
+        let end = self.layout.field(field).subtree_end;
+        (field.0 + 1..end.0).any(|i| self.selection.explicit[i as usize] == Some(true))
+    }
+
+    fn field(&mut self, index_: FieldIndex, shown: bool) {
+        let layout = self.layout;
+        let field = layout.field(index_);
+        let explicit = self.selection.explicit[index_.index()];
+        let shown = explicit.unwrap_or(shown);
+        let filler_number = field.filler.then(|| {
+            self.fillers_seen += 1;
+            self.fillers_seen - 1
+        });
+        let keep_fillers = self.interface.fillers == Fillers::Keep;
+        match field.occurs {
+            Some(occurs) => self.table(index_, occurs, shown, filler_number),
+            None => match &field.kind {
+                FieldKind::Group => {
+                    let visible = (shown || self.asked_below(index_)) && self.has_content(index_, shown);
+                    if !visible {
+                        self.children(index_, shown);
+                    } else if field.filler && !keep_fillers && self.selection.rename[index_.index()].is_none() {
+                        // A filler group is transparent: its named children stand in its parent, as COBOL's own references see them.
+                        self.children(index_, shown);
+                    } else {
+                        let name = self.name(index_, filler_number);
+                        let node = self.open(name, Occurs::Once, None);
+                        self.push(Op::Enter(node), 0);
+                        self.children(index_, shown);
+                        self.close();
+                        self.push(Op::Leave(node), 0);
+                    }
+                }
+                FieldKind::Item(encoding) => {
+                    self.capture(index_);
+                    if shown && (!field.filler || keep_fillers || explicit == Some(true)) {
+                        let name = self.name(index_, filler_number);
+                        let node = self.leaf(name, scalar(encoding, field.size), Occurs::Once, index_, None);
+                        self.item_op(index_, node);
+                    }
+                }
+            },
+        }
+    }
+
+    /// Whether a group has anything to show; one that the interface emptied on purpose still stands, as `{}`.
+    fn has_content(&self, group: FieldIndex, shown: bool) -> bool {
+        if self.interface.fillers == Fillers::Keep {
+            return true;
+        }
+        let end = self.layout.field(group).subtree_end;
+        (group.0 + 1..end.0).any(|i| {
+            let field = &self.layout.fields[i as usize];
+            !field.filler && (shown || self.selection.explicit[i as usize] == Some(true))
+        })
+    }
+
+    fn table(&mut self, index_: FieldIndex, occurs: crate::layout::Occurs, shown: bool, filler: Option<u32>) {
+        let layout = self.layout;
+        let field = layout.field(index_);
+        let keep_fillers = self.interface.fillers == Fillers::Keep;
+        let counter = occurs.depending_on.map(|counter| self.slot(counter));
+        let slides = layout.dialect.odo_slide;
+        let visible = match &field.kind {
+            FieldKind::Group => (shown || self.asked_below(index_)) && self.has_content(index_, shown),
+            FieldKind::Item(_) => shown && (!field.filler || keep_fillers),
+        };
+        let table = index(self.tables.len());
+        self.tables.push(Table { field: index_, node: None, max: occurs.max, stride: field.stride, counter, slides });
+        let head = self.ops.len();
+        self.push(Op::Loop { table, len: 0 }, 0);
+        let list = visible.then(|| ListTarget {
+            field: index_,
+            max: occurs.max,
+            stride: field.stride,
+            counter: occurs.depending_on.map(|counter| self.item_of[&counter]),
+            counter_depth: occurs.depending_on.map_or(0, |counter| index(self.tables_around(counter).len())),
+        });
+        let many = Occurs::Many { min: if occurs.depending_on.is_some() { 0 } else { occurs.min }, max: Some(occurs.max) };
+        match &field.kind {
+            FieldKind::Group if visible => {
+                let name = self.name(index_, filler);
+                let node = self.open(name, many, list);
+                self.tables[table as usize].node = Some(node);
+                self.push(Op::Enter(node), 0);
+                self.children(index_, shown);
+                self.close();
+                self.push(Op::Leave(node), 0);
+            }
+            FieldKind::Group => self.children(index_, shown),
+            FieldKind::Item(encoding) if visible => {
+                let name = self.name(index_, filler);
+                let node = self.leaf(name, scalar(encoding, field.size), many, index_, list);
+                self.tables[table as usize].node = Some(node);
+                self.item_op(index_, node);
+            }
+            FieldKind::Item(_) => {}
+        }
+        let len = index(self.ops.len() - head - 1);
+        if len > 0 {
+            self.ops[head] = Op::Loop { table, len };
+        } else if counter.is_some() && slides {
+            self.ops[head] = Op::Skip { table };
+        } else {
+            self.ops.pop();
+            self.op_items.pop();
+        }
+    }
+
+    fn capture(&mut self, field: FieldIndex) {
+        if let Some(slot) = self.slots.get(&field).copied() {
+            let item = self.item_of[&field];
+            let offset = offset(self.layout.field(field).offset);
+            self.push(Op::Capture { slot, offset }, item);
+        }
+    }
+
+    /// The operation of an elementary item: a fast one where its encoding has one.
+    fn item_op(&mut self, field: FieldIndex, node: NodeId) {
+        let item = self.item(field, node);
+        let Item { offset: at, size, encoding, .. } = &self.items[item as usize];
+        let (at, size) = (offset(*at), *size);
+        let small = u16::try_from(size).ok();
+        let op = match encoding {
+            Encoding::Text { justified: false, .. } if self.single_byte && self.policies.trim == Trim::Padding => {
+                u32::try_from(size).ok().map(|size| Op::Text { offset: at, size, node })
+            }
+            Encoding::Zoned { scale, sign: ZonedSign::Unsigned, blank_when_zero: false, .. } if size <= 16 => {
+                small.map(|size| Op::ZonedUnsigned { offset: at, size, scale: *scale, node })
+            }
+            Encoding::Zoned { scale, sign: ZonedSign::TrailingOverpunch, blank_when_zero: false, .. } if size <= 16 => {
+                small.map(|size| Op::ZonedTrailing { offset: at, size, scale: *scale, node })
+            }
+            Encoding::Packed { digits, scale, signed } if size <= 8 => u8::try_from(size).ok().map(|size| Op::Packed {
+                offset: at,
+                size,
+                pad: u8::from(digits % 2 == 0),
+                signed: *signed,
+                scale: *scale,
+                node,
+            }),
+            Encoding::Binary { scale, signed, order: ByteOrder::Big, .. } if matches!(size, 2 | 4 | 8) => {
+                u8::try_from(size).ok().map(|size| Op::Binary { offset: at, size, signed: *signed, scale: *scale, node })
+            }
+            _ => None,
+        };
+        self.push(op.unwrap_or(Op::Item(item)), item);
+    }
+
+    /// RENAMES items in front of any sliding table: a second look at bytes already shown, so they are read and never written.
+    fn renames(&mut self) {
+        if self.interface.redefines == RedefinesPolicy::Original {
+            return;
+        }
+        let layout = self.layout;
+        let sliding = layout.fields.iter().filter(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()));
+        let first_sliding = sliding.map(|f| f.offset).min().unwrap_or(usize::MAX);
+        for rename in layout.renames.iter().filter(|rename| rename.offset + rename.size <= first_sliding) {
+            let from = layout.field(rename.from);
+            let encoding = match (&from.kind, rename.thru) {
+                (FieldKind::Item(encoding), None) => encoding.clone(),
+                _ => Encoding::Text { justified: false, alphabetic: false },
+            };
+            let name = self.unique(key::styled(&rename.name, self.interface.key_style));
+            let node = self.shape.scalar(name, scalar(&encoding, rename.size), Occurs::Optional);
+            self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
+            let union = index(self.unions.len());
+            let view = View { field: rename.from, len: 1, scalar: Some(node) };
+            self.unions.push(Union { views: vec![view], choice: None });
+            let item = index(self.items.len());
+            self.items.push(Item { field: rename.from, node, offset: rename.offset, size: rename.size, encoding });
+            self.push(Op::Union { union, len: 1 }, item);
+            self.push(Op::Item(item), item);
+        }
+    }
+
+    fn preserve(&mut self) -> Option<NodeId> {
+        (self.policies.preserve == Preserve::Yes).then(|| {
+            let name = self.unique("_preserve".to_owned());
+            let node = self.shape.scalar(name, Scalar::Text { chars_max: None }, Occurs::Optional);
+            self.targets.push(Target { kind: TargetKind::Preserve, list: None, view: None });
+            node
+        })
+    }
+
+    /// Tables that slide, and tables around them, in the order of the copybook.
+    fn slides(&self) -> Vec<Slide> {
+        if !self.layout.dialect.odo_slide {
+            return Vec::new();
+        }
+        let sliding = |f: &Field| f.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
+        let mut slides = Vec::new();
+        for (i, field) in self.layout.iter() {
+            let Some(occurs) = field.occurs else { continue };
+            let subtree = i.index()..field.subtree_end.index();
+            if !self.layout.fields[subtree.clone()].iter().any(sliding) {
+                continue;
+            }
+            let inner = self.layout.fields[subtree].iter().skip(1);
+            let nested = inner.enumerate().filter(|(k, f)| {
+                let at = FieldIndex(index(i.index() + 1 + k));
+                f.occurs.is_some() && self.layout.fields[at.index()..f.subtree_end.index()].iter().any(sliding)
+            });
+            slides.push(Slide {
+                field: i,
+                offset: field.offset,
+                stride: field.stride,
+                max: occurs.max,
+                counter: occurs.depending_on.map(|counter| self.item_of[&counter]),
+                counter_depth: occurs.depending_on.map_or(0, |counter| index(self.tables_around(counter).len())),
+                len: index(nested.count()),
+            });
+        }
+        slides
+    }
+
+    fn name(&self, field: FieldIndex, filler: Option<u32>) -> String {
+        if let Some(rename) = &self.selection.rename[field.index()] {
+            return rename.clone();
+        }
+        let name = match filler {
+            Some(number) => format!("FILL_{number}"),
+            None => self.layout.field(field).name.clone(),
+        };
+        key::styled(&name, self.interface.key_style)
+    }
+
+    /// The name, with `_2`, `_3` … where a sibling has it already.
+    fn unique(&mut self, name: String) -> String {
+        let used = self.names.last_mut().expect("the root's names are never popped");
+        if used.insert(name.clone()) {
+            return name;
+        }
+        let free = (2u32..).map(|n| format!("{name}_{n}")).find(|name| !used.contains(name)).unwrap_or(name);
+        used.insert(free.clone());
+        free
+    }
+
+    fn open(&mut self, name: String, occurs: Occurs, list: Option<ListTarget>) -> NodeId {
+        let name = self.unique(name);
+        self.names.push(HashSet::new());
+        self.targets.push(Target { kind: TargetKind::Group, list, view: self.view });
+        self.shape.open(name, occurs)
+    }
+
+    fn close(&mut self) {
+        self.names.pop();
+        self.shape.close();
+    }
+
+    fn leaf(
+        &mut self,
+        name: String,
+        scalar: Scalar,
+        occurs: Occurs,
+        field: FieldIndex,
+        list: Option<ListTarget>,
+    ) -> NodeId {
+        let name = self.unique(name);
+        let node = self.shape.scalar(name, scalar, occurs);
+        let item = self.item(field, node);
+        self.targets.push(Target { kind: TargetKind::Item(item), list, view: self.view });
+        node
+    }
+
+    fn push(&mut self, op: Op, item: ItemIndex) {
+        self.ops.push(op);
+        self.op_items.push(item);
+    }
+}
+
+/// The shape's type of an encoding. A binary that is not truncated to its picture has the digits of its whole range.
+fn scalar(encoding: &Encoding, size: usize) -> Scalar {
+    let chars = |n: usize| Scalar::Text { chars_max: u32::try_from(n).ok() };
+    match encoding {
+        Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Utf8 | Encoding::Boolean => chars(size),
+        Encoding::National { .. } => chars(size / 2),
+        Encoding::Dbcs => Scalar::Bytes { len_max: u32::try_from(size).ok() },
+        Encoding::Zoned { digits, scale, sign, .. } => {
+            Scalar::Decimal { digits: *digits, scale: *scale, signed: *sign != ZonedSign::Unsigned }
+        }
+        Encoding::Packed { digits, scale, signed } => Scalar::Decimal { digits: *digits, scale: *scale, signed: *signed },
+        Encoding::PackedUnsigned { digits, scale } => Scalar::Decimal { digits: *digits, scale: *scale, signed: false },
+        Encoding::Binary { digits, scale, signed, full_range, .. } => {
+            let whole = match size {
+                1 => 3,
+                2 => 5,
+                3 => 8,
+                4 => 10,
+                5 => 13,
+                6 => 15,
+                7 => 17,
+                8 => 20,
+                _ => 39,
+            };
+            let digits = if *full_range || *digits == 0 { whole } else { *digits };
+            Scalar::Decimal { digits, scale: *scale, signed: *signed }
+        }
+        Encoding::Float32(_) => Scalar::Float32,
+        Encoding::Float64(_) => Scalar::Float64,
+        Encoding::Edited(edited) => {
+            use EditSymbol::{Credit, Debit, FloatMinus, FloatPlus, Minus, Plus};
+            let signed = edited.symbols.iter().any(|s| matches!(s, Credit | Debit | FloatMinus | FloatPlus | Minus | Plus));
+            Scalar::Decimal { digits: edited.digits, scale: edited.scale, signed }
+        }
+    }
+}
+
+impl Field {
+    pub(crate) fn is_item(&self) -> bool {
+        matches!(self.kind, FieldKind::Item(_))
+    }
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("a layout has fewer than 2^32 fields")
+}
+
+fn offset(n: usize) -> u32 {
+    u32::try_from(n).expect("a record is shorter than 4 GiB")
+}

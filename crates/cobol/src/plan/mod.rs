@@ -1,0 +1,227 @@
+//! A layout and an interface compile to a plan: the shape that sinks see, the operations that decode a record into it, and the
+//! targets that encode one from it.
+//!
+//! Decoding walks [`Op`]s in the order of the copybook. Every offset is the static one of a record whose tables are at their maximum;
+//! a running `base` is added, which grows by a stride per occurrence and shrinks by what a short OCCURS DEPENDING ON table leaves out.
+//! So nested, repeated and sliding tables need no layout to be rebuilt for a record, and an excluded field has no operation at all.
+
+mod compile;
+mod key;
+mod select;
+mod template;
+
+use std::sync::Arc;
+
+use quayline_charset::Charset;
+use quayline_core::{Findings, NodeId, Shape};
+
+use crate::layout::{Encoding, FieldIndex, Layout};
+use crate::{Interface, Policies};
+
+pub(crate) use template::SignCode;
+
+/// A compiled record description. Cheap to clone; one serves any number of decoders and encoders on any number of threads.
+#[derive(Clone, Debug)]
+pub struct RecordPlan(pub(crate) Arc<Plan>);
+
+impl RecordPlan {
+    /// Compiles `layout` as `interface` selects it.
+    ///
+    /// # Errors
+    /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit, choices
+    /// whose selector stands behind the storage.
+    pub fn new(layout: &Layout, interface: &Interface, policies: &Policies, charset: Charset) -> Result<Self, Findings> {
+        compile::compile(layout, interface, policies, charset).map(|plan| RecordPlan(Arc::new(plan)))
+    }
+
+    /// What sinks see and sources drive.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.0.shape
+    }
+
+    /// The layout the plan was compiled from.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+
+    /// Bytes of a record with every table at its maximum.
+    #[must_use]
+    pub fn length_max(&self) -> usize {
+        self.0.layout.length_max
+    }
+
+    /// The byte that pads a record to a fixed length: the code page's space.
+    #[must_use]
+    pub fn pad_byte(&self) -> u8 {
+        self.0.text.space
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) layout: Layout,
+    pub(crate) shape: Shape,
+    pub(crate) policies: Policies,
+    pub(crate) charset: Charset,
+    pub(crate) text: TextCode,
+    pub(crate) sign: SignCode,
+    pub(crate) items: Vec<Item>,
+    pub(crate) ops: Vec<Op>,
+    /// Item of each operation, for places in faults.
+    pub(crate) op_items: Vec<ItemIndex>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) unions: Vec<Union>,
+    pub(crate) captures: Vec<ItemIndex>,
+    /// What each node of the shape encodes to.
+    pub(crate) targets: Vec<Target>,
+    /// Where an encoded record starts from: every item initialised, tables at their maximum.
+    pub(crate) template: Vec<u8>,
+    /// Walk over sliding tables that compacts an encoded record.
+    pub(crate) slides: Vec<Slide>,
+    /// Node of the member that keeps dirty bytes.
+    pub(crate) preserve_node: Option<NodeId>,
+}
+
+/// How single characters stand in records.
+#[derive(Debug)]
+pub(crate) struct TextCode {
+    /// Record byte to printable ASCII, 0xff for any other character.
+    pub(crate) to_ascii: &'static [u8; 256],
+    /// ASCII byte to record byte; only meaningful for `ascii_ok` bytes.
+    pub(crate) from_ascii: [u8; 128],
+    /// Whether every printable ASCII character has a byte (false for a few national EBCDIC pages).
+    pub(crate) ascii_whole: bool,
+    /// Space.
+    pub(crate) space: u8,
+    /// Zero; digits follow it.
+    pub(crate) zero: u8,
+    pub(crate) plus: u8,
+    pub(crate) minus: u8,
+}
+
+pub(crate) type ItemIndex = u32;
+
+/// An elementary item as decoding and encoding need it.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) field: FieldIndex,
+    pub(crate) node: NodeId,
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
+    pub(crate) encoding: Encoding,
+}
+
+/// One step of decoding. The first variants are the common encodings in the form that their fast path wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Text padded on the right, cut by `Trim::Padding`, single-byte page.
+    Text { offset: u32, size: u32, node: NodeId },
+    /// Unsigned zoned, at most 16 digits.
+    ZonedUnsigned { offset: u32, size: u16, scale: i16, node: NodeId },
+    /// Zoned with the sign over the last digit, at most 16 digits.
+    ZonedTrailing { offset: u32, size: u16, scale: i16, node: NodeId },
+    /// Packed in at most 8 bytes.
+    Packed { offset: u32, size: u8, pad: u8, signed: bool, scale: i16, node: NodeId },
+    /// Big-endian binary of 2, 4 or 8 bytes.
+    Binary { offset: u32, size: u8, signed: bool, scale: i16, node: NodeId },
+    /// Any other item.
+    Item(ItemIndex),
+    /// A group occurrence begins.
+    Enter(NodeId),
+    /// A group occurrence ends.
+    Leave(NodeId),
+    /// A table's occurrences: the body is the `len` operations behind this one.
+    Loop { table: u32, len: u32 },
+    /// A sliding table nobody looks at.
+    Skip { table: u32 },
+    /// Remembers where an ODO counter or a selector stands.
+    Capture { slot: u32, offset: u32 },
+    /// Storage with several views: their operations are the `len` behind this one.
+    Union { union: u32, len: u32 },
+}
+
+/// A table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    pub(crate) field: FieldIndex,
+    /// The list's node; `None` where it is walked only for what it captures or slides.
+    pub(crate) node: Option<NodeId>,
+    pub(crate) max: u32,
+    pub(crate) stride: usize,
+    /// Captured counter of an OCCURS DEPENDING ON.
+    pub(crate) counter: Option<u32>,
+    /// Whether what is behind it moves.
+    pub(crate) slides: bool,
+}
+
+/// Storage with several views.
+#[derive(Debug)]
+pub(crate) struct Union {
+    /// Views in copybook order: length in operations, and the node of an elementary one.
+    pub(crate) views: Vec<View>,
+    /// Selector by another field.
+    pub(crate) choice: Option<Choice>,
+}
+
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) field: FieldIndex,
+    pub(crate) len: u32,
+    /// For an elementary view that stands once: it is null where the bytes do not fit.
+    pub(crate) scalar: Option<NodeId>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// Captured selector.
+    pub(crate) slot: u32,
+    /// Trimmed text and index of the view.
+    pub(crate) cases: Vec<(String, usize)>,
+    pub(crate) otherwise: Option<usize>,
+}
+
+/// What a node encodes to.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: TargetKind,
+    /// Occurrences, for a list.
+    pub(crate) list: Option<ListTarget>,
+    /// The union and view the node belongs to, innermost.
+    pub(crate) view: Option<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum TargetKind {
+    Group,
+    Item(ItemIndex),
+    /// Read and dropped: RENAMES.
+    Ignored,
+    /// The `_preserve` member.
+    Preserve,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListTarget {
+    pub(crate) field: FieldIndex,
+    pub(crate) max: u32,
+    pub(crate) stride: usize,
+    /// Item index of the counter.
+    pub(crate) counter: Option<ItemIndex>,
+    /// How many lists enclose the counter.
+    pub(crate) counter_depth: u32,
+}
+
+/// One table on the walk that compacts an encoded record: children are the `len` entries behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slide {
+    pub(crate) field: FieldIndex,
+    pub(crate) offset: usize,
+    pub(crate) stride: usize,
+    pub(crate) max: u32,
+    pub(crate) counter: Option<ItemIndex>,
+    /// Lists that enclose the counter.
+    pub(crate) counter_depth: u32,
+    pub(crate) len: u32,
+}

@@ -1,0 +1,120 @@
+//! Rules of an interface, matched against a layout.
+
+use quayline_core::{Code, Fault, Finding};
+
+use crate::Interface;
+use crate::layout::{FieldIndex, Layout};
+
+/// What the interface says of each field.
+pub(crate) struct Selection {
+    /// Explicit inclusion or exclusion per field.
+    pub(crate) explicit: Vec<Option<bool>>,
+    /// Key given per field.
+    pub(crate) rename: Vec<Option<String>>,
+    /// Default given per field.
+    pub(crate) default: Vec<Option<String>>,
+}
+
+impl Selection {
+    /// Resolves every rule; unknown and ambiguous names become findings.
+    pub(crate) fn new(layout: &Layout, interface: &Interface, findings: &mut Vec<Finding>) -> Self {
+        let n = layout.fields.len();
+        let mut selection = Selection { explicit: vec![None; n], rename: vec![None; n], default: vec![None; n] };
+        for rule in &interface.fields {
+            for field in resolve(layout, &rule.field, "interface rule", findings) {
+                let i = field.index();
+                if rule.include.is_some() {
+                    selection.explicit[i] = rule.include;
+                }
+                if let Some(rename) = &rule.rename {
+                    selection.rename[i] = Some(rename.clone());
+                }
+                if let Some(default) = &rule.default {
+                    selection.default[i] = Some(default.clone());
+                }
+            }
+        }
+        selection
+    }
+}
+
+/// The one field that `name` means, with a finding where there is none or more than one.
+pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Option<FieldIndex> {
+    match resolve(layout, name, what, findings)[..] {
+        [field] => Some(field),
+        _ => None,
+    }
+}
+
+/// All fields that `name` means: a qualified name matches as COBOL's `OF` does (ancestors in order, levels may be left out); `*` at the
+/// end of a part matches any rest, and only such a name may mean several fields.
+fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Vec<FieldIndex> {
+    let parts: Vec<String> = name.split('.').map(|part| part.trim().to_uppercase().replace('_', "-")).collect();
+    let found: Vec<FieldIndex> =
+        layout.iter().filter(|(index, _)| matches_path(layout, *index, &parts)).map(|(index, _)| index).collect();
+    if found.is_empty() {
+        let mut finding = Finding::error(
+            Code("PLN-001"),
+            Fault::Config,
+            format!("{what} names `{name}`, which the record {} does not have", layout.field(FieldIndex::RECORD).name),
+        );
+        finding.hint = nearest(layout, parts.last().map_or("", String::as_str));
+        findings.push(finding);
+    } else if found.len() > 1 && !name.contains('*') {
+        let paths: Vec<String> = found.iter().map(|f| layout.path(*f)).collect();
+        findings.push(
+            Finding::error(Code("PLN-002"), Fault::Config, format!("{what} names `{name}`, which means {} fields", found.len()))
+                .hint(format!("qualify it: one of {}", paths.join(", "))),
+        );
+        return Vec::new();
+    }
+    found
+}
+
+fn matches_path(layout: &Layout, field: FieldIndex, parts: &[String]) -> bool {
+    let same = |field: FieldIndex, part: &str| {
+        let name = layout.field(field).name.replace('_', "-");
+        part.strip_suffix('*').map_or(name == part, |prefix| name.starts_with(prefix))
+    };
+    let Some((last, ancestors)) = parts.split_last() else { return false };
+    if !same(field, last) || layout.field(field).filler {
+        return false;
+    }
+    let mut at = field;
+    for part in ancestors.iter().rev() {
+        loop {
+            let Some(parent) = layout.field(at).parent else { return false };
+            at = parent;
+            if same(at, part) {
+                break;
+            }
+        }
+    }
+    true
+}
+
+fn nearest(layout: &Layout, name: &str) -> Option<String> {
+    let best = layout
+        .fields
+        .iter()
+        .filter(|f| !f.filler)
+        .map(|f| (distance(&f.name, name), f.name.as_str()))
+        .min()?;
+    (best.0 <= name.len().div_ceil(2)).then(|| format!("did you mean `{}`?", best.1))
+}
+
+/// Levenshtein distance in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

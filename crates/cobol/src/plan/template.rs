@@ -1,0 +1,231 @@
+//! Character codes of a plan and the record that encoding starts from.
+
+use std::collections::HashMap;
+
+use quayline_charset::{Charset, CodePage};
+use quayline_core::{Code, Fault, Finding, Run, Value};
+
+use super::select::Selection;
+use super::{Item, ItemIndex, Plan, TextCode};
+use crate::encode::encode_item;
+use crate::layout::{Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant};
+use crate::{Absent, encode};
+
+pub(super) fn text_code(charset: Charset) -> TextCode {
+    let page = charset.code_page().unwrap_or(CodePage::ASCII);
+    let byte = |c: char| page.from_char(c);
+    let mut from_ascii = [0u8; 128];
+    let mut ascii_whole = true;
+    for code in 0u8..128 {
+        match byte(char::from(code)) {
+            Some(b) => from_ascii[usize::from(code)] = b,
+            None if (0x20..0x7f).contains(&code) => ascii_whole = false,
+            None => {}
+        }
+    }
+    TextCode {
+        to_ascii: page.ascii_table(),
+        from_ascii,
+        ascii_whole,
+        space: byte(' ').unwrap_or(b' '),
+        zero: byte('0').unwrap_or(b'0'),
+        plus: byte('+').unwrap_or(b'+'),
+        minus: byte('-').unwrap_or(b'-'),
+    }
+}
+
+/// Bytes that hold a digit and a sign.
+#[derive(Debug)]
+pub(crate) struct SignCode {
+    /// Record byte to digit, with [`SignCode::NEGATIVE`] for minus; [`SignCode::INVALID`] for anything else.
+    pub(crate) decode: [u8; 256],
+    /// Digit to byte, plus sign.
+    pub(crate) plus: [u8; 10],
+    /// Digit to byte, minus sign.
+    pub(crate) minus: [u8; 10],
+}
+
+impl SignCode {
+    pub(crate) const NEGATIVE: u8 = 0x80;
+    pub(crate) const INVALID: u8 = 0xff;
+
+    /// EBCDIC: zones 0xB and 0xD are minus, 0xA, 0xC, 0xE and 0xF plus; 0xC and 0xD are written (z/Architecture Principles of
+    /// Operation, decimal codes). ASCII: by the dialect's overpunch variant; a plain digit is plus in both.
+    pub(super) fn new(charset: Charset, overpunch: OverpunchVariant) -> Self {
+        let mut code = SignCode { decode: [Self::INVALID; 256], plus: [0; 10], minus: [0; 10] };
+        for digit in 0u8..10 {
+            let mut set = |byte: u8, sign: u8| code.decode[usize::from(byte)] = digit | sign;
+            let d = usize::from(digit);
+            if charset.code_page().is_some_and(CodePage::is_ebcdic) {
+                for zone in [0xa0, 0xc0, 0xe0, 0xf0] {
+                    set(zone | digit, 0);
+                }
+                for zone in [0xb0, 0xd0] {
+                    set(zone | digit, Self::NEGATIVE);
+                }
+                code.plus[d] = 0xc0 | digit;
+                code.minus[d] = 0xd0 | digit;
+                continue;
+            }
+            set(b'0' + digit, 0);
+            match overpunch {
+                OverpunchVariant::Ebcdic => {
+                    let plus = b"{ABCDEFGHI"[d];
+                    let minus = b"}JKLMNOPQR"[d];
+                    set(plus, 0);
+                    set(minus, Self::NEGATIVE);
+                    code.plus[d] = plus;
+                    code.minus[d] = minus;
+                }
+                OverpunchVariant::Ascii => {
+                    set(b'p' + digit, Self::NEGATIVE);
+                    code.plus[d] = b'0' + digit;
+                    code.minus[d] = b'p' + digit;
+                }
+            }
+        }
+        code
+    }
+}
+
+/// The record with every item at its initial value: default of the interface, VALUE clause, or spaces and zeros, as the policy says.
+pub(super) fn template(
+    plan: &Plan,
+    selection: &Selection,
+    items: &HashMap<FieldIndex, ItemIndex>,
+    findings: &mut Vec<Finding>,
+) -> Vec<u8> {
+    let layout = &plan.layout;
+    let fill = if plan.policies.absent == Absent::LowValues { 0 } else { plan.text.space };
+    let mut record = vec![fill; layout.length_max];
+    // Slack bytes belong to no item; compilers leave them at binary zero.
+    for (_, field) in layout.iter().filter(|(_, f)| f.slack_before > 0) {
+        record[field.offset - field.slack_before..field.offset].fill(0);
+    }
+    for (index, field) in layout.iter() {
+        let FieldKind::Item(encoding) = &field.kind else { continue };
+        let default = selection.default[index.index()].as_deref();
+        if in_redefinition(plan, index) && default.is_none() {
+            continue;
+        }
+        let item = items.get(&index).map_or_else(
+            || Item {
+                field: index,
+                node: super::compile::HIDDEN,
+                offset: field.offset,
+                size: field.size,
+                encoding: encoding.clone(),
+            },
+            |item| plan.items[*item as usize].clone(),
+        );
+        let mut bytes = vec![fill; field.size];
+        if plan.policies.absent != Absent::LowValues {
+            initialise(plan, &item, &mut bytes);
+        }
+        if let (Absent::Value, Some(value)) = (plan.policies.absent, &field.value) {
+            literal(plan, &item, value, &mut bytes);
+        }
+        if let Some(default) = default
+            && let Err(fault) = encode_item(plan, &item, Value::Text(Run::from(default.as_bytes())), &mut bytes)
+        {
+            findings.push(
+                Finding::error(Code("PLN-005"), Fault::Config, format!("default of {} does not fit it: {fault}", field.name))
+                    .hint(format!("the field is {}", field.description)),
+            );
+        }
+        place(plan, index, &bytes, &mut record);
+    }
+    record
+}
+
+fn in_redefinition(plan: &Plan, index: FieldIndex) -> bool {
+    let mut at = Some(index);
+    while let Some(field) = at {
+        if plan.layout.field(field).redefines.is_some() {
+            return true;
+        }
+        at = plan.layout.field(field).parent;
+    }
+    false
+}
+
+fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {
+    let zero = Value::Int(0, 0);
+    let empty = Value::Text(Run::from(&b""[..]));
+    let first = match item.encoding {
+        Encoding::Text { .. } | Encoding::National { .. } | Encoding::Utf8 | Encoding::TextEdited { .. } => empty,
+        Encoding::Dbcs => {
+            bytes.fill(0x40);
+            return;
+        }
+        Encoding::Boolean => {
+            bytes.fill(plan.text.zero);
+            return;
+        }
+        _ => zero,
+    };
+    // An initial value always fits: spaces in text, zero in numbers.
+    if encode_item(plan, item, first, bytes).is_err() {
+        bytes.fill(plan.text.space);
+    }
+}
+
+/// A VALUE literal; one that does not fit its item leaves the initial value, as the compiler would have refused it.
+fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
+    let before = bytes.to_vec();
+    let done = match value {
+        Literal::Number(text) | Literal::Text(text) => {
+            encode_item(plan, item, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
+        }
+        Literal::Hex(hex) => {
+            let n = hex.len().min(bytes.len());
+            bytes[..n].copy_from_slice(&hex[..n]);
+            true
+        }
+        Literal::All(inner) => {
+            let unit = match &**inner {
+                Literal::Hex(hex) => hex.clone(),
+                Literal::Text(text) => text.chars().map(|c| encode::char_byte(plan, c)).collect(),
+                _ => Vec::new(),
+            };
+            if !unit.is_empty() {
+                bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
+            }
+            true
+        }
+        Literal::Figurative(figurative) => {
+            match figurative {
+                Figurative::Zero => initialise(plan, item, bytes),
+                Figurative::Space => bytes.fill(plan.text.space),
+                Figurative::HighValue => bytes.fill(0xff),
+                Figurative::LowValue | Figurative::Null => bytes.fill(0),
+                Figurative::Quote => bytes.fill(encode::char_byte(plan, '"')),
+            }
+            if *figurative == Figurative::Zero && matches!(item.encoding, Encoding::Text { .. }) {
+                bytes.fill(plan.text.zero);
+            }
+            true
+        }
+    };
+    if !done {
+        bytes.copy_from_slice(&before);
+    }
+}
+
+/// Writes `bytes` to every occurrence of the item.
+fn place(plan: &Plan, index: FieldIndex, bytes: &[u8], record: &mut [u8]) {
+    let mut starts = vec![plan.layout.field(index).offset];
+    let mut at = Some(index);
+    while let Some(field) = at {
+        let Some(occurs) = plan.layout.field(field).occurs else {
+            at = plan.layout.field(field).parent;
+            continue;
+        };
+        let stride = plan.layout.field(field).stride;
+        starts = starts.iter().flat_map(|s| (0..occurs.max as usize).map(move |i| s + i * stride)).collect();
+        at = plan.layout.field(field).parent;
+    }
+    for start in starts {
+        record[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+}
