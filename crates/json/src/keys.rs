@@ -5,13 +5,16 @@ use quayline_core::{NodeId, NodeKind, Scalar, Shape};
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing};
 use crate::text::escape_into;
 
-/// Bytes that can be read from the start of any entry, whatever its length.
-pub(crate) const BLOCK: usize = 64;
+/// Bytes of the blocks in which prefixes are kept and copied.
+const BLOCK: usize = 32;
 
-/// Prefixes of all nodes in one arena. Each starts at a multiple of 32 and at least [`BLOCK`] bytes follow its start.
+/// Bytes beyond a prefix that [`Keys::copy`] may write.
+pub(crate) const SLACK: usize = BLOCK;
+
+/// Prefixes of all nodes in one arena, each at the start of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
-    arena: Vec<u8>,
+    arena: Vec<[u8; BLOCK]>,
     nodes: Vec<NodeKeys>,
 }
 
@@ -30,7 +33,7 @@ pub(crate) struct NodeKeys {
     pub(crate) list: Span,
 }
 
-/// A part of the arena.
+/// A part of the arena: first block, and length in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     start: u32,
@@ -73,7 +76,6 @@ impl Keys {
             let plain_digits = if style.numbers == Numbers::Exact || quoted { 16 } else { 15 };
             keys.nodes.push(NodeKeys { one, quoted, plain_digits, level: level + u16::from(node.is_list()), list });
         }
-        keys.arena.resize(keys.arena.len() + BLOCK, 0);
         keys
     }
 
@@ -82,28 +84,38 @@ impl Keys {
         self.nodes[node.index()]
     }
 
-    /// Copies `span` to `out[0..]`, which must be longer by [`BLOCK`]; may write up to [`BLOCK`] bytes more.
+    /// Copies `span` to the start of `out`, which is longer by [`SLACK`] at least.
     #[inline(always)]
     pub(crate) fn copy(&self, span: Span, out: &mut [u8]) {
-        let from = &self.arena[span.start as usize..];
-        out[..32].copy_from_slice(&from[..32]);
-        if span.len > 32 {
-            out[32..64].copy_from_slice(&from[32..64]);
-            if span.len > 64 {
-                let len = span.len();
-                out[64..len].copy_from_slice(&from[64..len]);
+        let (start, len) = (span.start as usize, span.len());
+        out[..BLOCK].copy_from_slice(&self.arena[start]);
+        if len > BLOCK {
+            out[BLOCK..2 * BLOCK].copy_from_slice(&self.arena[start + 1]);
+            if len > 2 * BLOCK {
+                self.copy_long(span, out);
             }
         }
     }
 
-    fn push(&mut self, parts: &[&[u8]]) -> Span {
-        let start = self.arena.len().next_multiple_of(32);
-        self.arena.resize(start, 0);
-        for part in parts {
-            self.arena.extend_from_slice(part);
+    #[inline(never)]
+    fn copy_long(&self, span: Span, out: &mut [u8]) {
+        let start = span.start as usize;
+        let blocks = span.len().div_ceil(BLOCK);
+        for (to, from) in out.chunks_exact_mut(BLOCK).zip(&self.arena[start..start + blocks]) {
+            to.copy_from_slice(from);
         }
+    }
+
+    fn push(&mut self, parts: &[&[u8]]) -> Span {
+        let bytes = parts.concat();
         let narrow = |n: usize| u32::try_from(n).expect("the member names of a shape take less than 4 GiB");
-        Span { start: narrow(start), len: narrow(self.arena.len() - start) }
+        let span = Span { start: narrow(self.arena.len()), len: narrow(bytes.len()) };
+        for chunk in bytes.chunks(BLOCK) {
+            let mut block = [0; BLOCK];
+            block[..chunk.len()].copy_from_slice(chunk);
+            self.arena.push(block);
+        }
+        span
     }
 }
 

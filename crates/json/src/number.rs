@@ -37,19 +37,20 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
 #[inline(always)]
 pub(crate) fn sixteen_digits(n: u64) -> u128 {
     const EIGHT: u64 = 100_000_000;
-    u128::from(eight_digits(n / EIGHT)) | u128::from(eight_digits(n % EIGHT)) << 64 | ZEROS
+    eight_digits(n / EIGHT) | eight_digits(n % EIGHT) << 64
 }
 
-/// The eight decimal digits of `n` as byte values 0 to 9, first in the lowest byte; `n` below 10^8.
+/// The eight decimal digits of `n`, first in the lowest byte; `n` below 10^8.
 #[inline(always)]
-fn eight_digits(n: u64) -> u64 {
+pub(crate) fn eight_digits(n: u64) -> u128 {
     // Halves of four digits, then of two, then of one, each step in all lanes at once. 10486 / 2^20 and 103 / 2^10 are just above
     // 1/100 and 1/10, exact after truncation for operands below 10,000 and 100.
     let fours = (n / 10_000) | ((n % 10_000) << 32);
     let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
     let twos = hundreds | (fours - hundreds * 100) << 16;
     let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    tens | (twos - tens * 10) << 8
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    u128::from(tens | (twos - tens * 10) << 8 | ZEROS)
 }
 
 /// Bytes that [`put_digits`] needs for `digits` digits at `scale`, its slack included.

@@ -2,8 +2,9 @@
 
 use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
 
-use crate::keys::{BLOCK, Keys, NodeKeys, Span};
+use crate::keys::{self, Keys, NodeKeys, Span};
 use crate::number;
+use crate::scan::mask_json_special;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
 
@@ -116,7 +117,7 @@ impl JsonWriter {
     #[inline(always)]
     fn put_key(&mut self, span: Span) {
         let len = span.len();
-        let out = room(&mut self.buf, self.pos, len + BLOCK);
+        let out = room(&mut self.buf, self.pos, len + keys::SLACK);
         self.keys.copy(span, out);
         self.pos += len;
     }
@@ -127,37 +128,46 @@ impl JsonWriter {
         let empty = self.buf[self.pos - 1] != b',';
         self.pos -= usize::from(!empty);
         if self.style.spacing == Spacing::Pretty && !empty {
-            let line = crate::keys::line_start(level, Spacing::Pretty);
+            let line = keys::line_start(level, Spacing::Pretty);
             self.put(&line);
         }
         self.room(2)[..2].copy_from_slice(&[bracket, b',']);
         self.pos += 2;
     }
 
-    /// A string of any length.
+    /// A string: up to 16 bytes at once, all else by [`JsonWriter::long_string`].
     #[inline(always)]
     fn string(&mut self, node: NodeId, run: Run<'_>) {
-        let key = self.keys.node(node).one;
-        let (key_len, len) = (key.len(), run.len());
-        let out = room(&mut self.buf, self.pos, key_len + BLOCK + len + text::SLACK + 2);
-        self.keys.copy(key, out);
-        let clean = text::copy_clean(run, &mut out[key_len..]);
-        if clean == len {
+        let (key, len) = (self.keys.node(node).one, run.len());
+        if let Some(block) = run.tail().first_chunk::<16>()
+            && mask_json_special(*block).trailing_zeros() as usize >= len
+            && len <= 16
+        {
+            let key_len = key.len();
+            let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + 16 + 2);
+            self.keys.copy(key, out);
+            out[key_len..key_len + 16].copy_from_slice(block);
             let end = key_len + len;
             out[end..end + 2].copy_from_slice(b"\",");
             self.pos += end + 2;
         } else {
-            self.pos += key_len;
-            self.string_with_escapes(run);
+            self.long_string(key, run.tail(), len);
         }
     }
 
-    /// The text and its closing quote; the key and the opening quote are written.
+    /// A string of any length, with escapes where it needs them.
     #[inline(never)]
-    fn string_with_escapes(&mut self, run: Run<'_>) {
-        let out = room(&mut self.buf, self.pos, run.len() * text::ESCAPED_MAX + text::SLACK + 2);
-        let len = text::copy_escaped(run, out);
-        self.pos += len;
+    fn long_string(&mut self, key: Span, tail: &[u8], len: usize) {
+        self.put_key(key);
+        let run = Run::new(tail, len);
+        let clean = text::copy_clean(run, room(&mut self.buf, self.pos, len + text::SLACK));
+        self.pos += clean;
+        if clean < len {
+            let rest = run.skip(clean);
+            let out = room(&mut self.buf, self.pos, rest.len() * text::ESCAPED_MAX + text::SLACK);
+            let written = text::copy_escaped(rest, out);
+            self.pos += written;
+        }
         self.put(b"\",");
     }
 
@@ -181,8 +191,11 @@ impl JsonWriter {
     fn int(&mut self, node: NodeId, value: i64, scale: i16) {
         let magnitude = value.unsigned_abs();
         let keys = self.keys.node(node);
-        let limit = if keys.plain_digits == 16 { 10_000_000_000_000_000 } else { 1_000_000_000_000_000 };
-        if magnitude < limit
+        if magnitude < 100_000_000
+            && let Ok(scale @ 0..8) = usize::try_from(scale)
+        {
+            self.short_number(keys, value < 0, number::eight_digits(magnitude), 8, scale);
+        } else if magnitude < 10u64.pow(keys.plain_digits.into())
             && let Ok(scale @ 0..16) = usize::try_from(scale)
         {
             self.short_number(keys, value < 0, number::sixteen_digits(magnitude), 16, scale);
@@ -195,7 +208,7 @@ impl JsonWriter {
     fn short_number(&mut self, keys: NodeKeys, negative: bool, digits: u128, len: usize, scale: usize) {
         let quotes = usize::from(keys.quoted);
         let key_len = keys.one.len();
-        let out = room(&mut self.buf, self.pos, key_len + BLOCK + number::SLACK + 32);
+        let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + number::SLACK + 32);
         self.keys.copy(keys.one, out);
         let mut at = key_len - 1 + quotes;
         out[at] = b'-';

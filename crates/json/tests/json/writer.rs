@@ -11,7 +11,7 @@ fn write(style: JsonStyle, documents: impl FnOnce(&mut JsonWriter)) -> String {
     writer.begin();
     documents(&mut writer);
     writer.end();
-    String::from_utf8(writer.bytes().to_vec()).unwrap()
+    String::from_utf8(writer.bytes().to_vec()).expect("the writer writes UTF-8")
 }
 
 fn full(sink: &mut impl Sink) {
@@ -226,7 +226,7 @@ fn number(numbers: Numbers, max: u16, value: Value<'_>, expect: Expect) {
     writer.enter(NodeId::ROOT);
     writer.value(node, value);
     writer.leave(NodeId::ROOT);
-    let text = std::str::from_utf8(writer.bytes()).unwrap();
+    let text = std::str::from_utf8(writer.bytes()).expect("the writer writes UTF-8");
     let text = text.strip_prefix("{\"n\":").and_then(|text| text.strip_suffix("}\n")).expect("one member");
     expect.assert_eq(text);
 }
