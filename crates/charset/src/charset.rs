@@ -1,0 +1,126 @@
+//! Character sets of record text.
+
+use crate::{CodePage, utf16};
+
+/// How a field's characters are coded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Charset {
+    /// One byte a character.
+    SingleByte(&'static CodePage),
+    /// UTF-8, one to four bytes a character.
+    Utf8,
+    /// UTF-16, two or four bytes a character: COBOL's NATIONAL.
+    Utf16(Utf16Order),
+}
+
+/// Byte order of UTF-16 units.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Utf16Order {
+    /// High byte first, as on z/OS.
+    BigEndian,
+    /// Low byte first.
+    LittleEndian,
+}
+
+/// The first bytes that are no character.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("byte {offset} of the text is no character of the code page")]
+pub struct Undecodable {
+    /// Offset in the bytes to decode, from 0.
+    pub offset: usize,
+}
+
+/// The first character that the character set does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("character {index} of the text, U+{:04X}, is not in the code page", u32::from(*char))]
+pub struct Unencodable {
+    /// The character.
+    pub char: char,
+    /// Its index in the text, in characters, from 0.
+    pub index: usize,
+}
+
+impl Charset {
+    /// All that there are: single-byte pages as in [`CodePage::all`], then UTF-8 and UTF-16.
+    pub fn all() -> impl Iterator<Item = Charset> {
+        let pages = CodePage::all().iter().map(Charset::SingleByte);
+        pages.chain([Charset::Utf8, Charset::Utf16(Utf16Order::BigEndian), Charset::Utf16(Utf16Order::LittleEndian)])
+    }
+
+    /// The name that we print.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Charset::SingleByte(page) => page.name(),
+            Charset::Utf8 => "UTF-8",
+            Charset::Utf16(Utf16Order::BigEndian) => "UTF-16BE",
+            Charset::Utf16(Utf16Order::LittleEndian) => "UTF-16LE",
+        }
+    }
+
+    /// The single-byte page, if it is one.
+    #[must_use]
+    pub fn code_page(self) -> Option<&'static CodePage> {
+        match self {
+            Charset::SingleByte(page) => Some(page),
+            Charset::Utf8 | Charset::Utf16(_) => None,
+        }
+    }
+
+    /// The space, with which fields are padded.
+    #[must_use]
+    pub fn space(self) -> &'static [u8] {
+        match self {
+            Charset::SingleByte(page) if page.is_ebcdic() => b"\x40",
+            Charset::SingleByte(_) | Charset::Utf8 => b" ",
+            Charset::Utf16(Utf16Order::BigEndian) => b"\0 ",
+            Charset::Utf16(Utf16Order::LittleEndian) => b" \0",
+        }
+    }
+
+    /// Appends `src` as UTF-8 to `out`. Nothing is replaced or dropped, so [`Charset::encode_into`] gives `src` back.
+    ///
+    /// # Errors
+    /// [`Undecodable`] at an unassigned byte, a malformed UTF-8 sequence, half a surrogate pair or an odd last byte; `out` then holds all
+    /// that stands before it, and decoding may go on behind it.
+    pub fn decode_into(self, src: &[u8], out: &mut Vec<u8>) -> Result<(), Undecodable> {
+        match self {
+            Charset::SingleByte(page) => page.decode_into(src, out),
+            Charset::Utf8 => match core::str::from_utf8(src) {
+                Ok(text) => {
+                    out.extend_from_slice(text.as_bytes());
+                    Ok(())
+                }
+                Err(error) => {
+                    out.extend_from_slice(&src[..error.valid_up_to()]);
+                    Err(Undecodable { offset: error.valid_up_to() })
+                }
+            },
+            Charset::Utf16(order) => utf16::decode_into(order, src, out),
+        }
+    }
+
+    /// Appends `text` in this character set to `out`.
+    ///
+    /// # Errors
+    /// [`Unencodable`] for the first character that the set does not have; `out` then holds all that stands before it.
+    pub fn encode_into(self, text: &str, out: &mut Vec<u8>) -> Result<(), Unencodable> {
+        match self {
+            Charset::SingleByte(page) => page.encode_into(text, out),
+            Charset::Utf8 => {
+                out.extend_from_slice(text.as_bytes());
+                Ok(())
+            }
+            Charset::Utf16(order) => {
+                utf16::encode_into(order, text, out);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::fmt::Display for Charset {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}

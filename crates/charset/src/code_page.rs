@@ -1,0 +1,378 @@
+//! Single-byte code pages.
+
+use core::fmt;
+
+use crate::tables;
+
+/// One single-byte code page: 256 bytes and the characters that they stand for.
+///
+/// Pages are compiled in; [`CodePage::by_name`] and [`CodePage::by_ccsid`] find one, [`CodePage::all`] lists them. Two pages are equal
+/// when their CCSIDs are.
+///
+/// Every page here is a bijection between its assigned bytes and their characters, has U+0000 at 0x00, and every EBCDIC page has the
+/// digits 0 to 9 at 0xF0 to 0xF9, the unaccented Latin letters at their usual places and the space at 0x40 (tests hold this).
+///
+/// The new line of EBCDIC (NL, 0x15) is U+0085 and its line feed (LF, 0x25) is U+000A, which is IBM's default conversion. Sources of
+/// code page tables differ on a few bytes; `tables/DISAGREEMENTS.md` lists each with what was decided and why.
+///
+/// Source: IBM Character Data Representation Architecture, code page registry.
+pub struct CodePage {
+    name: &'static str,
+    ccsid: u16,
+    family: Family,
+    title: &'static str,
+    to_unicode: [u16; 256],
+    ascii: [u8; 256],
+    from_ascii: [u8; 256],
+    utf8: [Utf8Char; 256],
+    from_unicode: FromUnicode,
+}
+
+/// Which code a page extends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Family {
+    /// IBM's Extended Binary Coded Decimal Interchange Code.
+    Ebcdic,
+    /// ASCII and its extensions.
+    Ascii,
+}
+
+/// Stands for an unassigned byte in [`CodePage::to_unicode_table`].
+pub const UNASSIGNED: u16 = 0xfffd;
+
+/// Stands for everything but printable ASCII in [`CodePage::ascii_table`].
+pub const NOT_ASCII: u8 = 0xff;
+
+impl CodePage {
+    /// IBM037: USA, Canada, Australia, New Zealand, Netherlands, Portugal, Brazil.
+    pub const IBM037: &'static CodePage = &PAGES[0];
+    /// US-ASCII.
+    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 3];
+    /// ISO-8859-1.
+    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 2];
+    /// Windows-1252.
+    pub const WINDOWS_1252: &'static CodePage = &PAGES[PAGES.len() - 1];
+
+    /// All pages: EBCDIC by CCSID, then ASCII and its extensions.
+    #[must_use]
+    pub fn all() -> &'static [CodePage] {
+        &PAGES
+    }
+
+    /// The page with this coded character set identifier.
+    #[must_use]
+    pub fn by_ccsid(ccsid: u16) -> Option<&'static CodePage> {
+        PAGES.iter().find(|page| page.ccsid == ccsid)
+    }
+
+    /// The name that we print: `IBM037`, `US-ASCII`, `ISO-8859-1`, `windows-1252`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// IBM's coded character set identifier.
+    #[must_use]
+    pub fn ccsid(&self) -> u16 {
+        self.ccsid
+    }
+
+    /// Where the page is used.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// Which code the page extends.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Whether this is an EBCDIC page.
+    #[must_use]
+    pub fn is_ebcdic(&self) -> bool {
+        self.family == Family::Ebcdic
+    }
+
+    /// The byte of the space: 0x40 or 0x20.
+    #[must_use]
+    pub fn space(&self) -> u8 {
+        match self.family {
+            Family::Ebcdic => 0x40,
+            Family::Ascii => b' ',
+        }
+    }
+
+    /// The byte of the digit 0, from which the other digits ascend: 0xF0 or 0x30.
+    #[must_use]
+    pub fn zero_digit(&self) -> u8 {
+        match self.family {
+            Family::Ebcdic => 0xf0,
+            Family::Ascii => b'0',
+        }
+    }
+
+    /// The character of a byte; `None` if the page assigns none.
+    #[inline]
+    #[must_use]
+    pub fn to_char(&self, byte: u8) -> Option<char> {
+        match self.to_unicode[usize::from(byte)] {
+            UNASSIGNED => None,
+            char => char::from_u32(u32::from(char)),
+        }
+    }
+
+    /// The byte of a character; `None` if the page does not have it.
+    #[inline]
+    #[must_use]
+    pub fn from_char(&self, char: char) -> Option<u8> {
+        self.from_unicode.byte(char)
+    }
+
+    /// Unicode code point per byte, [`UNASSIGNED`] where the page assigns none.
+    #[must_use]
+    pub fn to_unicode_table(&self) -> &[u16; 256] {
+        &self.to_unicode
+    }
+
+    /// Printable ASCII (0x20 to 0x7E) for the bytes that mean it, [`NOT_ASCII`] for all others: control characters, letters beyond ASCII
+    /// and unassigned bytes. A translation has met only printable ASCII if and only if no byte of its output has the high bit.
+    #[inline]
+    #[must_use]
+    pub fn ascii_table(&self) -> &[u8; 256] {
+        &self.ascii
+    }
+
+    /// The page's byte per ASCII character (0x00 to 0x7F). A character that the page does not have and every index from 0x80 give 0, which
+    /// otherwise only U+0000 does: an output byte of 0 whose input is not 0 tells that something could not be encoded.
+    #[inline]
+    #[must_use]
+    pub fn from_ascii_table(&self) -> &[u8; 256] {
+        &self.from_ascii
+    }
+
+    /// UTF-8 of each byte's character.
+    pub(crate) fn utf8_table(&self) -> &[Utf8Char; 256] {
+        &self.utf8
+    }
+
+    const fn new(name: &'static str, ccsid: u16, family: Family, title: &'static str, to_unicode: [u16; 256]) -> Self {
+        let mut ascii = [NOT_ASCII; 256];
+        let mut from_ascii = [0; 256];
+        let mut utf8 = [Utf8Char { bytes: [0; 3], len: 0 }; 256];
+        let mut byte = 0u8;
+        loop {
+            let char = to_unicode[byte as usize];
+            if let [0, low] = char.to_be_bytes()
+                && low < 0x80
+            {
+                from_ascii[low as usize] = byte;
+                if low >= 0x20 && low < 0x7f {
+                    ascii[byte as usize] = low;
+                }
+            }
+            utf8[byte as usize] = Utf8Char::of(char);
+            if byte == 0xff {
+                break;
+            }
+            byte += 1;
+        }
+        let from_unicode = FromUnicode::of(&to_unicode);
+        CodePage { name, ccsid, family, title, to_unicode, ascii, from_ascii, utf8, from_unicode }
+    }
+}
+
+impl PartialEq for CodePage {
+    fn eq(&self, other: &Self) -> bool {
+        self.ccsid == other.ccsid
+    }
+}
+
+impl Eq for CodePage {}
+
+impl fmt::Debug for CodePage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CodePage({})", self.name)
+    }
+}
+
+impl fmt::Display for CodePage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A character in UTF-8, at most three bytes since the pages stay in the basic plane; a length of 0 is an unassigned byte.
+#[derive(Clone, Copy)]
+pub(crate) struct Utf8Char {
+    pub(crate) bytes: [u8; 3],
+    pub(crate) len: u8,
+}
+
+impl Utf8Char {
+    const fn of(char: u16) -> Self {
+        if char == UNASSIGNED {
+            return Utf8Char { bytes: [0; 3], len: 0 };
+        }
+        let [high, low] = char.to_be_bytes();
+        let last = 0x80 | (low & 0x3f);
+        let middle = (high << 2 & 0x3c) | low >> 6;
+        match char {
+            0..0x80 => Utf8Char { bytes: [low, 0, 0], len: 1 },
+            0x80..0x800 => Utf8Char { bytes: [0xc0 | middle, last, 0], len: 2 },
+            _ => Utf8Char { bytes: [0xe0 | high >> 4, 0x80 | middle, last], len: 3 },
+        }
+    }
+}
+
+/// Byte per character in two steps: the character's high byte names a block of 256, its low byte the entry.
+struct FromUnicode {
+    /// One more than the block's place; 0 where the page has no character.
+    block: [u8; 256],
+    blocks: [[u8; 256]; BLOCKS_MAX],
+}
+
+/// Windows-1252 needs the most: U+00xx, U+01xx, U+02xx, U+20xx, U+21xx.
+const BLOCKS_MAX: usize = 5;
+
+impl FromUnicode {
+    const fn of(to_unicode: &[u16; 256]) -> Self {
+        let mut block = [0u8; 256];
+        let mut blocks = [[0u8; 256]; BLOCKS_MAX];
+        let mut used = 0u8;
+        let mut byte = 0u8;
+        loop {
+            let char = to_unicode[byte as usize];
+            if char != UNASSIGNED {
+                let [high, low] = char.to_be_bytes();
+                if block[high as usize] == 0 {
+                    used += 1;
+                    block[high as usize] = used;
+                }
+                blocks[block[high as usize] as usize - 1][low as usize] = byte;
+            }
+            if byte == 0xff {
+                break;
+            }
+            byte += 1;
+        }
+        FromUnicode { block, blocks }
+    }
+
+    #[inline]
+    fn byte(&self, char: char) -> Option<u8> {
+        let [high, low] = u16::try_from(u32::from(char)).ok()?.to_be_bytes();
+        let block = usize::from(self.block[usize::from(high)]).checked_sub(1)?;
+        let byte = self.blocks[block][usize::from(low)];
+        (byte != 0 || char == '\0').then_some(byte)
+    }
+}
+
+static PAGES: [CodePage; 28] = {
+    use Family::{Ascii, Ebcdic};
+    [
+        CodePage::new("IBM037", 37, Ebcdic, "USA, Canada, Netherlands, Portugal, Brazil, Australia", tables::CP037),
+        CodePage::new("IBM273", 273, Ebcdic, "Germany, Austria", tables::CP273),
+        CodePage::new("IBM277", 277, Ebcdic, "Denmark, Norway", tables::CP277),
+        CodePage::new("IBM278", 278, Ebcdic, "Finland, Sweden", tables::CP278),
+        CodePage::new("IBM280", 280, Ebcdic, "Italy", tables::CP280),
+        CodePage::new("IBM284", 284, Ebcdic, "Spain, Latin America", tables::CP284),
+        CodePage::new("IBM285", 285, Ebcdic, "United Kingdom, Ireland", tables::CP285),
+        CodePage::new("IBM297", 297, Ebcdic, "France", tables::CP297),
+        CodePage::new("IBM500", 500, Ebcdic, "international Latin-1, Belgium, Switzerland", tables::CP500),
+        CodePage::new("IBM870", 870, Ebcdic, "Latin-2: central Europe", tables::CP870),
+        CodePage::new("IBM871", 871, Ebcdic, "Iceland", tables::CP871),
+        CodePage::new("IBM875", 875, Ebcdic, "Greece", tables::CP875),
+        CodePage::new("IBM1025", 1025, Ebcdic, "Cyrillic", tables::CP1025),
+        CodePage::new("IBM1026", 1026, Ebcdic, "Turkey", tables::CP1026),
+        CodePage::new("IBM1047", 1047, Ebcdic, "Latin-1 of open systems: z/OS UNIX, C", tables::CP1047),
+        CodePage::new("IBM1140", 1140, Ebcdic, "037 with the euro sign", tables::CP1140),
+        CodePage::new("IBM1141", 1141, Ebcdic, "273 with the euro sign", tables::CP1141),
+        CodePage::new("IBM1142", 1142, Ebcdic, "277 with the euro sign", tables::CP1142),
+        CodePage::new("IBM1143", 1143, Ebcdic, "278 with the euro sign", tables::CP1143),
+        CodePage::new("IBM1144", 1144, Ebcdic, "280 with the euro sign", tables::CP1144),
+        CodePage::new("IBM1145", 1145, Ebcdic, "284 with the euro sign", tables::CP1145),
+        CodePage::new("IBM1146", 1146, Ebcdic, "285 with the euro sign", tables::CP1146),
+        CodePage::new("IBM1147", 1147, Ebcdic, "297 with the euro sign", tables::CP1147),
+        CodePage::new("IBM1148", 1148, Ebcdic, "500 with the euro sign", tables::CP1148),
+        CodePage::new("IBM1149", 1149, Ebcdic, "871 with the euro sign", tables::CP1149),
+        CodePage::new("US-ASCII", 367, Ascii, "ASCII, 7 bits", tables::ASCII),
+        CodePage::new("ISO-8859-1", 819, Ascii, "Latin-1", tables::LATIN1),
+        CodePage::new("windows-1252", 1252, Ascii, "Latin-1 of Windows, with the euro sign", tables::CP1252),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_a_bijection_between_bytes_and_characters() {
+        for page in CodePage::all() {
+            let assigned = (0..=255u8).filter(|byte| page.to_char(*byte).is_some());
+            for byte in assigned {
+                let char = page.to_char(byte).unwrap();
+                assert_eq!(page.from_char(char), Some(byte), "{page} {byte:#04x} {char:?}");
+            }
+            let chars =
+                (0..=0xffffu32).filter_map(char::from_u32).filter(|char| page.from_char(*char).is_some()).count();
+            assert_eq!(chars, (0..=255u8).filter(|byte| page.to_char(*byte).is_some()).count(), "{page}");
+            assert_eq!(page.from_char('\u{1f600}'), None);
+        }
+    }
+
+    #[test]
+    fn ebcdic_pages_agree_on_space_digits_letters_and_nul() {
+        for page in CodePage::all() {
+            assert_eq!(page.to_char(0), Some('\0'));
+            assert_eq!(page.to_char(page.space()), Some(' '), "{page}");
+            for digit in 0..10u8 {
+                assert_eq!(page.to_char(page.zero_digit() + digit), Some(char::from(b'0' + digit)), "{page}");
+            }
+            for letter in (b'A'..=b'Z').chain(b'a'..=b'z') {
+                let expected = if page.is_ebcdic() { CodePage::IBM037 } else { CodePage::ASCII };
+                assert_eq!(page.from_char(char::from(letter)), expected.from_char(char::from(letter)), "{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn derived_tables_say_what_the_page_says() {
+        for page in CodePage::all() {
+            for byte in 0..=255u8 {
+                let char = page.to_char(byte);
+                let ascii = char.filter(|char| (' '..='~').contains(char)).map_or(NOT_ASCII, |char| char as u8);
+                assert_eq!(page.ascii_table()[usize::from(byte)], ascii);
+                let from =
+                    Some(byte).filter(u8::is_ascii).and_then(|byte| page.from_char(char::from(byte))).unwrap_or(0);
+                assert_eq!(page.from_ascii_table()[usize::from(byte)], from);
+                let utf8 = page.utf8_table()[usize::from(byte)];
+                let mut buffer = [0; 4];
+                let expected = char.map_or(&[][..], |char| char.encode_utf8(&mut buffer).as_bytes());
+                assert_eq!(&utf8.bytes[..usize::from(utf8.len)], expected, "{page} {byte:#04x}");
+            }
+        }
+    }
+
+    #[test]
+    fn euro_pages_differ_from_their_elders_by_the_currency_sign_only() {
+        for (old, new) in [
+            (37, 1140),
+            (273, 1141),
+            (277, 1142),
+            (278, 1143),
+            (280, 1144),
+            (284, 1145),
+            (285, 1146),
+            (297, 1147),
+            (500, 1148),
+            (871, 1149),
+        ] {
+            let (old, new) = (CodePage::by_ccsid(old).unwrap(), CodePage::by_ccsid(new).unwrap());
+            let changes: Vec<_> = (0..=255).filter(|byte| old.to_char(*byte) != new.to_char(*byte)).collect();
+            assert_eq!(changes.len(), 1, "{old} {new}");
+            assert_eq!((old.to_char(changes[0]), new.to_char(changes[0])), (Some('¤'), Some('€')));
+        }
+    }
+}

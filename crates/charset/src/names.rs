@@ -1,0 +1,262 @@
+//! Names of code pages and character sets, as the world writes them.
+
+use crate::{Charset, CodePage, Utf16Order};
+
+/// A name that is no code page or character set of ours.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("code page '{name}' is not known")]
+pub struct UnknownCharset {
+    /// What was asked for.
+    pub name: String,
+    /// The names most like it, best first; may be empty.
+    pub nearest: Vec<&'static str>,
+}
+
+impl UnknownCharset {
+    /// What to do: the names most like it and all that there are.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let mut hint = String::new();
+        if !self.nearest.is_empty() {
+            hint.push_str(&format!("did you mean {}? ", self.nearest.join(" or ")));
+        }
+        hint.push_str("known: ");
+        hint.push_str(&Charset::all().map(|charset| charset.name()).collect::<Vec<_>>().join(", "));
+        hint.push_str("; `inspect` proposes one from the data");
+        hint
+    }
+}
+
+impl CodePage {
+    /// The single-byte page with this name.
+    ///
+    /// Case, spaces, `-`, `_` and leading zeros do not matter. Accepted are our own names, the CCSID (`37`), the CCSID behind `IBM`, `CP`,
+    /// `CCSID`, `x-IBM` or `csIBM` (`IBM-037`, `cp037`, `CCSID 37`) and the names that IANA registers (`ebcdic-cp-us`, `latin1`,
+    /// `ebcdic-de-273+euro`).
+    ///
+    /// # Errors
+    /// [`UnknownCharset`]; also for a name of UTF-8 or UTF-16, which are no single-byte pages: [`Charset::by_name`] knows them.
+    pub fn by_name(name: &str) -> Result<&'static CodePage, UnknownCharset> {
+        match Charset::by_name(name)? {
+            Charset::SingleByte(page) => Ok(page),
+            Charset::Utf8 | Charset::Utf16(_) => {
+                Err(UnknownCharset { name: name.to_owned(), nearest: vec![CodePage::WINDOWS_1252.name()] })
+            }
+        }
+    }
+}
+
+impl Charset {
+    /// The character set with this name; see [`CodePage::by_name`] for what is accepted.
+    ///
+    /// `UTF-16` without a byte order, and CCSID 1200, are big-endian, as IBM defines it and COBOL's NATIONAL has it on z/OS (Windows means
+    /// little-endian by 1200; write `UTF-16LE` or CCSID 1202 for that).
+    ///
+    /// # Errors
+    /// [`UnknownCharset`] with the names nearest to it.
+    pub fn by_name(name: &str) -> Result<Charset, UnknownCharset> {
+        let key = normal(name);
+        let number = number(&key);
+        if !number.is_empty() && number.len() <= 5 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+            let ccsid = number.parse().ok().and_then(by_ccsid);
+            return ccsid.ok_or_else(|| unknown(name, &key));
+        }
+        let found = Charset::all().find(|charset| normal(charset.name()) == key);
+        let found =
+            found.or_else(|| ALIASES.iter().find(|(alias, _)| normal(alias) == key).and_then(|(_, to)| by_ccsid(*to)));
+        found.ok_or_else(|| unknown(name, &key))
+    }
+}
+
+fn by_ccsid(ccsid: u16) -> Option<Charset> {
+    match ccsid {
+        1208 | 65001 => Some(Charset::Utf8),
+        1200 | 1201 | 13488 => Some(Charset::Utf16(Utf16Order::BigEndian)),
+        1202 => Some(Charset::Utf16(Utf16Order::LittleEndian)),
+        // ASCII and Latin-1 as Windows numbers them, and Windows-1252 with the euro sign as IBM does.
+        20127 => Some(Charset::SingleByte(CodePage::ASCII)),
+        28591 => Some(Charset::SingleByte(CodePage::LATIN1)),
+        5348 => Some(Charset::SingleByte(CodePage::WINDOWS_1252)),
+        // 1047, 1140 to 1149 and the old pages as Windows and .NET number some of them.
+        20924 => CodePage::by_ccsid(1047).map(Charset::SingleByte),
+        20273 | 20277 | 20278 | 20280 | 20284 | 20285 | 20297 | 20871 => {
+            CodePage::by_ccsid(ccsid - 20000).map(Charset::SingleByte)
+        }
+        21025 => CodePage::by_ccsid(1025).map(Charset::SingleByte),
+        _ => CodePage::by_ccsid(ccsid).map(Charset::SingleByte),
+    }
+}
+
+/// Upper case letters and digits of a name, without the rest.
+fn normal(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|char| char.to_ascii_uppercase()).collect()
+}
+
+fn unknown(name: &str, key: &str) -> UnknownCharset {
+    let number = number(key);
+    let nearest = if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        // One wrong, missing or surplus digit.
+        let near = |page: &&'static CodePage| distance(number.trim_start_matches('0'), &page.ccsid().to_string()) <= 1;
+        CodePage::all().iter().filter(near).map(CodePage::name).take(3).collect()
+    } else if key.contains("EBCDIC") {
+        // The family without its member: the pages that are met most.
+        vec!["IBM037", "IBM1047", "IBM500"]
+    } else {
+        let names = Charset::all().map(Charset::name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+        let mut near: Vec<(usize, &'static str)> = names.map(|name| (distance(key, &normal(name)), name)).collect();
+        near.sort_by_key(|(distance, _)| *distance);
+        // A third of the name may be wrong; further off it is no help.
+        near.into_iter().take_while(|(distance, _)| *distance * 3 <= key.len()).take(3).map(|(_, name)| name).collect()
+    };
+    UnknownCharset { name: name.to_owned(), nearest }
+}
+
+/// What is left of a normal name without a prefix for CCSIDs.
+fn number(key: &str) -> &str {
+    PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key)
+}
+
+/// Levenshtein distance in bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// What may stand before a CCSID; a longer one comes before its beginnings.
+const PREFIXES: [&str; 8] = ["CCSID", "CSIBM", "XIBM", "IBM", "CP", "EBCDICCP", "CODEPAGE", "WINDOWS"];
+
+/// Names that neither are ours nor hold a CCSID in a regular way: IANA's register, and what Java, Python and glibc write.
+const ALIASES: [(&str, u16); 57] = [
+    ("ebcdic-cp-us", 37),
+    ("ebcdic-cp-ca", 37),
+    ("ebcdic-cp-nl", 37),
+    ("ebcdic-cp-wt", 37),
+    ("ebcdic-cp-de", 273),
+    ("ebcdic-cp-dk", 277),
+    ("ebcdic-cp-no", 277),
+    ("ebcdic-cp-fi", 278),
+    ("ebcdic-cp-se", 278),
+    ("ebcdic-cp-it", 280),
+    ("ebcdic-cp-es", 284),
+    ("ebcdic-cp-gb", 285),
+    ("ebcdic-cp-fr", 297),
+    ("ebcdic-cp-be", 500),
+    ("ebcdic-cp-ch", 500),
+    ("ebcdic-cp-roece", 870),
+    ("ebcdic-cp-yu", 870),
+    ("ebcdic-cp-is", 871),
+    ("ebcdic-us-37+euro", 1140),
+    ("ebcdic-de-273+euro", 1141),
+    ("ebcdic-dk-277+euro", 1142),
+    ("ebcdic-no-277+euro", 1142),
+    ("ebcdic-fi-278+euro", 1143),
+    ("ebcdic-se-278+euro", 1143),
+    ("ebcdic-it-280+euro", 1144),
+    ("ebcdic-es-284+euro", 1145),
+    ("ebcdic-gb-285+euro", 1146),
+    ("ebcdic-fr-297+euro", 1147),
+    ("ebcdic-international-500+euro", 1148),
+    ("ebcdic-is-871+euro", 1149),
+    ("ebcdic-Latin-1", 1047),
+    ("latin-1-open-systems", 1047),
+    ("ascii", 367),
+    ("us", 367),
+    ("ansi_x3.4-1968", 367),
+    ("ansi_x3.4-1986", 367),
+    ("iso-ir-6", 367),
+    ("iso646-us", 367),
+    ("csASCII", 367),
+    ("latin1", 819),
+    ("latin-1", 819),
+    ("l1", 819),
+    ("iso_8859-1:1987", 819),
+    ("iso-ir-100", 819),
+    ("csISOLatin1", 819),
+    ("iso8859_1", 819),
+    ("ansi", 1252),
+    ("win-1252", 1252),
+    ("cswindows1252", 1252),
+    ("csUTF8", 1208),
+    ("unicode-1-1-utf-8", 1208),
+    ("utf-16", 1200),
+    ("ucs-2", 1200),
+    ("iso-10646-ucs-2", 1200),
+    ("national", 1200),
+    ("unicodebig", 1200),
+    ("unicodelittle", 1202),
+];
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn names_are_found_however_they_are_written() {
+        let name = |name: &str| Charset::by_name(name).map(|charset| charset.name());
+        for alias in [
+            "037",
+            "37",
+            "cp037",
+            "CP37",
+            "IBM037",
+            "ibm-037",
+            "IBM-37",
+            "x-IBM037",
+            "CCSID 37",
+            "ebcdic-cp-us",
+            "csIBM037",
+        ] {
+            assert_eq!(name(alias), Ok("IBM037"), "{alias}");
+        }
+        for alias in ["1140", "IBM01140", "cp01140", "ccsid-1140", "ebcdic-us-37+euro"] {
+            assert_eq!(name(alias), Ok("IBM1140"), "{alias}");
+        }
+        for (alias, expected) in [
+            ("latin1", "ISO-8859-1"),
+            ("iso-8859-1", "ISO-8859-1"),
+            ("cp1252", "windows-1252"),
+            ("Windows-1252", "windows-1252"),
+            ("ascii", "US-ASCII"),
+            ("utf8", "UTF-8"),
+            ("UTF_16LE", "UTF-16LE"),
+            ("utf-16", "UTF-16BE"),
+            ("1208", "UTF-8"),
+            ("ibm1047", "IBM1047"),
+        ] {
+            assert_eq!(name(alias), Ok(expected), "{alias}");
+        }
+        for charset in Charset::all() {
+            assert_eq!(name(charset.name()), Ok(charset.name()));
+        }
+        for (alias, ccsid) in ALIASES {
+            assert_eq!(name(alias).ok(), by_ccsid(ccsid).map(|charset| charset.name()), "{alias}");
+        }
+        assert_eq!(CodePage::by_name("IBM-037"), Ok(CodePage::IBM037));
+        assert!(CodePage::by_name("utf-8").is_err());
+    }
+
+    #[test]
+    fn an_unknown_name_lists_what_is_near_and_what_there_is() {
+        let show = |name| Charset::by_name(name).map_err(|error| format!("{error}\n{}", error.hint())).unwrap_err();
+        expect![[r#"
+            code page 'ebcdic' is not known
+            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
+        .assert_eq(&show("ebcdic"));
+        assert_eq!(Charset::by_name("IBM38").unwrap_err().nearest, ["IBM037"]);
+        assert_eq!(Charset::by_name("cp1147x").unwrap_err().nearest, [""; 0]);
+        assert_eq!(Charset::by_name("cp1150").unwrap_err().nearest, ["IBM1140"]);
+        assert_eq!(Charset::by_name("latin-11").unwrap_err().nearest[0], "latin1");
+        assert_eq!(Charset::by_name("").unwrap_err().nearest, [""; 0]);
+    }
+}

@@ -1,0 +1,143 @@
+//! What stands before each value, built once per shape.
+
+use quayline_core::{NodeId, NodeKind, Scalar, Shape};
+
+use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing};
+use crate::text::escape_into;
+
+/// Bytes of the blocks in which prefixes are kept and copied.
+const BLOCK: usize = 32;
+
+/// Bytes beyond a prefix that [`Keys::copy`] may write.
+pub(crate) const SLACK: usize = BLOCK;
+
+/// Prefixes of all nodes in one arena, each at the start of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    arena: Vec<[u8; BLOCK]>,
+    nodes: Vec<NodeKeys>,
+}
+
+/// The prefixes of one node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NodeKeys {
+    /// Before a value: `"KEY":"`, or `"` in a list; before a group: `"KEY":{`, or `{` in a list.
+    pub(crate) one: Span,
+    /// Whether a decimal of this node is always a string.
+    pub(crate) quoted: bool,
+    /// Most digits of a decimal for which no look at its significant digits is needed.
+    pub(crate) plain_digits: u8,
+    /// Levels above the node's members, for pretty output.
+    pub(crate) level: u16,
+    /// Before a list: `"KEY":[`.
+    pub(crate) list: Span,
+}
+
+/// A part of the arena: first block, and length in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    #[inline(always)]
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
+    }
+}
+
+impl Keys {
+    pub(crate) fn new(shape: &Shape, style: JsonStyle) -> Self {
+        let mut keys = Keys { arena: Vec::new(), nodes: Vec::with_capacity(shape.len()) };
+        // Levels of indentation before a node's own line.
+        let mut levels: Vec<u16> = Vec::with_capacity(shape.len());
+        for (id, node) in shape.iter() {
+            let level =
+                node.parent.map_or(0, |parent| levels[parent.index()] + 1 + u16::from(shape.node(parent).is_list()));
+            levels.push(level);
+            let open: &[u8] = match node.kind {
+                NodeKind::Group => b"{",
+                NodeKind::Scalar(_) => b"\"",
+            };
+            let key = if id == NodeId::ROOT { Vec::new() } else { key_text(&node.name, level, style.spacing) };
+            let (list, one) = if node.is_list() {
+                (keys.push(&[&key, b"["]), keys.push(&[&line_start(level + 1, style.spacing), open]))
+            } else {
+                (Span::default(), keys.push(&[&key, open]))
+            };
+            let quoted = match style.numbers {
+                Numbers::Exact => false,
+                Numbers::StringsWhenUnsafe => {
+                    matches!(node.scalar(), Some(Scalar::Decimal { digits, .. }) if usize::from(*digits) > SAFE_DIGITS)
+                }
+                Numbers::Strings => true,
+            };
+            let plain_digits = if style.numbers == Numbers::Exact || quoted { 16 } else { 15 };
+            keys.nodes.push(NodeKeys { one, quoted, plain_digits, level: level + u16::from(node.is_list()), list });
+        }
+        keys
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self, node: NodeId) -> NodeKeys {
+        self.nodes[node.index()]
+    }
+
+    /// Copies `span` to the start of `out`, which is longer by [`SLACK`] at least.
+    #[inline(always)]
+    pub(crate) fn copy(&self, span: Span, out: &mut [u8]) {
+        let (start, len) = (span.start as usize, span.len());
+        out[..BLOCK].copy_from_slice(&self.arena[start]);
+        if len > BLOCK {
+            out[BLOCK..2 * BLOCK].copy_from_slice(&self.arena[start + 1]);
+            if len > 2 * BLOCK {
+                self.copy_long(span, out);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn copy_long(&self, span: Span, out: &mut [u8]) {
+        let start = span.start as usize;
+        let blocks = span.len().div_ceil(BLOCK);
+        for (to, from) in out.chunks_exact_mut(BLOCK).zip(&self.arena[start..start + blocks]) {
+            to.copy_from_slice(from);
+        }
+    }
+
+    fn push(&mut self, parts: &[&[u8]]) -> Span {
+        let bytes = parts.concat();
+        let narrow = |n: usize| u32::try_from(n).expect("the member names of a shape take less than 4 GiB");
+        let span = Span { start: narrow(self.arena.len()), len: narrow(bytes.len()) };
+        for chunk in bytes.chunks(BLOCK) {
+            let mut block = [0; BLOCK];
+            block[..chunk.len()].copy_from_slice(chunk);
+            self.arena.push(block);
+        }
+        span
+    }
+}
+
+/// The line feed and indentation before a member at `level`; nothing in compact output.
+pub(crate) fn line_start(level: u16, spacing: Spacing) -> Vec<u8> {
+    match spacing {
+        Spacing::Compact => Vec::new(),
+        Spacing::Pretty => {
+            let mut line = vec![b' '; 1 + 2 * usize::from(level)];
+            line[0] = b'\n';
+            line
+        }
+    }
+}
+
+fn key_text(name: &str, level: u16, spacing: Spacing) -> Vec<u8> {
+    let mut key = line_start(level, spacing);
+    key.push(b'"');
+    escape_into(name.as_bytes(), &mut key);
+    key.extend_from_slice(match spacing {
+        Spacing::Compact => b"\":",
+        Spacing::Pretty => b"\": ",
+    });
+    key
+}

@@ -1,0 +1,360 @@
+//! The sink that writes JSON text.
+
+use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
+
+use crate::keys::{self, Keys, NodeKeys, Span};
+use crate::number;
+use crate::scan::mask_json_special;
+use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
+use crate::text;
+
+/// Writes documents as JSON text into a buffer that the caller drains.
+///
+/// It does no I/O: after each document, or after many, the caller writes [`JsonWriter::bytes`] out and calls [`JsonWriter::clear`].
+///
+/// # What is written
+/// * A group is an object whose members stand in the order of the events, a list an array.
+/// * `Text` and `Ascii` are strings; `"`, `\` and characters below 0x20 are escaped, all else passes as UTF-8.
+/// * Decimals are plain numbers without exponent or leading zeros, with every fractional digit of their scale (`100.00`, `0.05`, `7000`).
+///   A negative zero keeps its sign (`-0`, `-0.00`), which JSON allows. [`Numbers`] tells when they become strings.
+/// * Floats have the fewest digits that read back as the same value; one that is not finite is `null`.
+/// * `Bytes` is a string of hexadecimal digits, `Raw` one with `0x` before them.
+///
+/// # Several writers for one array
+/// With [`Stream::Array`] every document begins with its separator: a line feed for the first behind [`JsonWriter::begin`], otherwise
+/// `,` and a line feed. A driver that joins the output of several writers drops the first byte of the first output that has any.
+#[derive(Clone, Debug)]
+pub struct JsonWriter {
+    /// Always initialised to its full length; what counts is `..pos`.
+    buf: Vec<u8>,
+    pos: usize,
+    keys: Keys,
+    style: JsonStyle,
+    /// Whether no document of the array was written.
+    first: bool,
+    /// Whether between `enter(ROOT)` and `leave(ROOT)`.
+    open: bool,
+    /// Where the document begun last starts, and what `first` was before it.
+    start: usize,
+    start_first: bool,
+    /// Bytes of the document begun last that were cleared while it was open.
+    taken: u64,
+}
+
+impl JsonWriter {
+    /// A writer for documents of `shape`.
+    #[must_use]
+    pub fn new(shape: &Shape, style: JsonStyle) -> Self {
+        JsonWriter {
+            buf: vec![0; 1 << 16],
+            pos: 0,
+            keys: Keys::new(shape, style),
+            style,
+            first: false,
+            open: false,
+            start: 0,
+            start_first: false,
+            taken: 0,
+        }
+    }
+
+    /// Begins the stream: `[` for an array, nothing for lines.
+    pub fn begin(&mut self) {
+        if self.style.stream == Stream::Array {
+            self.put(b"[");
+            self.first = true;
+        }
+        self.start = self.pos;
+    }
+
+    /// Ends the stream: `]` on a line of its own for an array, nothing for lines.
+    pub fn end(&mut self) {
+        if self.style.stream == Stream::Array {
+            self.put(b"\n]\n");
+        }
+        self.start = self.pos;
+    }
+
+    /// What was written since the last [`JsonWriter::clear`]. Inside a document, its last byte is held back.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.buf[..self.pos - usize::from(self.open)]
+    }
+
+    /// Forgets [`JsonWriter::bytes`] and keeps the memory. A document may be open (a giant one is drained in parts); then a later
+    /// `discard` cannot take back what was cleared, and [`JsonWriter::taken`] tells how much that is.
+    pub fn clear(&mut self) {
+        let kept = usize::from(self.open);
+        let cleared = self.pos - kept;
+        if self.open {
+            self.taken += (cleared - self.start.min(cleared)) as u64;
+            self.buf[0] = self.buf[cleared];
+        } else {
+            self.taken = 0;
+        }
+        self.pos = kept;
+        self.start = 0;
+    }
+
+    /// Bytes of the open document that were cleared already; 0 where none is open.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// At least `need` bytes to write to, from the current end.
+    #[inline(always)]
+    fn room(&mut self, need: usize) -> &mut [u8] {
+        room(&mut self.buf, self.pos, need)
+    }
+
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+        self.pos += bytes.len();
+    }
+
+    #[inline(always)]
+    fn put_key(&mut self, span: Span) {
+        let len = span.len();
+        let out = room(&mut self.buf, self.pos, len + keys::SLACK);
+        self.keys.copy(span, out);
+        self.pos += len;
+    }
+
+    /// Closes an object or array: the comma behind its last member is dropped, and one follows.
+    #[inline(always)]
+    fn close(&mut self, level: u16, bracket: u8) {
+        let empty = self.buf[self.pos - 1] != b',';
+        self.pos -= usize::from(!empty);
+        if self.style.spacing == Spacing::Pretty && !empty {
+            let line = keys::line_start(level, Spacing::Pretty);
+            self.put(&line);
+        }
+        self.room(2)[..2].copy_from_slice(&[bracket, b',']);
+        self.pos += 2;
+    }
+
+    /// A string: up to 16 bytes at once, all else by [`JsonWriter::long_string`].
+    #[inline(always)]
+    fn string(&mut self, node: NodeId, run: Run<'_>) {
+        let (key, len) = (self.keys.node(node).one, run.len());
+        if let Some(block) = run.tail().first_chunk::<16>()
+            && mask_json_special(*block).trailing_zeros() as usize >= len
+            && len <= 16
+        {
+            let key_len = key.len();
+            let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + 16 + 2);
+            self.keys.copy(key, out);
+            out[key_len..key_len + 16].copy_from_slice(block);
+            let end = key_len + len;
+            out[end..end + 2].copy_from_slice(b"\",");
+            self.pos += end + 2;
+        } else {
+            self.long_string(key, run.tail(), len);
+        }
+    }
+
+    /// A string of any length, with escapes where it needs them.
+    #[inline(never)]
+    fn long_string(&mut self, key: Span, tail: &[u8], len: usize) {
+        self.put_key(key);
+        let run = Run::new(tail, len);
+        let clean = text::copy_clean(run, room(&mut self.buf, self.pos, len + text::SLACK));
+        self.pos += clean;
+        if clean < len {
+            let rest = run.skip(clean);
+            let out = room(&mut self.buf, self.pos, rest.len() * text::ESCAPED_MAX + text::SLACK);
+            let written = text::copy_escaped(rest, out);
+            self.pos += written;
+        }
+        self.put(b"\",");
+    }
+
+    /// A decimal given as digits.
+    #[inline(always)]
+    fn digits(&mut self, node: NodeId, value: Digits<'_>) {
+        let (tail, len) = (value.digits.tail(), value.digits.len());
+        let keys = self.keys.node(node);
+        if let (Some(block), Ok(scale)) = (tail.first_chunk::<16>(), usize::try_from(value.scale))
+            && len <= usize::from(keys.plain_digits)
+            && scale < len
+        {
+            self.short_number(keys, value.negative, u128::from_le_bytes(*block), len, scale);
+        } else {
+            self.long_number(node, value);
+        }
+    }
+
+    /// A decimal given as a small integer.
+    #[inline(always)]
+    fn int(&mut self, node: NodeId, value: i64, scale: i16) {
+        let magnitude = value.unsigned_abs();
+        let keys = self.keys.node(node);
+        if magnitude < 100_000_000
+            && let Ok(scale @ 0..8) = usize::try_from(scale)
+        {
+            self.short_number(keys, value < 0, number::eight_digits(magnitude), 8, scale);
+        } else if magnitude < 10u64.pow(keys.plain_digits.into())
+            && let Ok(scale @ 0..16) = usize::try_from(scale)
+        {
+            self.short_number(keys, value < 0, number::sixteen_digits(magnitude), 16, scale);
+        } else {
+            self.decimal(node, Decimal { unscaled: value.into(), scale });
+        }
+    }
+
+    #[inline(always)]
+    fn short_number(&mut self, keys: NodeKeys, negative: bool, digits: u128, len: usize, scale: usize) {
+        let quotes = usize::from(keys.quoted);
+        let key_len = keys.one.len();
+        let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + number::SLACK + 32);
+        self.keys.copy(keys.one, out);
+        let mut at = key_len - 1 + quotes;
+        out[at] = b'-';
+        at += usize::from(negative);
+        at += number::put_short(digits, len, scale, &mut out[at..]);
+        out[at] = b'"';
+        at += quotes;
+        out[at] = b',';
+        self.pos += at + 1;
+    }
+
+    #[inline(never)]
+    fn long_number(&mut self, node: NodeId, value: Digits<'_>) {
+        let keys = self.keys.node(node);
+        let quoted = keys.quoted
+            || self.style.numbers == Numbers::StringsWhenUnsafe
+                && number::significant_digits(value.digits.bytes()) > SAFE_DIGITS;
+        let room = number::digits_room(value.digits.len(), value.scale);
+        self.scalar(keys, quoted, room, |out| number::put_digits(value, out));
+    }
+
+    #[inline(never)]
+    fn decimal(&mut self, node: NodeId, value: Decimal) {
+        self.long_number(node, number::decimal_digits(value, &mut number::decimal_scratch()));
+    }
+
+    #[inline(never)]
+    fn other(&mut self, node: NodeId, value: Value<'_>) {
+        let keys = self.keys.node(node);
+        let float_quoted = self.style.numbers == Numbers::Strings;
+        match value {
+            Value::Float32(x) if x.is_finite() => {
+                self.scalar(keys, float_quoted, number::SLACK, |out| number::put_float(x, out));
+            }
+            Value::Float64(x) if x.is_finite() => {
+                self.scalar(keys, float_quoted, number::SLACK, |out| number::put_float(x, out));
+            }
+            Value::Bool(true) => self.scalar(keys, false, 4, |out| put_all(b"true", out)),
+            Value::Bool(false) => self.scalar(keys, false, 5, |out| put_all(b"false", out)),
+            Value::Bytes(bytes) => self.scalar(keys, true, 2 * bytes.len(), |out| put_hex(bytes, out)),
+            Value::Raw(bytes) => self.scalar(keys, true, 2 + 2 * bytes.len(), |out| {
+                let start = put_all(b"0x", out);
+                start + put_hex(bytes, &mut out[start..])
+            }),
+            _ => self.scalar(keys, false, 4, |out| put_all(b"null", out)),
+        }
+    }
+
+    /// Key, value of at most `need` bytes, comma.
+    fn scalar(&mut self, keys: NodeKeys, quoted: bool, need: usize, write: impl FnOnce(&mut [u8]) -> usize) {
+        self.put_key(keys.one);
+        self.pos -= usize::from(!quoted);
+        let len = write(self.room(need));
+        self.pos += len;
+        self.put(if quoted { b"\"," } else { b"," });
+    }
+
+    fn enter_document(&mut self) {
+        self.start = self.pos;
+        self.start_first = self.first;
+        self.taken = 0;
+        self.open = true;
+        if self.style.stream == Stream::Array {
+            self.put(if self.first { b"\n" } else { b",\n" });
+            self.first = false;
+        }
+    }
+
+    fn leave_document(&mut self) {
+        self.open = false;
+        match self.style.stream {
+            Stream::Lines => self.buf[self.pos - 1] = b'\n',
+            Stream::Array => self.pos -= 1,
+        }
+    }
+}
+
+impl Sink for JsonWriter {
+    #[inline]
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.enter_document();
+        }
+        self.put_key(self.keys.node(node).one);
+    }
+
+    #[inline]
+    fn leave(&mut self, node: NodeId) {
+        self.close(self.keys.node(node).level, b'}');
+        if node == NodeId::ROOT {
+            self.leave_document();
+        }
+    }
+
+    #[inline]
+    fn open_list(&mut self, node: NodeId) {
+        self.put_key(self.keys.node(node).list);
+    }
+
+    #[inline]
+    fn close_list(&mut self, node: NodeId) {
+        self.close(self.keys.node(node).level - 1, b']');
+    }
+
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        match value {
+            Value::Ascii(run) | Value::Text(run) => self.string(node, run),
+            Value::Digits(digits) => self.digits(node, digits),
+            Value::Int(n, scale) => self.int(node, n, scale),
+            Value::Decimal(decimal) => self.decimal(node, decimal),
+            other => self.other(node, other),
+        }
+    }
+
+    fn discard(&mut self) {
+        self.pos = self.start;
+        self.first = self.start_first;
+        self.open = false;
+        self.taken = 0;
+    }
+}
+
+/// The bytes of `buf` from `pos` on, at least `need`.
+#[inline(always)]
+fn room(buf: &mut Vec<u8>, pos: usize, need: usize) -> &mut [u8] {
+    if buf.len() - pos < need {
+        grow(buf, pos + need);
+    }
+    &mut buf[pos..]
+}
+
+#[cold]
+#[inline(never)]
+fn grow(buf: &mut Vec<u8>, need: usize) {
+    buf.resize(need.max(buf.len() * 2), 0);
+}
+
+fn put_all(bytes: &[u8], out: &mut [u8]) -> usize {
+    out[..bytes.len()].copy_from_slice(bytes);
+    bytes.len()
+}
+
+fn put_hex(bytes: &[u8], out: &mut [u8]) -> usize {
+    for (pair, byte) in out.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&text::hex(*byte));
+    }
+    2 * bytes.len()
+}
