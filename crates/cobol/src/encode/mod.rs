@@ -46,7 +46,6 @@ pub struct RecordEncoder {
     groups: Vec<u32>,
     stamp: u32,
     preserved: Option<String>,
-    scratch: Vec<u8>,
     faults: Vec<RecordFault>,
 }
 
@@ -94,7 +93,6 @@ impl RecordEncoder {
             groups: Vec::new(),
             stamp: 0,
             preserved: None,
-            scratch: Vec::new(),
             faults: Vec::new(),
             plan: plan.clone(),
         }

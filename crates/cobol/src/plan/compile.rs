@@ -7,7 +7,7 @@ use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shap
 
 use super::select::{Selection, resolve_one};
 use super::{
-    Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, TextCode, Union, View, key, template,
+    Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use crate::{Fillers, Interface, Policies, Preserve, RedefinesPolicy, Trim};
@@ -383,7 +383,7 @@ impl Compiler<'_> {
             FieldKind::Item(_) => shown && (!field.filler || keep_fillers),
         };
         let table = index(self.tables.len());
-        self.tables.push(Table { field: index_, node: None, max: occurs.max, stride: field.stride, counter, slides });
+        self.tables.push(Table { node: None, max: occurs.max, stride: field.stride, counter, slides });
         let head = self.ops.len();
         self.push(Op::Loop { table, len: 0 }, 0);
         let list = visible.then(|| ListTarget {
@@ -519,7 +519,6 @@ impl Compiler<'_> {
                 f.occurs.is_some() && self.layout.fields[at.index()..f.subtree_end.index()].iter().any(sliding)
             });
             slides.push(Slide {
-                field: i,
                 offset: field.offset,
                 stride: field.stride,
                 max: occurs.max,

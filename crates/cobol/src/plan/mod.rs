@@ -145,7 +145,6 @@ pub(crate) enum Op {
 /// A table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
-    pub(crate) field: FieldIndex,
     /// The list's node; `None` where it is walked only for what it captures or slides.
     pub(crate) node: Option<NodeId>,
     pub(crate) max: u32,
@@ -216,7 +215,6 @@ pub(crate) struct ListTarget {
 /// One table on the walk that compacts an encoded record: children are the `len` entries behind it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slide {
-    pub(crate) field: FieldIndex,
     pub(crate) offset: usize,
     pub(crate) stride: usize,
     pub(crate) max: u32,
