@@ -55,7 +55,7 @@ pub fn measure_here(arguments: &[OsString]) -> Result<String, String> {
     };
     let show = |error: io::Error| format!("{}: {error}", PathBuf::from(program).display());
     let began = Instant::now();
-    let mut child = Command::new(program)
+    let child = Command::new(program)
         .args(rest)
         .stdin(Stdio::null())
         .stdout(File::create(output).map_err(show)?)

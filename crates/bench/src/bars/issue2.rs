@@ -26,7 +26,9 @@ pub(super) const BARS: &[Bar] = &[
     memory("peak memory, DISPLAY-heavy to Parquet, 1 GB", |bench| peak(bench, DISPLAY, "parquet", "1")),
     memory("peak memory, JSON to DISPLAY-heavy, 1 GB", peak_from_json),
     growth("peak memory, 1 GB by 10 MB, DISPLAY-heavy to JSON", 1.1, |bench| memory_growth(bench, DISPLAY, "jsonl")),
-    growth("peak memory, 1 GB by 10 MB, DISPLAY-heavy to Parquet", 1.1, |bench| memory_growth(bench, DISPLAY, "parquet")),
+    growth("peak memory, 1 GB by 10 MB, DISPLAY-heavy to Parquet", 1.1, |bench| {
+        memory_growth(bench, DISPLAY, "parquet")
+    }),
     Bar { unit: "exponent", ..growth("CPU time by size, 1 MB to 1 GB, DISPLAY-heavy to JSON", 1.02, size_exponent) },
 ];
 
@@ -111,7 +113,14 @@ impl Kind {
     }
 
     /// `quayline convert` of a file of that many megabytes.
-    fn convert(self, bench: &Bench, megabytes: u64, to: &str, jobs: &str, output: Option<&Path>) -> Result<Usage, String> {
+    fn convert(
+        self,
+        bench: &Bench,
+        megabytes: u64,
+        to: &str,
+        jobs: &str,
+        output: Option<&Path>,
+    ) -> Result<Usage, String> {
         let (copybook, data) = self.files(bench, megabytes)?;
         let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "convert".into(), data.into()];
         command.extend(["--copybook".into(), copybook.into(), "--encoding".into(), "cp037".into()]);

@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn a_bar_that_cannot_be_measured_is_not_reached() {
-        let bar = Bar { issue: 1, name: "x", bar: 0.0, side: Side::AtLeast, unit: "ratio", measure: |_| Err("no".into()) };
+        let bar =
+            Bar { issue: 1, name: "x", bar: 0.0, side: Side::AtLeast, unit: "ratio", measure: |_| Err("no".into()) };
         let outcome = Outcome { bar, measured: Err("no command".into()) };
         assert!(!outcome.ok());
         assert_eq!(

@@ -49,5 +49,8 @@ fn run(arguments: &[String]) -> Result<(), String> {
 /// A z/OS record descriptor word: length with itself, two zero bytes.
 fn with_descriptor_words(records: &[u8], length: usize) -> Vec<u8> {
     let word = u16::try_from(length + 4).expect("a car record has at most 30,128 bytes").to_be_bytes();
-    records.chunks(length).flat_map(|record| [word[0], word[1], 0, 0].into_iter().chain(record.iter().copied())).collect()
+    records
+        .chunks(length)
+        .flat_map(|record| [word[0], word[1], 0, 0].into_iter().chain(record.iter().copied()))
+        .collect()
 }

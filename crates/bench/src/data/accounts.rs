@@ -3,7 +3,17 @@
 use super::RecordWriter;
 
 const FAMILY: [&str; 12] = [
-    "QUAYSIDE", "HARBOUR", "O'MALLEY", "PIER", "LIGHTHOUSE", "ANCHOR", "FAIRWAY", "BREAKWATER", "JETTY", "MOORING", "BUOY",
+    "QUAYSIDE",
+    "HARBOUR",
+    "O'MALLEY",
+    "PIER",
+    "LIGHTHOUSE",
+    "ANCHOR",
+    "FAIRWAY",
+    "BREAKWATER",
+    "JETTY",
+    "MOORING",
+    "BUOY",
     "DOCK & SONS",
 ];
 const GIVEN: [&str; 12] =

@@ -6,8 +6,26 @@ use super::Random;
 
 /// Words of names and notes; `&` and `'` are there so that text is not letters only.
 const WORDS: [&str; 20] = [
-    "ALDER", "BIRCH", "CEDAR", "DOGWOOD", "ELM", "FIR", "GINKGO", "HAZEL", "IRONWOOD", "JUNIPER", "KAURI", "LARCH", "MAPLE",
-    "O'NEILL", "OAK & SONS", "PALM-POPLAR", "ROWAN", "SEQUOIA", "TEAK", "WILLOW",
+    "ALDER",
+    "BIRCH",
+    "CEDAR",
+    "DOGWOOD",
+    "ELM",
+    "FIR",
+    "GINKGO",
+    "HAZEL",
+    "IRONWOOD",
+    "JUNIPER",
+    "KAURI",
+    "LARCH",
+    "MAPLE",
+    "O'NEILL",
+    "OAK & SONS",
+    "PALM-POPLAR",
+    "ROWAN",
+    "SEQUOIA",
+    "TEAK",
+    "WILLOW",
 ];
 
 /// Appends fields in EBCDIC code page 037 to a buffer.
