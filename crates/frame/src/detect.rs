@@ -123,14 +123,6 @@ impl Sample<'_> {
                     .push("but inside each such record the same chain begins again: it is a block".into());
             }
         }
-        // Spanned framing reads files without segments too.
-        let plain_blocks = fits(&found, |spec| matches!(spec, FramingSpec::Blocked(_)));
-        let plain = plain_blocks || fits(&found, |spec| matches!(spec, FramingSpec::Rdw(_)));
-        found.retain(|c| match c.spec {
-            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present }) => !plain_blocks,
-            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Removed }) => !plain,
-            _ => true,
-        });
         // A length of two bytes that counts itself leads along a chain of four-byte words as well, two bytes of each taken for data.
         let words = fits(&found, |spec| match spec {
             FramingSpec::Rdw(rdw) => rdw.header == RdwHeader::TwoReserved && rdw.counts == Counts::Whole,
@@ -138,6 +130,14 @@ impl Sample<'_> {
         });
         found.retain(|c| match c.spec {
             FramingSpec::Rdw(two) => !words || two.header != RdwHeader::Two || two.counts != Counts::Whole,
+            _ => true,
+        });
+        // Spanned framing reads files without segments too.
+        let plain_blocks = fits(&found, |spec| matches!(spec, FramingSpec::Blocked(_)));
+        let plain = plain_blocks || fits(&found, |spec| matches!(spec, FramingSpec::Rdw(_)));
+        found.retain(|c| match c.spec {
+            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present }) => !plain_blocks,
+            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Removed }) => !plain,
             _ => true,
         });
         found
