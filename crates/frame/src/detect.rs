@@ -108,7 +108,7 @@ impl Sample<'_> {
             chain_specs().into_iter().filter_map(|(spec, strength)| self.chain(spec, strength)).collect();
         // A file in blocks is a chain of RDWs too, one a block; the finer explanation is the right one.
         let fits = |found: &[FramingCandidate], test: fn(&FramingSpec) -> bool| {
-            found.iter().any(|c| test(&c.spec) && c.first_junk_record.is_none())
+            found.iter().any(|c| test(&c.spec) && c.first_junk_record.is_none() && c.score > 0.7)
         };
         if fits(&found, |spec| {
             matches!(
