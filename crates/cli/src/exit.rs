@@ -138,7 +138,7 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
 
 /// Prints what the argument parser answers: help and version to standard output, mistakes to standard error.
 pub(crate) fn answer_of_arguments(answer: &clap::Error) -> Exit {
-    let text = answer.render().to_string();
+    let text = without_controls(&answer.render().to_string());
     if answer.use_stderr() {
         // Nothing can be done where even standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
@@ -149,6 +149,19 @@ pub(crate) fn answer_of_arguments(answer: &clap::Error) -> Exit {
         Ok(()) => Exit::Done,
         Err(error) => Stop::from(error).report(&Console::plain()),
     }
+}
+
+/// The text with its control characters escaped: an argument that is quoted in it must not speak to the terminal.
+fn without_controls(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            safe.extend(c.escape_default());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 /// Makes a panic a report that can be acted on; the process then ends with [`Exit::OurBug`].

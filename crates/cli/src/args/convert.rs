@@ -24,7 +24,7 @@ pub(crate) struct ConvertArgs {
     /// Format to read, where content leaves doubt: record, json, csv or xml
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
-    /// Format to write: jsonl, json, csv, xml, parquet, arrow, arrow-stream or record
+    /// Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
     ///
     /// Where it is left out, the name of --output says it; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
@@ -37,9 +37,15 @@ pub(crate) struct ConvertArgs {
     /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) encoding: Option<String>,
-    /// How records stand in the file: fixed, rdw, vb, ...
-    #[arg(short, long, value_name = "FORMAT", help_heading = "Records", long_help = FORMAT_LONG_HELP)]
+    /// How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
+    #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FORMAT_LONG_HELP)]
     pub(crate) format: Option<String>,
+    /// Code page of the records to write, where it is another
+    #[arg(long, value_name = "PAGE", help_heading = "Records")]
+    pub(crate) to_encoding: Option<String>,
+    /// How records stand in the file to write, where it is another way
+    #[arg(long, value_name = "FRAMING", help_heading = "Records")]
+    pub(crate) to_format: Option<String>,
     /// Interface file that selects, renames and gives defaults
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) interface: Option<PathBuf>,
@@ -244,10 +250,21 @@ pub(crate) enum RedefinesArg {
     Original,
 }
 
-const FORMAT_LONG_HELP: &str = "\
-How records stand in the file, as NAME[,OPTION=VALUE]...
+/// Also of `quayline inspect --format`.
+pub(crate) const FORMAT_LONG_HELP: &str = "\
+How records stand in the file, as NAME or NAME:OPTION,OPTION...
 
-- fixed[,length=N]: N bytes each; N is the layout's maximum where it is left out (the default)";
+- fixed, fixed:N: N bytes each; `fixed` alone is the layout's maximum length, and the default
+- rdw: a length in front of every record, as z/OS writes V files. be or le; whole or body
+  (whether it counts itself); its form ll00, 00ll, ll or llll; any (reserved bytes); adjust=N; max=N
+- vb: blocks with a length in front, records with one inside; as rdw, and bdw-le, bdw-body,
+  bdw-adjust=N for the block's
+- vbs: spanned records; no-bdw where the block headers are gone
+- lines: lf, crlf, nl (0x15) or lf25 (0x25); strip-cr
+- length: a length field; offset=N, size=N; be, le, ascii or ebcdic; whole or body; adjust=N; strip
+- d: four ASCII digits in front that count themselves
+- gnucobol, gnucobol:N: variable sequential files with COB_VARSEQ_FORMAT N, 0 to 3
+- mf: Micro Focus variable format with its file header";
 
 const EXAMPLES: &str = "\
 Formats are recognised: the input's from its content and name, the output's from the name of --output.

@@ -22,7 +22,7 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "PAGE")]
     pub(crate) encoding: Option<String>,
     /// Framing to hold the data file against, instead of the proposed ones
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FRAMING", long_help = super::FORMAT_LONG_HELP)]
     pub(crate) format: Option<String>,
     /// What the file is, where its content leaves doubt: copybook or data
     #[arg(long = "as", value_enum, value_name = "WHAT")]

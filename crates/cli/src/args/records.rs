@@ -12,7 +12,7 @@ pub(crate) struct CopybookArgs {
     /// The name of a level-01 (or level-77) entry. A bare fragment that starts below level 01 is one record named like its file.
     #[arg(long, value_name = "NAME")]
     pub(crate) record: Option<String>,
-    /// Compiler whose rules place fields: ibm, gnucobol or microfocus
+    /// Compiler to follow: ibm, gnucobol or microfocus
     #[arg(long, value_enum, default_value_t = DialectName::Ibm, value_name = "NAME")]
     pub(crate) dialect: DialectName,
     /// Change one dialect setting, such as sync=8
@@ -21,7 +21,7 @@ pub(crate) struct CopybookArgs {
     /// Folder to look for COPY members in, after the copybook's own
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(crate) include: Vec<PathBuf>,
-    /// Columns of the copybook's source text: auto, fixed or free
+    /// Columns of the copybook: auto, fixed or free
     #[arg(long, value_enum, default_value_t = SourceFormatArg::Auto, value_name = "FORM")]
     pub(crate) source_format: SourceFormatArg,
 }
