@@ -62,13 +62,13 @@ fn try_one(path: &Path, sample: &Sample, plan: &RecordPlan, charset: Charset, fr
     let mut at = 0;
     while fit.tried < RECORDS_MAX {
         match splitter.split(&sample.bytes[at..], end) {
-            Ok(Step::Record { body, consumed, .. }) => {
+            Ok(Step::Record { body, at: body_at, consumed }) => {
                 fit.tried += 1;
-                let record = &sample.bytes[at..][body.clone()];
-                match decoder.decode(record, &mut Nothing) {
+                match decoder.decode(body, &mut Nothing) {
                     Ok(()) => fit.decoded += 1,
                     Err(faults) => {
-                        let start = ByteOffset((at + body.start) as u64);
+                        // A record put together from segments has no one place: its first segment's is shown.
+                        let start = ByteOffset((at + body_at.unwrap_or(0)) as u64);
                         let findings = faults.findings(plan, Some(&name), RecordNumber(fit.tried), Some(start));
                         fit.first = fit.first.or_else(|| findings.into_iter().next());
                     }
@@ -78,7 +78,11 @@ fn try_one(path: &Path, sample: &Sample, plan: &RecordPlan, charset: Charset, fr
             Ok(Step::NeedMore { .. } | Step::Done { .. }) => break,
             Err(fault) => {
                 fit.tried += 1;
-                fit.first = fit.first.or_else(|| Some(fault.finding(Some(&name))));
+                fit.first = fit.first.or_else(|| {
+                    let mut finding = fault.finding();
+                    finding.place.file = Some(name.as_str().into());
+                    Some(finding)
+                });
                 break;
             }
         }
