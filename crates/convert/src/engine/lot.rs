@@ -1,5 +1,6 @@
 //! What one block became: output, rejects, findings and counts, on its way to the writer.
 
+use quayline_columnar::{ParquetPages, RecordBatch};
 use quayline_core::{Code, Finding, Place, Tally};
 
 use crate::engine::block::{Block, Position};
@@ -32,7 +33,14 @@ pub(crate) struct Payload {
     pub(crate) bytes: Vec<u8>,
     pub(crate) len: usize,
     /// Output as columns.
-    pub(crate) columns: Option<quayline_columnar::RowBatch>,
+    pub(crate) columns: Option<Columns>,
+}
+
+/// Output that a columnar writer takes.
+#[derive(Debug)]
+pub(crate) enum Columns {
+    Pages(ParquetPages),
+    Batch(RecordBatch),
 }
 
 impl Lot {
