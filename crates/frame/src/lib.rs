@@ -1,1 +1,35 @@
-//! Framing: fixed, RDW and BDW, lines, length fields
+//! Framing: where a record begins and ends, and nothing else.
+//!
+//! ```text
+//!  bytes ──▶ Splitter ──▶ record bodies (spans of the input)         record bodies ──▶ Framer ──▶ bytes
+//!            BlockSplitter ──▶ batches of whole records for workers
+//!  sample ─▶ detect ──▶ candidates with evidence;  explain_misfit ──▶ "junk after record 4" said as wrong framing
+//! ```
+//!
+//! Sans-IO: the caller owns the buffer and reads; this crate never does. It knows no copybook and decodes nothing, and a fault names the
+//! place and the shape of what was found, never content.
+//!
+//! # What the caller does
+//! Call [`BlockSplitter::block`] (or [`Splitter::split`]) with the bytes that start at the first unconsumed one. On `NeedMore` keep those bytes,
+//! append until at least `at_least` are there or the source ends, and call again. All state between two records is one `u64`
+//! ([`Splitter::state`]), so a checkpoint is offset, record number and that word.
+//!
+//! # Departures from the standards
+//! * The last line may lack its terminator: most editors and transfers drop it.
+//! * A BDW or RDW counts as z/OS says unless the [`FramingSpec`] says otherwise; other counts exist because transfer programs rewrite them.
+//! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in the record, whatever the field held: its length is a fact.
+
+mod block;
+mod fault;
+mod framer;
+mod framing;
+mod spec;
+mod spec_text;
+mod splitter;
+
+pub use block::{Batch, Block, BlockEnd, BlockSplitter, Edges, RecordSpan};
+pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, empty_source};
+pub use framer::{Framer, FramerOptions};
+pub use spec::*;
+pub use spec_text::SpecTextError;
+pub use splitter::{EndOfInput, Splitter, Step};

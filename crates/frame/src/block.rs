@@ -1,0 +1,384 @@
+//! Many records at once: the whole records of a buffer, for a worker.
+
+use std::collections::VecDeque;
+
+use quayline_core::{ByteOffset, Limits, RecordNumber};
+
+use crate::framing::{Framing, Reader};
+use crate::splitter::{At, Found};
+use crate::{EndOfInput, FrameFault, FramingSpec, SpecError, Splitter};
+
+/// Finds all whole records of a buffer in one call, and leaves out header and trailer records.
+///
+/// Records of one length cost nothing each; others one [`RecordSpan`]. Bodies are not copied, except those of spanned records.
+#[derive(Clone, Debug)]
+pub struct BlockSplitter {
+    splitter: Splitter,
+    edges: Edges,
+}
+
+/// Header and trailer records that are left out by their place in the file.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Edges {
+    /// Records at the start of the file.
+    pub skip_first: u64,
+    /// Records at its end, at most [`Edges::SKIP_LAST_MAX`]: so many are held back in the caller's buffer until the end is known.
+    pub skip_last: usize,
+}
+
+impl Edges {
+    /// Most trailing records that are looked ahead: they stay in the buffer.
+    pub const SKIP_LAST_MAX: usize = 1_000;
+}
+
+/// What one call of [`BlockSplitter::block`] did.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Block {
+    /// Bytes of the input that are done with. The next call's input starts behind them.
+    pub consumed: usize,
+    /// Header and trailer records that were consumed and are not in the batch.
+    pub skipped: u64,
+    /// Why the batch ends.
+    pub end: BlockEnd,
+}
+
+/// Why a batch ends.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum BlockEnd {
+    /// The rest of the input is no whole record (or is held back as a possible trailer).
+    NeedMore {
+        /// Fewest bytes, counted behind `consumed`, that the next call needs to get further; more than are there now.
+        at_least: usize,
+    },
+    /// The source has ended.
+    Done,
+    /// Behind the batch the framing is broken. Records held back as possible trailers are in the batch: nothing sound is lost.
+    Fault(FrameFault),
+}
+
+/// Where one record lies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RecordSpan {
+    /// First byte of the record with its framing, in the input.
+    pub frame: u32,
+    /// First byte of the body, in the input or, for a record of several segments, in the batch's own buffer.
+    pub body: u32,
+    /// Bytes of the body.
+    pub len: u32,
+    /// Whether the body is in the batch's own buffer.
+    pub joined: bool,
+}
+
+/// The records of one call, in order. Its memory is reused from call to call; it holds no borrow, so it can go to another thread along with
+/// the input.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    first: RecordNumber,
+    base: ByteOffset,
+    shape: BatchShape,
+    spans: Vec<RecordSpan>,
+    joined: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum BatchShape {
+    Uniform { origin: usize, length: usize, count: usize },
+    Spans,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch::new()
+    }
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Batch {
+            first: RecordNumber::FIRST,
+            base: ByteOffset(0),
+            shape: BatchShape::Spans,
+            spans: Vec::new(),
+            joined: Vec::new(),
+        }
+    }
+
+    /// Number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self.shape {
+            BatchShape::Uniform { count, .. } => count,
+            BatchShape::Spans => self.spans.len(),
+        }
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number in the file of record `i` (from 0) of the batch; header records count.
+    #[must_use]
+    pub fn number(&self, i: usize) -> RecordNumber {
+        RecordNumber(self.first.0 + i as u64)
+    }
+
+    /// Byte in the file of the body's first byte; for a record of several segments that of its first descriptor word.
+    #[must_use]
+    pub fn offset(&self, i: usize) -> ByteOffset {
+        let span = self.span(i);
+        ByteOffset(self.base.0 + u64::from(if span.joined { span.frame } else { span.body }))
+    }
+
+    /// Where record `i` lies.
+    ///
+    /// # Panics
+    /// For `i` not below [`Batch::len`].
+    #[must_use]
+    pub fn span(&self, i: usize) -> RecordSpan {
+        match self.shape {
+            BatchShape::Uniform { origin, length, count } => {
+                assert!(i < count, "record {i} of a batch of {count}");
+                let narrow = |n: usize| u32::try_from(n).expect("a batch lies within 4 GiB of input");
+                let at = narrow(origin + i * length);
+                RecordSpan { frame: at, body: at, len: narrow(length), joined: false }
+            }
+            BatchShape::Spans => self.spans[i],
+        }
+    }
+
+    /// The body of record `i`; `input` is what the call that filled the batch was given.
+    ///
+    /// # Panics
+    /// For `i` not below [`Batch::len`], or another input that is shorter.
+    #[must_use]
+    pub fn body<'a>(&'a self, input: &'a [u8], i: usize) -> &'a [u8] {
+        let span = self.span(i);
+        let from = if span.joined { &self.joined } else { input };
+        &from[span.body as usize..][..span.len as usize]
+    }
+
+    /// All bodies in order.
+    pub fn bodies<'a>(&'a self, input: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
+        (0..self.len()).map(move |i| self.body(input, i))
+    }
+
+    /// The bytes that hold the records, where they lie in the input without anything between them, and their length.
+    #[must_use]
+    pub fn uniform<'a>(&self, input: &'a [u8]) -> Option<(&'a [u8], usize)> {
+        match self.shape {
+            BatchShape::Uniform { origin, length, count } => Some((&input[origin..][..count * length], length)),
+            BatchShape::Spans => None,
+        }
+    }
+
+    fn start(&mut self, first: RecordNumber, base: ByteOffset) {
+        self.first = first;
+        self.base = base;
+        self.shape = BatchShape::Spans;
+        self.spans.clear();
+        self.joined.clear();
+    }
+}
+
+/// The input that one call looks at: spans count in 32 bits.
+const INPUT_MAX: usize = u32::MAX as usize;
+
+impl BlockSplitter {
+    /// Starts at the beginning of a source.
+    ///
+    /// # Errors
+    /// [`SpecError`] where the numbers in `spec` or `edges` cannot be.
+    pub fn new(spec: &FramingSpec, edges: Edges, limits: &Limits) -> Result<Self, SpecError> {
+        BlockSplitter::over(Splitter::new(spec, limits)?, edges)
+    }
+
+    /// Goes on where `splitter` stands.
+    ///
+    /// # Errors
+    /// [`SpecError::SkipLast`].
+    pub fn over(splitter: Splitter, edges: Edges) -> Result<Self, SpecError> {
+        let (skip_last, most) = (edges.skip_last, Edges::SKIP_LAST_MAX);
+        if skip_last > most {
+            return Err(SpecError::SkipLast { skip_last, most });
+        }
+        Ok(BlockSplitter { splitter, edges })
+    }
+
+    /// First byte of the source that was not consumed.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.splitter.offset()
+    }
+
+    /// Number of the record that begins there.
+    #[must_use]
+    pub fn next_record(&self) -> RecordNumber {
+        self.splitter.next_record()
+    }
+
+    /// State for a checkpoint at [`BlockSplitter::offset`].
+    #[must_use]
+    pub fn state(&self) -> u64 {
+        self.splitter.state()
+    }
+
+    /// Fills `out` with the whole records of `input`, which starts at [`BlockSplitter::offset`].
+    ///
+    /// Looks at no more than 4 GiB of input a call. Give it a few hundred KiB, and the bytes of one record at least.
+    pub fn block(&mut self, input: &[u8], end: EndOfInput, out: &mut Batch) -> Block {
+        let (input, end) = if input.len() > INPUT_MAX { (&input[..INPUT_MAX], EndOfInput::No) } else { (input, end) };
+        let at = At { offset: self.splitter.offset(), record: self.splitter.next_record() };
+        out.start(at.record, at.offset);
+        let mut index = Index {
+            at,
+            state: self.splitter.state(),
+            scanned: self.splitter.scanned(),
+            hold: self.edges.skip_last,
+            held: VecDeque::new(),
+        };
+        let found = match self.splitter.reader() {
+            Reader::Fixed(f) => index.uniform(f.length, input, end, out),
+            Reader::Rdw(f) => index.spans(f, input, end, out),
+            Reader::Blocked(f) => index.spans(f, input, end, out),
+            Reader::Spanned(f) => index.spans(f, input, end, out),
+            Reader::Lines(f) => index.spans(f, input, end, out),
+            Reader::LengthField(f) => index.spans(f, input, end, out),
+            Reader::MicroFocus(f) => index.spans(f, input, end, out),
+        };
+        self.splitter.advance(found.consumed, found.records, found.state);
+        self.splitter.set_scanned(found.scanned);
+        let leading = leave_out_first(out, self.edges.skip_first);
+        Block { consumed: found.consumed, skipped: leading + found.trailing, end: found.end }
+    }
+}
+
+/// Takes the records numbered up to `skip_first` out of the batch; how many.
+fn leave_out_first(out: &mut Batch, skip_first: u64) -> u64 {
+    let leading = (skip_first + 1).saturating_sub(out.first.0).min(out.len() as u64);
+    let n = usize::try_from(leading).expect("at most the batch's length");
+    if n > 0 {
+        match &mut out.shape {
+            BatchShape::Uniform { origin, length, count } => {
+                *origin += n * *length;
+                *count -= n;
+            }
+            BatchShape::Spans => {
+                out.spans.drain(..n);
+            }
+        }
+        out.first.0 += leading;
+    }
+    leading
+}
+
+/// The records of one input.
+struct Index {
+    at: At,
+    state: u64,
+    scanned: usize,
+    /// Records to hold back.
+    hold: usize,
+    /// Position and state before each of the last `hold` records.
+    held: VecDeque<(usize, u64)>,
+}
+
+/// What an [`Index`] came to.
+struct Indexed {
+    consumed: usize,
+    /// Records consumed, trailers included.
+    records: usize,
+    state: u64,
+    scanned: usize,
+    trailing: u64,
+    end: BlockEnd,
+}
+
+impl Index {
+    fn uniform(&mut self, length: usize, input: &[u8], end: EndOfInput, out: &mut Batch) -> Indexed {
+        let total = input.len() / length;
+        let rest = input.len() % length;
+        let fault = || {
+            let wrong =
+                crate::framing::short(&input[total * length..], EndOfInput::Yes, 0, length, crate::fault::Part::Record)
+                    .err();
+            wrong.map(|wrong| {
+                let offset = ByteOffset(self.at.offset.0 + (total * length) as u64);
+                let record = RecordNumber(self.at.record.0 + total as u64);
+                FrameFault { kind: wrong.kind, record, record_offset: offset, offset, cause: wrong.cause }
+            })
+        };
+        let held = self.hold.min(total);
+        let (consumed, records, count, end) = match end {
+            EndOfInput::No => {
+                let whole = total - held;
+                (whole, whole, whole, BlockEnd::NeedMore { at_least: (held + 1) * length })
+            }
+            EndOfInput::Yes => match (rest > 0).then(fault).flatten() {
+                Some(fault) => (total, total, total, BlockEnd::Fault(fault)),
+                None => (total, total, total - held, BlockEnd::Done),
+            },
+        };
+        out.shape = BatchShape::Uniform { origin: 0, length, count };
+        let trailing = (records - count) as u64;
+        Indexed { consumed: consumed * length, records, state: 0, scanned: 0, trailing, end }
+    }
+
+    fn spans<F: Framing>(&mut self, framing: &F, input: &[u8], end: EndOfInput, out: &mut Batch) -> Indexed {
+        let mut pos = 0;
+        let stop = loop {
+            let before = self.state;
+            let found = self.at.step(framing, &input[pos..], end, &mut self.state, &mut self.scanned, &mut out.joined);
+            match found {
+                Ok(Found::Record { consumed, body, in_joined }) => {
+                    if self.hold > 0 {
+                        if self.held.len() == self.hold {
+                            self.held.pop_front();
+                        }
+                        self.held.push_back((pos, before));
+                    }
+                    let narrow = |n: usize| u32::try_from(n).expect("a batch lies within 4 GiB of input");
+                    let start = if in_joined { body.start } else { pos + body.start };
+                    out.spans.push(RecordSpan {
+                        frame: narrow(pos),
+                        body: narrow(start),
+                        len: narrow(body.len()),
+                        joined: in_joined,
+                    });
+                    pos += consumed;
+                    self.at.offset.0 += consumed as u64;
+                    self.at.record.0 += 1;
+                }
+                Ok(Found::NeedMore { at_least }) => break Ok(Some(at_least)),
+                Ok(Found::Done { consumed }) => {
+                    pos += consumed;
+                    break Ok(None);
+                }
+                Err(fault) => break Err(fault),
+            }
+        };
+        let mut records = out.spans.len();
+        let mut trailing = 0;
+        let end = match stop {
+            Err(fault) => BlockEnd::Fault(fault),
+            Ok(None) => {
+                trailing = self.held.len() as u64;
+                out.spans.truncate(records - self.held.len());
+                BlockEnd::Done
+            }
+            Ok(Some(at_least)) => {
+                let needed = pos + at_least;
+                if let Some((start, state)) = self.held.front().copied() {
+                    records -= self.held.len();
+                    out.spans.truncate(records);
+                    (pos, self.state, self.scanned) = (start, state, 0);
+                }
+                BlockEnd::NeedMore { at_least: needed - pos }
+            }
+        };
+        Indexed { consumed: pos, records, state: self.state, scanned: self.scanned, trailing, end }
+    }
+}

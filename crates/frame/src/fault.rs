@@ -1,0 +1,397 @@
+//! What can be wrong with the framing of a file, and its likely cause.
+
+use core::fmt;
+
+use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
+
+/// A fault with its place. `Display` is the message without the place; [`FrameFault::finding`] is what a person sees.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FrameFault {
+    /// What.
+    pub kind: FrameFaultKind,
+    /// The record in which it was found.
+    pub record: RecordNumber,
+    /// First byte of that record's framing (its block header, where it has one in front).
+    pub record_offset: ByteOffset,
+    /// Byte that is wrong: of the header, length field or line.
+    pub offset: ByteOffset,
+    /// What the bytes look like.
+    pub cause: Option<Cause>,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum FrameFaultKind {
+    /// `FRM-001`: the source ends inside something.
+    Truncated {
+        /// Inside what.
+        part: Part,
+        /// Bytes that it needs.
+        need: u64,
+        /// Bytes that are there.
+        have: u64,
+    },
+    /// `FRM-002`: a length smaller than what it counts at least.
+    TooSmall {
+        /// Whose length.
+        part: Part,
+        /// The length as read.
+        found: u64,
+        /// The smallest possible.
+        least: u64,
+    },
+    /// `FRM-003`: a length above what is believed or allowed.
+    TooLarge {
+        /// Whose length.
+        part: Part,
+        /// The length as read.
+        found: u64,
+        /// The largest allowed.
+        most: u64,
+        /// Name of the bound.
+        bound: &'static str,
+    },
+    /// `FRM-004`: reserved bytes are not zero.
+    Reserved {
+        /// Of which header.
+        part: Part,
+        /// The length as read.
+        found: u64,
+        /// Whether they would be a z/OS segment control code (0x01 to 0x03, then 0x00).
+        segment: bool,
+    },
+    /// `FRM-005`: a record runs past the end of its block.
+    PastBlock {
+        /// Bytes the record or its header needs.
+        need: u64,
+        /// Bytes left in the block.
+        left: u64,
+    },
+    /// `FRM-006`: a line longer than `line_bytes_max`.
+    EndlessLine {
+        /// The limit.
+        limit: usize,
+    },
+    /// `FRM-008`: a segment that does not continue the one before.
+    SegmentOrder {
+        /// Segment control code found.
+        found: u8,
+        /// Whether a record is open: then 2 (last) or 3 (middle) is expected, else 0 (complete) or 1 (first).
+        open: bool,
+    },
+    /// `FRM-009`: a length field that is not a number.
+    NotDigits {
+        /// Bytes of the field.
+        size: usize,
+    },
+    /// `FRM-010`: not the file header of a Micro Focus variable file.
+    FileHeader,
+    /// `FRM-011`: a record type that has no meaning in a sequential Micro Focus file.
+    RecordType {
+        /// The type, 0 to 15.
+        found: u8,
+    },
+    /// `FRM-020`: a record to be written is longer than its framing holds.
+    RecordTooLong {
+        /// Its bytes.
+        length: usize,
+        /// The most.
+        most: u64,
+    },
+    /// `FRM-021`: a record to be written as a line holds the line's terminator.
+    TerminatorInside {
+        /// Byte of the record, from 0.
+        at: usize,
+    },
+    /// `FRM-022`: a record to be written ends before its own length field does.
+    ShorterThanField {
+        /// Its bytes.
+        length: usize,
+        /// Bytes up to the end of the field.
+        need: usize,
+    },
+}
+
+/// A part of the framing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// The record.
+    Record,
+    /// The record's length header.
+    Rdw,
+    /// The block's length header.
+    Bdw,
+    /// The block.
+    Block,
+    /// A segment's descriptor word.
+    Sdw,
+    /// A length field.
+    LengthField,
+    /// The header of the file.
+    FileHeader,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Part::Record => "record",
+            Part::Rdw => "RDW",
+            Part::Bdw => "BDW",
+            Part::Block => "block",
+            Part::Sdw => "segment descriptor word",
+            Part::LengthField => "length field",
+            Part::FileHeader => "file header",
+        })
+    }
+}
+
+/// What the bytes of a faulty header look like. Text is named by its kind only: content is never shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Cause {
+    /// EBCDIC blanks (0x40).
+    EbcdicBlanks,
+    /// EBCDIC letters or digits.
+    EbcdicText,
+    /// ASCII blanks (0x20).
+    AsciiBlanks,
+    /// ASCII letters, digits or punctuation.
+    AsciiText,
+    /// A line end.
+    LineEnd,
+    /// Zeros only.
+    Zeros,
+    /// A sound length in the other byte order.
+    OtherByteOrder,
+    /// The file's last bytes are one or two line ends or an end-of-file mark 0x1a.
+    TrailingMark,
+}
+
+impl Cause {
+    /// What four bytes or fewer look like, or nothing that is known.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let all = |test: fn(u8) -> bool| !bytes.is_empty() && bytes.iter().all(|b| test(*b));
+        if all(|b| b == 0) {
+            Some(Cause::Zeros)
+        } else if all(|b| b == 0x40) {
+            Some(Cause::EbcdicBlanks)
+        } else if all(|b| b == 0x20) {
+            Some(Cause::AsciiBlanks)
+        } else if all(|b| matches!(b, 0x0d | 0x0a | 0x15 | 0x25)) {
+            Some(Cause::LineEnd)
+        } else if all(is_ebcdic_text) {
+            Some(Cause::EbcdicText)
+        } else if all(|b| (0x20..0x7f).contains(&b)) {
+            Some(Cause::AsciiText)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the number read from such bytes would show content.
+    fn is_text(self) -> bool {
+        matches!(self, Cause::EbcdicText | Cause::AsciiText)
+    }
+}
+
+fn is_ebcdic_text(b: u8) -> bool {
+    matches!(b, 0x40 | 0x4b | 0x60 | 0x61 | 0x6b | 0x81..=0x89 | 0x91..=0x99 | 0xa2..=0xa9 | 0xc1..=0xc9 | 0xd1..=0xd9 | 0xe2..=0xe9 | 0xf0..=0xf9)
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::EbcdicBlanks => "the bytes are EBCDIC blanks",
+            Cause::EbcdicText => "the bytes are EBCDIC text",
+            Cause::AsciiBlanks => "the bytes are ASCII blanks",
+            Cause::AsciiText => "the bytes are ASCII text",
+            Cause::LineEnd => "the bytes are a line end",
+            Cause::Zeros => "the bytes are zeros",
+            Cause::OtherByteOrder => "the bytes are a sound length in the other byte order",
+            Cause::TrailingMark => "the bytes left over are a line end or end-of-file mark",
+        })
+    }
+}
+
+/// Whether splitting can go on after a fault.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Resume {
+    /// The next record can be written; the faulty one was not.
+    NextRecord,
+    /// Where the next record begins is not known, or there is none.
+    Stop,
+}
+
+impl FrameFault {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code(match self.kind {
+            FrameFaultKind::Truncated { .. } => "FRM-001",
+            FrameFaultKind::TooSmall { .. } => "FRM-002",
+            FrameFaultKind::TooLarge { .. } => "FRM-003",
+            FrameFaultKind::Reserved { .. } => "FRM-004",
+            FrameFaultKind::PastBlock { .. } => "FRM-005",
+            FrameFaultKind::EndlessLine { .. } => "FRM-006",
+            FrameFaultKind::SegmentOrder { .. } => "FRM-008",
+            FrameFaultKind::NotDigits { .. } => "FRM-009",
+            FrameFaultKind::FileHeader => "FRM-010",
+            FrameFaultKind::RecordType { .. } => "FRM-011",
+            FrameFaultKind::RecordTooLong { .. } => "FRM-020",
+            FrameFaultKind::TerminatorInside { .. } => "FRM-021",
+            FrameFaultKind::ShorterThanField { .. } => "FRM-022",
+        })
+    }
+
+    /// Whether splitting or writing can go on.
+    #[must_use]
+    pub fn resume(&self) -> Resume {
+        match self.kind {
+            FrameFaultKind::RecordTooLong { .. }
+            | FrameFaultKind::TerminatorInside { .. }
+            | FrameFaultKind::ShorterThanField { .. } => Resume::NextRecord,
+            _ => Resume::Stop,
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        let by_cause = match self.cause {
+            Some(Cause::EbcdicBlanks | Cause::EbcdicText | Cause::AsciiBlanks | Cause::AsciiText) => Some(
+                "data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one",
+            ),
+            Some(Cause::LineEnd) => Some("the file seems to be in lines: use `lines`, `lines:crlf` or `lines:nl`"),
+            Some(Cause::OtherByteOrder) => Some("add `le` to the framing (or leave it out), as in `rdw:le`"),
+            Some(Cause::TrailingMark) => {
+                Some("a transfer in text mode added it: transfer the file in binary, or cut it")
+            }
+            Some(Cause::Zeros) => {
+                Some("the file seems to be padded with zeros behind its last record: cut them, or correct the framing")
+            }
+            None => None,
+        };
+        let by_kind = match self.kind {
+            FrameFaultKind::Truncated { .. } => {
+                "the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::TooSmall { .. } | FrameFaultKind::TooLarge { bound: "length_max", .. } => {
+                "if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::TooLarge { .. } => {
+                "raise the limit if the record is real; `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::Reserved { segment: true, .. } => {
+                "the record is in segments: use `vbs` (with block headers) or `vbs:no-bdw`"
+            }
+            FrameFaultKind::Reserved { .. } => {
+                "if the sender puts something there, say `any`, as in `rdw:any`; else `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::PastBlock { .. } => {
+                "if the file has no block headers, use `rdw`; `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::EndlessLine { .. } => {
+                "raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise"
+            }
+            FrameFaultKind::SegmentOrder { .. } => "a block was lost or written twice: transfer the file again",
+            FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",
+            FrameFaultKind::FileHeader => "use `mf` only for Micro Focus variable files with their file header",
+            FrameFaultKind::RecordType { .. } => "the file is damaged or is not a sequential one",
+            FrameFaultKind::RecordTooLong { .. } => {
+                "choose a framing that holds such a record, or a longer record length"
+            }
+            FrameFaultKind::TerminatorInside { .. } => {
+                "write such records with `fixed` or `rdw`: binary fields may hold any byte"
+            }
+            FrameFaultKind::ShorterThanField { .. } => "check offset and size of the length field against the copybook",
+        };
+        by_cause.unwrap_or(by_kind).to_owned()
+    }
+
+    /// The fault as a finding: code, message, record, byte, remedy.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let fault = match self.resume() {
+            Resume::NextRecord => Fault::Caller,
+            Resume::Stop => Fault::Sender,
+        };
+        let place = Place { record: Some(self.record), byte: Some(self.offset), ..Place::default() };
+        Finding::error(self.code(), fault, self.to_string()).at(place).hint(self.remedy())
+    }
+}
+
+impl fmt::Display for FrameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.cause.is_some_and(Cause::is_text);
+        match self.kind {
+            FrameFaultKind::Truncated { part, .. } if text => {
+                write!(f, "the source ends inside a {part} whose length is none")?
+            }
+            FrameFaultKind::Truncated { part, need, have } => {
+                write!(f, "the source ends inside a {part}: {} of {need} bytes are missing", need - have)?;
+            }
+            FrameFaultKind::TooSmall { part, least, .. } if text => {
+                write!(f, "the {part} is no length of at least {least}")?
+            }
+            FrameFaultKind::TooSmall { part, found, least } => {
+                write!(f, "the {part} says {found}, expected at least {least}")?
+            }
+            FrameFaultKind::TooLarge { part, most, bound, .. } if text => {
+                write!(f, "the {part} is no length of at most {most} ({bound})")?;
+            }
+            FrameFaultKind::TooLarge { part, found, most, bound } => {
+                write!(f, "the {part} says {found}, expected at most {most} ({bound})")?;
+            }
+            FrameFaultKind::Reserved { part, segment: true, .. } => {
+                write!(f, "the {part} has a segment control code, expected zeros")?
+            }
+            FrameFaultKind::Reserved { part, .. } if text => {
+                write!(f, "the {part} is none: its reserved bytes are not zero")?
+            }
+            FrameFaultKind::Reserved { part, found, .. } => {
+                write!(f, "the {part} says {found} and its reserved bytes are not zero")?;
+            }
+            FrameFaultKind::PastBlock { need, left } => {
+                write!(f, "the record needs {need} bytes, but its block has {left} left")?;
+            }
+            FrameFaultKind::EndlessLine { limit } => write!(f, "no line end within line_bytes_max = {limit} bytes")?,
+            FrameFaultKind::SegmentOrder { found, open } => {
+                let expected = if open { "2 (last) or 3 (middle)" } else { "0 (complete) or 1 (first)" };
+                write!(f, "segment control code {found}, expected {expected}")?;
+            }
+            FrameFaultKind::NotDigits { size } => write!(f, "the length field of {size} bytes does not hold digits")?,
+            FrameFaultKind::FileHeader => {
+                write!(
+                    f,
+                    "the file does not begin with the header of a Micro Focus variable file (30 7e 00 00 or 30 00 00 7c)"
+                )?;
+            }
+            FrameFaultKind::RecordType { found } => {
+                write!(f, "record type {found}, expected 4 (data), 2 (deleted) or 3 (system)")?
+            }
+            FrameFaultKind::RecordTooLong { length, most } => {
+                write!(f, "the record has {length} bytes, its framing holds at most {most}")?;
+            }
+            FrameFaultKind::TerminatorInside { at } => {
+                write!(f, "byte {at} of the record is the line's terminator: the line would end there")?;
+            }
+            FrameFaultKind::ShorterThanField { length, need } => {
+                write!(f, "the record has {length} bytes, but its length field ends at {need}")?;
+            }
+        }
+        match self.cause {
+            Some(cause) => write!(f, "; {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FrameFault {}
+
+/// `FRM-007`, a warning: the source has no byte, so no record. Whether that is right only its sender knows.
+#[must_use]
+pub fn empty_source() -> Finding {
+    Finding::warning(Code("FRM-007"), Fault::Sender, "the source is empty: 0 records")
+        .hint("if records were expected, ask the sender; a transfer that failed at once leaves such a file")
+}

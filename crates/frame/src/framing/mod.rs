@@ -1,0 +1,103 @@
+//! One file per framing. Each measures one record from a record boundary on and keeps nothing but the state word.
+
+mod blocked;
+mod fixed;
+mod length_field;
+mod lines;
+mod micro_focus;
+mod rdw;
+mod spanned;
+
+use core::ops::Range;
+
+use quayline_core::Limits;
+
+pub(crate) use blocked::{BDW, Blocked};
+pub(crate) use fixed::Fixed;
+pub(crate) use length_field::LengthField;
+pub(crate) use lines::Lines;
+pub(crate) use micro_focus::{FILE_HEADER, MicroFocus, pad_to_4};
+pub(crate) use rdw::Rdw;
+pub(crate) use spanned::{SDW, Spanned};
+
+use crate::fault::Part;
+use crate::{Cause, EndOfInput, FrameFaultKind, FramingSpec};
+
+/// Measures one record.
+pub(crate) trait Framing {
+    /// The record at the start of `input`. `state` is the checkpoint word and is changed for a record only; `scanned` bytes at the start of
+    /// `input` were searched for a line end before. A record of several segments is appended to `joined`.
+    fn measure(
+        &self,
+        input: &[u8],
+        end: EndOfInput,
+        state: &mut u64,
+        scanned: usize,
+        joined: &mut Vec<u8>,
+    ) -> Result<Measure, Wrong>;
+}
+
+/// What [`Framing::measure`] found.
+pub(crate) enum Measure {
+    /// A record whose body is a range of the input.
+    Record { consumed: usize, body: Range<usize> },
+    /// A record whose body is a range of `joined`.
+    Joined { consumed: usize, body: Range<usize> },
+    /// Too little input.
+    NeedMore { at_least: usize, scanned: usize },
+    /// The end, with bytes that belong to no record.
+    Done { consumed: usize },
+}
+
+/// A fault without its place in the source.
+pub(crate) struct Wrong {
+    pub(crate) kind: FrameFaultKind,
+    /// Byte of the input.
+    pub(crate) at: usize,
+    pub(crate) cause: Option<Cause>,
+}
+
+/// The framing, chosen once so that loops over records are compiled per framing.
+#[derive(Clone, Debug)]
+pub(crate) enum Reader {
+    Fixed(Fixed),
+    Rdw(Rdw),
+    Blocked(Blocked),
+    Spanned(Spanned),
+    Lines(Lines),
+    LengthField(LengthField),
+    MicroFocus(MicroFocus),
+}
+
+impl Reader {
+    pub(crate) fn new(spec: &FramingSpec, limits: &Limits) -> Self {
+        let limit = limits.record_bytes_max;
+        match spec {
+            FramingSpec::Fixed { length } => Reader::Fixed(Fixed { length: *length }),
+            FramingSpec::Rdw(spec) => Reader::Rdw(Rdw { spec: *spec, limit }),
+            FramingSpec::Blocked(spec) => {
+                Reader::Blocked(Blocked { bdw: spec.bdw, rdw: Rdw { spec: spec.rdw, limit } })
+            }
+            FramingSpec::Spanned(spec) => Reader::Spanned(Spanned { blocks: spec.blocks, limit }),
+            FramingSpec::Lines(spec) => Reader::Lines(Lines { spec: *spec, limit: limits.line_bytes_max }),
+            FramingSpec::LengthField(spec) => Reader::LengthField(LengthField { spec: *spec, limit }),
+            FramingSpec::MicroFocus => Reader::MicroFocus(MicroFocus { limit }),
+        }
+    }
+}
+
+/// What to answer where `part` needs `need` bytes from `at` on and the input ends before.
+pub(crate) fn short(input: &[u8], end: EndOfInput, at: usize, need: usize, part: Part) -> Result<Measure, Wrong> {
+    match end {
+        EndOfInput::No => Ok(Measure::NeedMore { at_least: at + need, scanned: 0 }),
+        EndOfInput::Yes => {
+            let rest = &input[at..];
+            let kind = FrameFaultKind::Truncated { part, need: need as u64, have: rest.len() as u64 };
+            let mark = rest.len() <= 2 && rest.iter().all(|b| matches!(b, b'\r' | b'\n' | 0x15 | 0x1a | 0x25));
+            let zeros = rest.iter().all(|b| *b == 0) && !rest.is_empty();
+            let cause =
+                if mark && !rest.is_empty() { Some(Cause::TrailingMark) } else { zeros.then_some(Cause::Zeros) };
+            Err(Wrong { kind, at, cause })
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! One record after another.
+
+use core::ops::Range;
+
+use quayline_core::{ByteOffset, Limits, RecordNumber};
+
+use crate::framing::{Framing, Measure, Reader};
+use crate::{FrameFault, FramingSpec, SpecError};
+
+/// Splits a byte stream into records. Owns no input buffer; spanned records are put together in a buffer of at most
+/// `Limits::record_bytes_max`.
+///
+/// Every call starts at a record boundary, so between two calls its state is the offset, the record number and one word. A fault leaves the
+/// state as it was: the next call with the same bytes gives it again.
+#[derive(Clone, Debug)]
+pub struct Splitter {
+    reader: Reader,
+    offset: ByteOffset,
+    next: RecordNumber,
+    state: u64,
+    /// Bytes at the start of the input that are known to hold no line end.
+    scanned: usize,
+    joined: Vec<u8>,
+}
+
+/// Whether the input is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EndOfInput {
+    /// More may follow.
+    No,
+    /// The source has ended behind the input.
+    Yes,
+}
+
+/// What one call found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Step<'a> {
+    /// A record.
+    Record {
+        /// Its body without any framing.
+        body: &'a [u8],
+        /// Where the body begins in the input; `None` for a record put together from segments.
+        at: Option<usize>,
+        /// Bytes of the input that are done with: the body and all its framing.
+        consumed: usize,
+    },
+    /// The input ends inside a record: call again with the same bytes and more.
+    NeedMore {
+        /// Fewest bytes that the next call needs to get further; always more than the input had.
+        at_least: usize,
+    },
+    /// The source has ended at a record boundary.
+    Done {
+        /// Bytes behind the last record that belong to none (deleted records).
+        consumed: usize,
+    },
+}
+
+impl Splitter {
+    /// Starts at the beginning of a source.
+    ///
+    /// # Errors
+    /// [`SpecError`] where the numbers in `spec` cannot be.
+    pub fn new(spec: &FramingSpec, limits: &Limits) -> Result<Self, SpecError> {
+        Splitter::resume(spec, limits, ByteOffset(0), RecordNumber::FIRST, 0)
+    }
+
+    /// Starts at a record boundary that [`Splitter::offset`], [`Splitter::next_record`] and [`Splitter::state`] gave.
+    ///
+    /// # Errors
+    /// As [`Splitter::new`].
+    pub fn resume(
+        spec: &FramingSpec,
+        limits: &Limits,
+        offset: ByteOffset,
+        next: RecordNumber,
+        state: u64,
+    ) -> Result<Self, SpecError> {
+        spec.check(limits)?;
+        Ok(Splitter { reader: Reader::new(spec, limits), offset, next, state, scanned: 0, joined: Vec::new() })
+    }
+
+    /// First byte of the source that was not consumed.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.offset
+    }
+
+    /// Number of the record that begins there.
+    #[must_use]
+    pub fn next_record(&self) -> RecordNumber {
+        self.next
+    }
+
+    /// State for a checkpoint at [`Splitter::offset`]: bytes left in the current block, or the width of Micro Focus record headers.
+    #[must_use]
+    pub fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// The next record of `input`, which starts at [`Splitter::offset`].
+    ///
+    /// # Errors
+    /// [`FrameFault`] with record number and offset; the state stays as it was.
+    pub fn split<'a>(&'a mut self, input: &'a [u8], end: EndOfInput) -> Result<Step<'a>, FrameFault> {
+        self.joined.clear();
+        let mut state = self.state;
+        let mut joined = core::mem::take(&mut self.joined);
+        let step = {
+            let at = At { offset: self.offset, record: self.next };
+            match &self.reader {
+                Reader::Fixed(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::Rdw(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::Blocked(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::Spanned(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::Lines(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::LengthField(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::MicroFocus(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+            }
+        };
+        self.joined = joined;
+        match step? {
+            Found::Record { consumed, body, in_joined } => {
+                self.state = state;
+                self.offset.0 += consumed as u64;
+                self.next.0 += 1;
+                let at = (!in_joined).then_some(body.start);
+                let body = if in_joined { &self.joined[body] } else { &input[body] };
+                Ok(Step::Record { body, at, consumed })
+            }
+            Found::NeedMore { at_least } => Ok(Step::NeedMore { at_least }),
+            Found::Done { consumed } => {
+                self.offset.0 += consumed as u64;
+                Ok(Step::Done { consumed })
+            }
+        }
+    }
+
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Moves over records that the block splitter found.
+    pub(crate) fn advance(&mut self, consumed: usize, records: usize, state: u64) {
+        self.offset.0 += consumed as u64;
+        self.next.0 += records as u64;
+        self.state = state;
+        if consumed > 0 {
+            self.scanned = 0;
+        }
+    }
+
+    pub(crate) fn set_scanned(&mut self, scanned: usize) {
+        self.scanned = scanned;
+    }
+
+    pub(crate) fn scanned(&self) -> usize {
+        self.scanned
+    }
+}
+
+/// What one framing found at a record boundary.
+pub(crate) enum Found {
+    Record { consumed: usize, body: Range<usize>, in_joined: bool },
+    NeedMore { at_least: usize },
+    Done { consumed: usize },
+}
+
+/// A place at a record boundary, to complete faults with.
+#[derive(Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) offset: ByteOffset,
+    pub(crate) record: RecordNumber,
+}
+
+impl At {
+    /// One record of one framing; on anything but a record `state` and `joined` hold nothing of use.
+    #[inline]
+    pub(crate) fn step<F: Framing>(
+        self,
+        framing: &F,
+        input: &[u8],
+        end: EndOfInput,
+        state: &mut u64,
+        scanned: &mut usize,
+        joined: &mut Vec<u8>,
+    ) -> Result<Found, FrameFault> {
+        match framing.measure(input, end, state, *scanned, joined) {
+            Ok(Measure::Record { consumed, body }) => {
+                *scanned = 0;
+                Ok(Found::Record { consumed, body, in_joined: false })
+            }
+            Ok(Measure::Joined { consumed, body }) => Ok(Found::Record { consumed, body, in_joined: true }),
+            Ok(Measure::NeedMore { at_least, scanned: seen }) => {
+                *scanned = seen;
+                Ok(Found::NeedMore { at_least: at_least.max(input.len() + 1) })
+            }
+            Ok(Measure::Done { consumed }) => Ok(Found::Done { consumed }),
+            Err(fault) => Err(FrameFault {
+                kind: fault.kind,
+                record: self.record,
+                record_offset: self.offset,
+                offset: ByteOffset(self.offset.0 + fault.at as u64),
+                cause: fault.cause,
+            }),
+        }
+    }
+}
