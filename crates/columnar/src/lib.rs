@@ -1,1 +1,48 @@
-//! Arrow and Parquet: a sink that builds columns
+//! Arrow columns from record events, and their way into Parquet files and Arrow IPC.
+//!
+//! A [`ColumnSink`] is a [`quayline_core::Sink`] over one shape: each leaf has a buffer of plain values, each list its offsets. When enough
+//! documents are in, the columns leave as a [`RecordBatch`](arrow_array::RecordBatch) ([`ColumnSink::take_batch`]) for
+//! an [`ArrowIpcWriter`], or as encoded pages ([`ParquetEncoder::take_pages`]) for a [`ParquetWriter`]. Sinks and encoders may work in several
+//! threads; one thread writes what they hand over, in order.
+//!
+//! # Types
+//! | shape | Arrow | Parquet |
+//! |---|---|---|
+//! | group that stands once | non-null `Struct` (its members alone with [`Nesting::Flat`]) | required group |
+//! | optional group | nullable `Struct` | optional group |
+//! | list | nullable `List` whose field is named `element`: absent is null, empty is empty | `LIST`, three levels |
+//! | list element | a group is not null, a leaf is nullable | `element` |
+//! | text | `Utf8` | `STRING` |
+//! | decimal, scale 0 or less, to 9 / 18 digits | `Int32` / `Int64` | `INT32` / `INT64` |
+//! | other decimals, to 38 / 76 digits | `Decimal128` / `Decimal256` | `DECIMAL` on `INT32` (to 9), `INT64` (to 18), fixed bytes |
+//! | float 32, 64 | `Float32`, `Float64` | `FLOAT`, `DOUBLE` |
+//! | truth value | `Boolean` | `BOOLEAN` |
+//! | bytes | `Binary` | `BYTE_ARRAY` |
+//!
+//! Leaves are always nullable: a blank field is null by policy. A decimal with a negative scale (`9(3)PPP`) is the integer it stands for,
+//! with the zeros written out, since Parquet has no negative scale; one with more decimals than digits (`VPP9(3)`) has as many digits as
+//! decimals. Groups without a leaf have no column.
+//!
+//! # What a column refuses
+//! A value beyond the column's digits, non-zero digits behind its scale, or of another type refuses its whole document: the rows are taken
+//! back and [`ColumnSink::take_refusal`] says why. Nothing is rounded.
+//!
+//! This crate opens no file; writers take any [`std::io::Write`].
+
+mod batch;
+mod bytes_column;
+mod dictionary;
+mod error;
+mod ipc;
+mod leaf;
+mod number;
+mod parquet;
+mod plan;
+mod sink;
+mod validity;
+
+pub use error::{ColumnError, Refusal};
+pub use ipc::{ArrowIpcWriter, Framing};
+pub use parquet::{Codec, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter};
+pub use plan::{ColumnOptions, Nesting, TextStore};
+pub use sink::ColumnSink;

@@ -146,7 +146,8 @@ impl Checkpoint {
         ];
         let mut text = String::new();
         for (name, value) in NAMES.iter().zip(values) {
-            let line = if name.ends_with("hash") { format!("{name} {value:016x}\n") } else { format!("{name} {value}\n") };
+            let line =
+                if name.ends_with("hash") { format!("{name} {value:016x}\n") } else { format!("{name} {value}\n") };
             text.push_str(&line);
         }
         let hash = fnv1a(text.as_bytes());
@@ -166,18 +167,21 @@ impl Checkpoint {
             let error = CheckpointError::Line { line: i + 1, expected };
             let line = lines.next().ok_or(error.clone())?;
             read += line.len();
-            let value = line.trim_end().strip_prefix(expected).and_then(|rest| rest.strip_prefix(' ')).ok_or(error.clone())?;
+            let value =
+                line.trim_end().strip_prefix(expected).and_then(|rest| rest.strip_prefix(' ')).ok_or(error.clone())?;
             let radix = if expected.ends_with("hash") { 16 } else { 10 };
             values[i] = u64::from_str_radix(value, radix).map_err(|_| error)?;
             if i == 0 && values[0] != 1 {
                 return Err(CheckpointError::Version { found: values[0] });
             }
         }
-        let end = lines.next().and_then(|l| l.strip_prefix("end ")).and_then(|h| u64::from_str_radix(h.trim_end(), 16).ok());
+        let end =
+            lines.next().and_then(|l| l.strip_prefix("end ")).and_then(|h| u64::from_str_radix(h.trim_end(), 16).ok());
         if end != Some(fnv1a(&text.as_bytes()[..read])) {
             return Err(CheckpointError::Torn);
         }
-        let [_, source_bytes, source_hash, plan_hash, offset, next, output_bytes, rejects_bytes, decoder, a, b, c, d] = values;
+        let [_, source_bytes, source_hash, plan_hash, offset, next, output_bytes, rejects_bytes, decoder, a, b, c, d] =
+            values;
         Ok(Checkpoint {
             digest: SourceDigest { source_bytes, source_hash, plan_hash },
             offset: ByteOffset(offset),

@@ -1,0 +1,248 @@
+//! Columns of text and bytes.
+
+use quayline_core::Run;
+
+use crate::dictionary::Dictionary;
+use crate::plan::TextStore;
+
+/// Byte strings of one column, either as keys of a dictionary or one after another.
+///
+/// A column starts interned where that was asked for. It becomes plain, with what it holds, when its values prove too different: a key
+/// then saves nothing and looking it up costs more than copying. The rule reads only the values of this batch, so how work is spread over
+/// threads does not change the output.
+#[derive(Debug)]
+pub(crate) struct BytesColumn {
+    store: TextStore,
+    /// What it returns to when cleared.
+    wanted: TextStore,
+    keys: Vec<u16>,
+    dictionary: Dictionary,
+    /// End of each value in `bytes`.
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// Most distinct values of one batch.
+const ENTRIES_MAX: usize = 1 << 15;
+/// Most bytes of the distinct values of one batch.
+const DICTIONARY_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of one batch's column; offsets are 32 bits, signed in Arrow.
+const BYTES_MAX: usize = 1 << 30;
+
+/// The column would pass [`BYTES_MAX`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct ColumnFull;
+
+impl BytesColumn {
+    pub(crate) fn new(wanted: TextStore) -> Self {
+        BytesColumn {
+            store: wanted,
+            wanted,
+            keys: Vec::new(),
+            dictionary: Dictionary::default(),
+            ends: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Sets the value at `at`, which is the column's length.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, at: usize, value: Run<'_>) -> Result<(), ColumnFull> {
+        if self.store == TextStore::Interned {
+            let (key, new) = self.dictionary.intern(value);
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "keys stay below ENTRIES_MAX, checked for every new one"
+            )]
+            set(&mut self.keys, at, key as u16);
+            if new && self.is_varied(at + 1) {
+                self.spread(at + 1)?;
+            }
+            return Ok(());
+        }
+        if self.bytes.len() + value.len() > BYTES_MAX {
+            return Err(ColumnFull);
+        }
+        self.append(at, value);
+        Ok(())
+    }
+
+    /// Sets an empty value, the place holder of a null.
+    pub(crate) fn put_empty(&mut self, at: usize) {
+        if self.store == TextStore::Interned {
+            // A key that may name no entry: whoever reads the column looks at its nulls first.
+            set(&mut self.keys, at, 0);
+        } else {
+            self.append(at, Run::from(&[][..]));
+        }
+    }
+
+    #[inline(always)]
+    fn append(&mut self, at: usize, value: Run<'_>) {
+        let len = value.len();
+        let end = self.bytes.len() + len;
+        let blocks = len.next_multiple_of(16);
+        if let Some(blocks) = value.tail().get(..blocks)
+            && len <= 64
+        {
+            for block in blocks.chunks_exact(16) {
+                self.bytes.extend_from_slice(block);
+            }
+            self.bytes.truncate(end);
+        } else {
+            self.bytes.extend_from_slice(value.bytes());
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a column is shorter than BYTES_MAX")]
+        set(&mut self.ends, at, end as u32);
+    }
+
+    /// Whether so many of `len` values are different that a dictionary does not pay. Looked at when the count of distinct values doubles.
+    #[inline(always)]
+    fn is_varied(&self, len: usize) -> bool {
+        let distinct = self.dictionary.len();
+        let percent = match distinct {
+            1024 => 87,
+            2048 => 75,
+            4096 | 8192 | 16_384 => 50,
+            ENTRIES_MAX => 0,
+            _ => return self.dictionary.bytes() > DICTIONARY_BYTES_MAX,
+        };
+        distinct * 100 > len * percent
+    }
+
+    /// Goes from keys to values.
+    #[cold]
+    fn spread(&mut self, len: usize) -> Result<(), ColumnFull> {
+        let keys = core::mem::take(&mut self.keys);
+        let mut dictionary = core::mem::take(&mut self.dictionary);
+        self.store = TextStore::Plain;
+        for (at, key) in keys[..len].iter().enumerate() {
+            // Only the place holder of a null may name no entry.
+            let value =
+                if usize::from(*key) < dictionary.len() { dictionary.get((*key).into()) } else { Run::from(&[][..]) };
+            if self.bytes.len() + value.len() > BYTES_MAX {
+                return Err(ColumnFull);
+            }
+            self.append(at, value);
+        }
+        dictionary.clear();
+        self.keys = keys;
+        self.dictionary = dictionary;
+        Ok(())
+    }
+
+    /// Forgets the values from `len` on. Distinct values of the dictionary stay.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if self.store == TextStore::Plain {
+            let end = len.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
+            self.bytes.truncate(end);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.store = self.wanted;
+        self.dictionary.clear();
+        self.bytes.clear();
+    }
+
+    /// The values of a column of `len`.
+    pub(crate) fn values(&self, len: usize) -> BytesValues<'_> {
+        match self.store {
+            TextStore::Interned => BytesValues::Interned { keys: &self.keys[..len], dictionary: &self.dictionary },
+            TextStore::Plain => BytesValues::Plain { ends: &self.ends[..len], bytes: &self.bytes },
+        }
+    }
+
+    /// Bytes in use by `len` values.
+    pub(crate) fn memory(&self, len: usize) -> usize {
+        match self.store {
+            TextStore::Interned => len * 2 + self.dictionary.memory(),
+            TextStore::Plain => len * 4 + self.bytes.len(),
+        }
+    }
+}
+
+/// The values of a column, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BytesValues<'a> {
+    /// A key a value; the key of a null means nothing.
+    Interned { keys: &'a [u16], dictionary: &'a Dictionary },
+    /// Value `i` ends at `ends[i]` and begins where the one before it ends.
+    Plain { ends: &'a [u32], bytes: &'a [u8] },
+}
+
+impl<'a> BytesValues<'a> {
+    /// All values in order; those of nulls mean nothing.
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let len = match self {
+            BytesValues::Interned { keys, .. } => keys.len(),
+            BytesValues::Plain { ends, .. } => ends.len(),
+        };
+        let mut start = 0;
+        (0..len).map(move |at| match self {
+            BytesValues::Interned { keys, dictionary } => {
+                let key = usize::from(keys[at]);
+                if key < dictionary.len() { dictionary.get(key).bytes() } else { &[] }
+            }
+            BytesValues::Plain { ends, bytes } => {
+                let end = ends[at] as usize;
+                &bytes[core::mem::replace(&mut start, end)..end]
+            }
+        })
+    }
+}
+
+/// Sets entry `at` of a buffer that is used up to `at` and may be longer.
+#[inline(always)]
+pub(crate) fn set<T: Copy + Default>(buffer: &mut Vec<T>, at: usize, value: T) {
+    if at >= buffer.len() {
+        grow(buffer, at);
+    }
+    buffer[at] = value;
+}
+
+#[cold]
+#[inline(never)]
+fn grow<T: Copy + Default>(buffer: &mut Vec<T>, at: usize) {
+    buffer.resize((at * 2).max(1024), T::default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(column: &BytesColumn, len: usize) -> Vec<String> {
+        column.values(len).iter().map(|value| String::from_utf8(value.to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn varied_values_make_a_column_plain_and_keep_their_order() {
+        let mut column = BytesColumn::new(TextStore::Interned);
+        let mut expected = Vec::new();
+        column.put_empty(0);
+        expected.push(String::new());
+        for n in 0..5000 {
+            let value = format!("value {}", n % 3000);
+            column.put(expected.len(), value.as_bytes().into()).unwrap();
+            expected.push(value);
+        }
+        assert!(matches!(column.values(5001), BytesValues::Plain { .. }));
+        column.truncate(4000);
+        column.put(4000, b"last"[..].into()).unwrap();
+        expected.truncate(4000);
+        expected.push("last".to_owned());
+        // The place holder of the null in front is whatever key 0 names.
+        assert_eq!(strings(&column, 4001)[1..], expected[1..]);
+        column.clear();
+        assert!(matches!(column.values(0), BytesValues::Interned { .. }));
+    }
+
+    #[test]
+    fn few_values_stay_keys() {
+        let mut column = BytesColumn::new(TextStore::Interned);
+        for n in 0..50_000 {
+            column.put(n, format!("{}", n % 3000).as_bytes().into()).unwrap();
+        }
+        assert!(matches!(column.values(50_000), BytesValues::Interned { dictionary, .. } if dictionary.len() == 3000));
+    }
+}

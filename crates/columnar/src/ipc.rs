@@ -1,0 +1,114 @@
+//! Arrow IPC: the file format (Feather 2) and the stream format.
+
+use std::io::Write;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::writer::{FileWriter, StreamWriter};
+
+use crate::error::ColumnError;
+use crate::sink::ColumnSink;
+
+/// Which of the two Arrow IPC formats.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Framing {
+    /// With magic and a footer of block offsets: readers may seek.
+    #[default]
+    File,
+    /// Messages one after another, for pipes.
+    Stream,
+}
+
+/// Writes batches as an Arrow IPC file or stream, uncompressed.
+///
+/// Each batch is written when it is handed over, so memory is that of one batch. A file that was not finished has no footer, a stream no
+/// end-of-stream mark.
+pub struct ArrowIpcWriter<W: Write> {
+    inner: Inner<Counted<W>>,
+}
+
+enum Inner<W: Write> {
+    File(Box<FileWriter<W>>),
+    Stream(Box<StreamWriter<W>>),
+}
+
+impl<W: Write> ArrowIpcWriter<W> {
+    /// Starts a file or stream with the schema of `sink`.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`].
+    pub fn new(out: W, sink: &ColumnSink, framing: Framing) -> Result<Self, ColumnError> {
+        let schema = sink.schema();
+        let out = Counted { out, bytes: 0 };
+        let inner = match framing {
+            Framing::File => Inner::File(Box::new(FileWriter::try_new(out, &schema)?)),
+            Framing::Stream => Inner::Stream(Box::new(StreamWriter::try_new(out, &schema)?)),
+        };
+        Ok(ArrowIpcWriter { inner })
+    }
+
+    /// Writes a batch; one without rows is left out.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ColumnError> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        match &mut self.inner {
+            Inner::File(writer) => writer.write(batch)?,
+            Inner::Stream(writer) => writer.write(batch)?,
+        }
+        Ok(())
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        match &self.inner {
+            Inner::File(writer) => writer.get_ref().bytes,
+            Inner::Stream(writer) => writer.get_ref().bytes,
+        }
+    }
+
+    /// Writes the end and returns the output with its length in bytes.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`].
+    pub fn finish(self) -> Result<(W, u64), ColumnError> {
+        let mut counted = match self.inner {
+            Inner::File(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()?
+            }
+            Inner::Stream(mut writer) => {
+                writer.finish()?;
+                writer.into_inner()?
+            }
+        };
+        counted.out.flush().map_err(ColumnError::Output)?;
+        Ok((counted.out, counted.bytes))
+    }
+}
+
+impl<W: Write> core::fmt::Debug for ArrowIpcWriter<W> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ArrowIpcWriter").field("bytes_written", &self.bytes_written()).finish_non_exhaustive()
+    }
+}
+
+/// Counts what it passes on.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+        let n = self.out.write(buf)?;
+        self.bytes += n as u64;
+        Ok(n)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}

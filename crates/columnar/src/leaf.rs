@@ -1,0 +1,415 @@
+//! Buffers of one leaf's values.
+
+use arrow_buffer::i256;
+use quayline_core::{Run, Value};
+
+use crate::bytes_column::{BytesColumn, set};
+use crate::error::Reason;
+use crate::number::{Precision, small, wide};
+use crate::plan::{LeafKind, TextStore, Width};
+use crate::validity::Validity;
+
+/// The column of one leaf. Its length stands in the sink, beside those of its siblings.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    pub(crate) store: Store,
+    pub(crate) validity: Validity,
+}
+
+#[derive(Debug)]
+pub(crate) enum Store {
+    /// The node is a group.
+    Group,
+    Int32(Numbers<i32>),
+    Int64(Numbers<i64>),
+    Int128(Numbers<i128>),
+    Int256(Numbers<i256>),
+    Float32(Vec<f32>),
+    Float64(Vec<f64>),
+    Bool(Vec<bool>),
+    Text(BytesColumn),
+    Bytes(BytesColumn),
+}
+
+#[derive(Debug)]
+pub(crate) struct Numbers<T> {
+    pub(crate) values: Vec<T>,
+    precision: Precision,
+    digits: usize,
+    scale: i16,
+}
+
+impl Leaf {
+    pub(crate) fn new(kind: Option<LeafKind>, text: TextStore) -> Self {
+        let store = match kind {
+            None => Store::Group,
+            Some(LeafKind::Number { width, precision, .. }) => match width {
+                Width::W32 => Store::Int32(Numbers::new(precision)),
+                Width::W64 => Store::Int64(Numbers::new(precision)),
+                Width::W128 => Store::Int128(Numbers::new(precision)),
+                Width::W256 => Store::Int256(Numbers::new(precision)),
+            },
+            Some(LeafKind::Float32) => Store::Float32(Vec::new()),
+            Some(LeafKind::Float64) => Store::Float64(Vec::new()),
+            Some(LeafKind::Bool) => Store::Bool(Vec::new()),
+            Some(LeafKind::Text) => Store::Text(BytesColumn::new(text)),
+            Some(LeafKind::Bytes) => Store::Bytes(BytesColumn::new(text)),
+        };
+        Leaf { store, validity: Validity::default() }
+    }
+
+    /// Puts a value at `at`, the column's length. The place is taken whatever happens: after an error it holds a null.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
+        let done = match (&mut self.store, value) {
+            (Store::Text(column), Value::Ascii(run)) => column.put(at, run).map_err(|_| Reason::TooMuch),
+            (Store::Int32(numbers), value) => numbers.put(at, value),
+            (Store::Int64(numbers), value) => numbers.put(at, value),
+            (Store::Int128(numbers), value) => numbers.put(at, value),
+            (Store::Int256(numbers), value) => numbers.put(at, value),
+            (_, value) => return self.put_rare(at, value),
+        };
+        if done.is_ok() { Ok(()) } else { self.put_rare(at, value) }
+    }
+
+    /// Puts a null at `at`, the column's length.
+    #[inline(never)]
+    pub(crate) fn put_null(&mut self, at: usize) {
+        self.validity.set_null(at);
+        match &mut self.store {
+            Store::Group => {}
+            Store::Int32(numbers) => set(&mut numbers.values, at, 0),
+            Store::Int64(numbers) => set(&mut numbers.values, at, 0),
+            Store::Int128(numbers) => set(&mut numbers.values, at, 0),
+            Store::Int256(numbers) => set(&mut numbers.values, at, i256::ZERO),
+            Store::Float32(values) => set(values, at, 0.0),
+            Store::Float64(values) => set(values, at, 0.0),
+            Store::Bool(values) => set(values, at, false),
+            Store::Text(column) | Store::Bytes(column) => column.put_empty(at),
+        }
+    }
+
+    #[inline(never)]
+    fn put_rare(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
+        let done = match value {
+            Value::Null => {
+                self.put_null(at);
+                return Ok(());
+            }
+            value => self.convert(at, value),
+        };
+        if done.is_err() {
+            self.put_null(at);
+        }
+        done
+    }
+
+    fn convert(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
+        match &mut self.store {
+            Store::Group => return Err(Reason::Mismatch("a value")),
+            Store::Int32(numbers) => {
+                let n = numbers.precision.exact(value)?.to_i128().and_then(|n| i32::try_from(n).ok());
+                set(&mut numbers.values, at, n.ok_or(Reason::Precision)?);
+            }
+            Store::Int64(numbers) => {
+                let n = numbers.precision.exact(value)?.to_i128().and_then(|n| i64::try_from(n).ok());
+                set(&mut numbers.values, at, n.ok_or(Reason::Precision)?);
+            }
+            Store::Int128(numbers) => {
+                let n = numbers.precision.exact(value)?.to_i128();
+                set(&mut numbers.values, at, n.ok_or(Reason::Precision)?);
+            }
+            Store::Int256(numbers) => {
+                let n = numbers.precision.exact(value)?;
+                set(&mut numbers.values, at, n);
+            }
+            Store::Float32(values) => {
+                let x = match value {
+                    Value::Float32(x) => x,
+                    value => float_text(value)?.parse().map_err(|_| NOT_A_NUMBER)?,
+                };
+                set(values, at, x);
+            }
+            Store::Float64(values) => {
+                let x = match value {
+                    Value::Float64(x) => x,
+                    Value::Float32(x) => x.into(),
+                    value => float_text(value)?.parse().map_err(|_| NOT_A_NUMBER)?,
+                };
+                set(values, at, x);
+            }
+            Store::Bool(values) => {
+                let truth = match value {
+                    Value::Bool(truth) => truth,
+                    Value::Text(run) | Value::Ascii(run) => match run.bytes() {
+                        b"true" => true,
+                        b"false" => false,
+                        _ => return Err(Reason::Mismatch("text other than true or false")),
+                    },
+                    Value::Raw(_) => return Err(Reason::Raw),
+                    _ => return Err(Reason::Mismatch("a number or bytes")),
+                };
+                set(values, at, truth);
+            }
+            Store::Text(column) => put_text(column, at, value)?,
+            Store::Bytes(column) => put_bytes(column, at, value)?,
+        }
+        Ok(())
+    }
+
+    /// Forgets the values from `len` on.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.validity.truncate(len);
+        if let Store::Text(column) | Store::Bytes(column) = &mut self.store {
+            column.truncate(len);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.validity.clear();
+        if let Store::Text(column) | Store::Bytes(column) = &mut self.store {
+            column.clear();
+        }
+    }
+
+    /// Bytes in use by `len` values.
+    pub(crate) fn memory(&self, len: usize) -> usize {
+        self.validity.memory()
+            + match &self.store {
+                Store::Group => 0,
+                Store::Int32(_) | Store::Float32(_) => len * 4,
+                Store::Int64(_) | Store::Float64(_) => len * 8,
+                Store::Int128(_) => len * 16,
+                Store::Int256(_) => len * 32,
+                Store::Bool(_) => len,
+                Store::Text(column) | Store::Bytes(column) => column.memory(len),
+            }
+    }
+}
+
+const NOT_A_NUMBER: Reason = Reason::Mismatch("text that is not a number");
+
+/// The integer of a column of numbers.
+pub(crate) trait Unscaled: Copy + Default {
+    /// Most digits that [`Unscaled::from_digits`] takes.
+    const DIGITS: usize;
+    fn from_digits(digits: Run<'_>, negative: bool) -> Self;
+    fn from_i64(n: i64) -> Self;
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "nine digits fit")]
+impl Unscaled for i32 {
+    const DIGITS: usize = 9;
+    #[inline(always)]
+    fn from_digits(digits: Run<'_>, negative: bool) -> Self {
+        sign(small(digits) as i64, negative) as i32
+    }
+    #[inline(always)]
+    fn from_i64(n: i64) -> Self {
+        n as i32
+    }
+}
+
+impl Unscaled for i64 {
+    const DIGITS: usize = 18;
+    #[inline(always)]
+    fn from_digits(digits: Run<'_>, negative: bool) -> Self {
+        sign(small(digits).cast_signed(), negative)
+    }
+    #[inline(always)]
+    fn from_i64(n: i64) -> Self {
+        n
+    }
+}
+
+impl Unscaled for i128 {
+    const DIGITS: usize = 38;
+    #[inline(always)]
+    fn from_digits(digits: Run<'_>, negative: bool) -> Self {
+        let n = wide(digits).cast_signed();
+        if negative { -n } else { n }
+    }
+    #[inline(always)]
+    fn from_i64(n: i64) -> Self {
+        n.into()
+    }
+}
+
+impl Unscaled for i256 {
+    const DIGITS: usize = 38;
+    #[inline(always)]
+    fn from_digits(digits: Run<'_>, negative: bool) -> Self {
+        i256::from_i128(i128::from_digits(digits, negative))
+    }
+    #[inline(always)]
+    fn from_i64(n: i64) -> Self {
+        i256::from_i128(n.into())
+    }
+}
+
+#[inline(always)]
+fn sign(n: i64, negative: bool) -> i64 {
+    let mask = -i64::from(negative);
+    (n ^ mask) - mask
+}
+
+impl<T: Unscaled> Numbers<T> {
+    fn new(precision: Precision) -> Self {
+        Numbers {
+            values: Vec::new(),
+            precision,
+            digits: T::DIGITS.min(precision.digits.into()),
+            scale: precision.scale.into(),
+        }
+    }
+
+    /// The quick cases; an error means that the value must take the exact way.
+    #[inline(always)]
+    fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
+        let n = match value {
+            Value::Digits(d) if d.scale == self.scale && d.digits.len() <= self.digits => {
+                T::from_digits(d.digits, d.negative)
+            }
+            Value::Int(n, scale) if scale == self.scale && n.unsigned_abs() < POWERS[self.digits.min(19)] => {
+                T::from_i64(n)
+            }
+            _ => return Err(Reason::Precision),
+        };
+        set(&mut self.values, at, n);
+        Ok(())
+    }
+}
+
+/// Powers of ten; the last stands for "any 64-bit integer".
+const POWERS: [u64; 20] = {
+    let mut powers = [1; 20];
+    let mut n = 1;
+    while n < 19 {
+        powers[n] = powers[n - 1] * 10;
+        n += 1;
+    }
+    powers[19] = u64::MAX;
+    powers
+};
+
+/// A number as text that the standard library reads; correctly rounded reading is its promise.
+fn float_text(value: Value<'_>) -> Result<String, Reason> {
+    Ok(match value {
+        Value::Digits(_) | Value::Int(..) | Value::Decimal(_) => number_text(value),
+        Value::Text(run) | Value::Ascii(run) => {
+            core::str::from_utf8(run.bytes()).map_err(|_| Reason::Utf8)?.trim().to_owned()
+        }
+        Value::Raw(_) => return Err(Reason::Raw),
+        Value::Float32(_) | Value::Float64(_) => return Err(Reason::Mismatch("a float of more bits")),
+        Value::Null | Value::Bool(_) | Value::Bytes(_) => return Err(Reason::Mismatch("a truth value or bytes")),
+    })
+}
+
+/// `-12.50`: the digits of an exact decimal with its point, without leading zeros.
+fn number_text(value: Value<'_>) -> String {
+    let (negative, mut digits, scale) = match value {
+        Value::Digits(d) => (d.negative, d.digits.bytes().iter().map(|digit| char::from(*digit)).collect(), d.scale),
+        Value::Int(n, scale) => (n < 0, n.unsigned_abs().to_string(), scale),
+        Value::Decimal(d) => (d.unscaled < 0, d.unscaled.unsigned_abs().to_string(), d.scale),
+        _ => return String::new(),
+    };
+    let first = digits.find(|digit| digit != '0').unwrap_or(digits.len());
+    digits.drain(..first);
+    if let Ok(zeros) = usize::try_from(-i32::from(scale)) {
+        if !digits.is_empty() {
+            digits.push_str(&"0".repeat(zeros));
+        }
+    } else {
+        let scale = usize::from(scale.unsigned_abs());
+        if digits.len() < scale {
+            digits.insert_str(0, &"0".repeat(scale - digits.len()));
+        }
+        digits.insert(digits.len() - scale, '.');
+    }
+    if digits.is_empty() || digits.starts_with('.') {
+        digits.insert(0, '0');
+    }
+    if negative {
+        digits.insert(0, '-');
+    }
+    digits
+}
+
+#[inline]
+fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(), Reason> {
+    let text = match value {
+        Value::Text(run) => {
+            if !run.bytes().is_ascii() {
+                core::str::from_utf8(run.bytes()).map_err(|_| Reason::Utf8)?;
+            }
+            return column.put(at, run).map_err(|_| Reason::TooMuch);
+        }
+        Value::Ascii(run) => return column.put(at, run).map_err(|_| Reason::TooMuch),
+        Value::Bytes(bytes) => hexadecimal("", bytes),
+        Value::Raw(bytes) => hexadecimal("0x", bytes),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Float32(x) => x.to_string(),
+        Value::Float64(x) => x.to_string(),
+        value => number_text(value),
+    };
+    column.put(at, text.as_bytes().into()).map_err(|_| Reason::TooMuch)
+}
+
+fn put_bytes(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(), Reason> {
+    let bytes = match value {
+        Value::Bytes(bytes) | Value::Raw(bytes) => return column.put(at, bytes.into()).map_err(|_| Reason::TooMuch),
+        Value::Text(run) | Value::Ascii(run) => {
+            from_hexadecimal(run.bytes()).ok_or(Reason::Mismatch("text that is not pairs of hexadecimal digits"))?
+        }
+        _ => return Err(Reason::Mismatch("a number or truth value")),
+    };
+    column.put(at, bytes[..].into()).map_err(|_| Reason::TooMuch)
+}
+
+fn hexadecimal(prefix: &str, bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(prefix.len() + bytes.len() * 2);
+    text.push_str(prefix);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+fn from_hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
+    let text = text.strip_prefix(b"0x").unwrap_or(text);
+    let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = text.chunks(2).map(|pair| match pair {
+        [high, low] => Some(nibble(*high)? << 4 | nibble(*low)?),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quayline_core::{Decimal, Digits};
+
+    #[test]
+    fn numbers_have_a_plain_text() {
+        let digits = |digits: &'static [u8], scale| {
+            number_text(Value::Digits(Digits { digits: digits.into(), negative: true, scale }))
+        };
+        assert_eq!(digits(b"001250", 2), "-12.50");
+        assert_eq!(digits(b"5", 3), "-0.005");
+        assert_eq!(digits(b"012", -2), "-1200");
+        assert_eq!(digits(b"000", 0), "-0");
+        assert_eq!(number_text(Value::Int(i64::MIN, 0)), "-9223372036854775808");
+        assert_eq!(number_text(Value::Decimal(Decimal { unscaled: 7, scale: 0 })), "7");
+    }
+
+    #[test]
+    fn hexadecimal_text_is_read_back() {
+        assert_eq!(hexadecimal("0x", &[0, 0xfe]), "0x00fe");
+        assert_eq!(from_hexadecimal(b"0x00Fe"), Some(vec![0, 0xfe]));
+        assert_eq!(from_hexadecimal(b"0f1"), None);
+        assert_eq!(from_hexadecimal(b"0g"), None);
+    }
+}

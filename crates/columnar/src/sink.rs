@@ -1,0 +1,381 @@
+//! The sink: events in, columns out.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use quayline_core::{Findings, NodeId, Shape, Sink, Value};
+
+use crate::error::{Cause, ColumnError, Reason, Refusal};
+use crate::leaf::Leaf;
+use crate::plan::{ColumnOptions, Plan};
+use crate::validity::Validity;
+
+/// Builds one batch of columns after another from the documents of a shape.
+///
+/// Documents are rows. A sink owns its memory and may be sent to another thread; [`ColumnSink::is_full`] says when a batch should leave by
+/// [`ColumnSink::take_batch`] or [`ParquetEncoder::take_pages`](crate::ParquetEncoder::take_pages). A document that a column refuses is taken
+/// back when it ends; [`ColumnSink::take_refusal`] must be asked after each document, and a batch is not handed out while a refusal was
+/// dropped unasked.
+///
+/// # How rows are taken back
+/// The columns are plain buffers, so a document is undone by cutting every buffer to the length it had when the document began. For
+/// columns outside lists that length is the number of rows; a list's offsets say it for its elements.
+#[derive(Debug)]
+pub struct ColumnSink {
+    pub(crate) plan: Arc<Plan>,
+    /// By node: entries of its column (elements, for a list). Then, again by node: lists of a list node.
+    pub(crate) counts: Vec<u32>,
+    pub(crate) leaves: Vec<Leaf>,
+    /// By node: for a list its offsets and which lists are null; for an optional group which are null.
+    pub(crate) lists: Vec<ListColumn>,
+    /// By node: what must be equally long when an occurrence of the group is left.
+    checks: Vec<Checks>,
+    document: DocumentState,
+    refusal: Option<Refusal>,
+    /// The refusal of the document being built.
+    building: Option<Refusal>,
+    refusals_dropped: u64,
+    /// Rows at which [`ColumnSink::is_full`] measures the buffers again.
+    measure_at: usize,
+}
+
+/// Offsets of a list column, or just the nulls of an optional group.
+#[derive(Debug, Default)]
+pub(crate) struct ListColumn {
+    /// End of each list in its elements.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) validity: Validity,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum DocumentState {
+    /// No document that could still be voided.
+    None,
+    /// Between enter and leave of the root.
+    Open,
+    /// Left and kept.
+    Kept,
+}
+
+/// Where the counts of a group's members stand.
+#[derive(Debug)]
+enum Checks {
+    /// Side by side, from here up to there.
+    Run(usize, usize),
+    /// Anywhere.
+    Each(Vec<usize>),
+}
+
+/// Most entries of one column in a batch.
+const ENTRIES_MAX: u32 = 1 << 30;
+
+impl ColumnSink {
+    /// A sink for documents of `shape`.
+    ///
+    /// # Errors
+    /// `COL-001` a decimal of more than 76 digits, `COL-002` two columns of one name, `COL-003` no column at all, `COL-004` too many columns.
+    pub fn new(shape: &Shape, options: &ColumnOptions) -> Result<Self, Findings> {
+        Ok(Self::with_plan(Arc::new(Plan::new(shape, options)?)))
+    }
+
+    /// Another empty sink for the same shape and options, for another thread.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        Self::with_plan(Arc::clone(&self.plan))
+    }
+
+    pub(crate) fn with_plan(plan: Arc<Plan>) -> Self {
+        let nodes = plan.nodes.len();
+        let checks = plan.nodes.iter().map(|node| {
+            let each: Vec<usize> = node
+                .children
+                .iter()
+                .map(|child| child.index() + if plan.nodes[child.index()].list { nodes } else { 0 })
+                .collect();
+            match each.as_slice() {
+                [first, .., last] if last - first + 1 == each.len() => Checks::Run(*first, last + 1),
+                _ => Checks::Each(each),
+            }
+        });
+        ColumnSink {
+            counts: vec![0; nodes * 2],
+            leaves: plan.nodes.iter().map(|node| Leaf::new(node.leaf, plan.options.text)).collect(),
+            lists: plan.nodes.iter().map(|_| ListColumn::default()).collect(),
+            checks: checks.collect(),
+            document: DocumentState::None,
+            refusal: None,
+            building: None,
+            refusals_dropped: 0,
+            measure_at: 16,
+            plan,
+        }
+    }
+
+    /// The Arrow schema of the batches.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.plan.schema)
+    }
+
+    /// Documents in the batch so far.
+    #[inline]
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.counts[0] as usize
+    }
+
+    /// Bytes of the batch so far.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let leaves = self.leaves.iter().zip(&self.counts).map(|(leaf, count)| leaf.memory(*count as usize));
+        let lists = &self.counts[self.leaves.len()..];
+        leaves.sum::<usize>() + lists.iter().map(|count| *count as usize * 4).sum::<usize>()
+    }
+
+    /// Whether the batch should leave: it has the rows or the bytes that the options allow. To be asked between documents.
+    #[inline]
+    pub fn is_full(&mut self) -> bool {
+        let rows = self.rows();
+        rows >= self.plan.options.batch_rows_max || (rows >= self.measure_at && self.measure(rows))
+    }
+
+    /// Measures, and puts the next time off to half of the rows that should still fit.
+    #[cold]
+    fn measure(&mut self, rows: usize) -> bool {
+        let memory = self.memory();
+        let left = self.plan.options.batch_bytes_max.saturating_sub(memory);
+        let step = left / 2 / (memory / rows).max(1);
+        self.measure_at = rows + step.max(1);
+        left == 0
+    }
+
+    /// Why the document that was left last is not in the batch; `None` when it is.
+    #[inline]
+    pub fn take_refusal(&mut self) -> Option<Refusal> {
+        self.refusal.take()
+    }
+
+    /// That a batch may leave now.
+    pub(crate) fn check_complete(&mut self) -> Result<(), ColumnError> {
+        if self.document == DocumentState::Open {
+            return Err(ColumnError::DocumentOpen);
+        }
+        self.document = DocumentState::None;
+        let count = self.refusals_dropped + u64::from(self.refusal.is_some());
+        if count > 0 {
+            return Err(ColumnError::RefusalsNotTaken { count });
+        }
+        Ok(())
+    }
+
+    /// Forgets all rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.counts.fill(0);
+        for leaf in &mut self.leaves {
+            leaf.clear();
+        }
+        for list in &mut self.lists {
+            list.validity.clear();
+        }
+        self.measure_at = 16;
+    }
+
+    /// The number of lists of a list node.
+    pub(crate) fn list_count(&self, node: NodeId) -> usize {
+        self.counts[self.leaves.len() + node.index()] as usize
+    }
+
+    /// The number of entries of a node's column.
+    pub(crate) fn count(&self, node: NodeId) -> usize {
+        self.counts[node.index()] as usize
+    }
+
+    /// Ends of the lists of a list node.
+    pub(crate) fn ends(&self, node: NodeId) -> &[u32] {
+        &self.lists[node.index()].ends[..self.list_count(node)]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, node: NodeId, reason: Reason) {
+        let plan = &self.plan.nodes[node.index()];
+        let expected = plan.leaf.map_or_else(|| "a group".to_owned(), |leaf| leaf.words());
+        let cause = Cause { path: self.path(node), expected, reason };
+        self.building.get_or_insert_with(Refusal::new).add(cause);
+    }
+
+    /// `A.B[2].C` of the value that was put last.
+    fn path(&self, node: NodeId) -> String {
+        let mut parts = Vec::new();
+        let mut at = Some((node, true));
+        while let Some((id, last)) = at {
+            let plan = &self.plan.nodes[id.index()];
+            let Some(parent) = plan.parent else { break };
+            let mut part = plan.name.clone();
+            if plan.list {
+                // A leaf was counted when it was put, a group is counted when it is left.
+                let begun = self.ends(id).last().map_or(0, |end| *end as usize);
+                let index = (self.count(id) - begun.min(self.count(id)))
+                    .saturating_sub(usize::from(last && plan.leaf.is_some()));
+                part.push_str(&format!("[{index}]"));
+            }
+            parts.push(part);
+            at = Some((parent, false));
+        }
+        parts.reverse();
+        parts.join(".")
+    }
+
+    /// Nulls for members that the group occurrence left last did not have.
+    #[cold]
+    #[inline(never)]
+    fn pad(&mut self, group: NodeId) {
+        let plan = Arc::clone(&self.plan);
+        let wanted = self.counts[group.index()];
+        for &child in &plan.nodes[group.index()].children {
+            let list = plan.nodes[child.index()].list;
+            let has = if list { self.counts[self.leaves.len() + child.index()] } else { self.counts[child.index()] };
+            if has > wanted {
+                self.refuse(child, Reason::Twice);
+            } else if has < wanted {
+                self.put_null(&plan, child);
+            }
+        }
+    }
+
+    /// One absent member; whatever stands for it in its own members too.
+    fn put_null(&mut self, plan: &Plan, node: NodeId) {
+        let at = self.count(node);
+        if plan.nodes[node.index()].list {
+            let lists = self.list_count(node);
+            self.lists[node.index()].validity.set_null(lists);
+            self.end_list(node);
+            return;
+        }
+        if plan.nodes[node.index()].leaf.is_some() {
+            self.leaves[node.index()].put_null(at);
+        } else {
+            if plan.nodes[node.index()].optional {
+                self.lists[node.index()].validity.set_null(at);
+            }
+            for &child in &plan.nodes[node.index()].children {
+                self.put_null(plan, child);
+            }
+        }
+        self.counts[node.index()] += 1;
+    }
+
+    fn end_list(&mut self, node: NodeId) {
+        let end = self.counts[node.index()];
+        let lists = self.list_count(node);
+        crate::bytes_column::set(&mut self.lists[node.index()].ends, lists, end);
+        self.counts[self.leaves.len() + node.index()] += 1;
+        if end > ENTRIES_MAX {
+            self.refuse(node, Reason::TooMuch);
+        }
+    }
+
+    /// Cuts the columns of `node` to `len` entries, with everything below.
+    fn cut(&mut self, plan: &Plan, node: NodeId, len: usize) {
+        let count = u32::try_from(len).expect("lengths only shrink");
+        self.counts[node.index()] = count;
+        let at = &plan.nodes[node.index()];
+        if at.leaf.is_some() {
+            self.leaves[node.index()].truncate(len);
+            return;
+        }
+        if at.optional {
+            self.lists[node.index()].validity.truncate(len);
+        }
+        for &child in &at.children {
+            if plan.nodes[child.index()].list {
+                let list = &mut self.lists[child.index()];
+                list.validity.truncate(len);
+                let elements = len.checked_sub(1).map_or(0, |last| list.ends[last] as usize);
+                self.counts[self.leaves.len() + child.index()] = count;
+                self.cut(plan, child, elements);
+            } else {
+                self.cut(plan, child, len);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn undo(&mut self, rows: usize) {
+        let plan = Arc::clone(&self.plan);
+        self.cut(&plan, NodeId::ROOT, rows);
+        self.document = DocumentState::None;
+        self.building = None;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leave_refused(&mut self) {
+        let refusal = self.building.take();
+        self.undo(self.rows() - 1);
+        self.refusal = refusal;
+    }
+}
+
+impl Sink for ColumnSink {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            if self.document == DocumentState::Open {
+                self.discard();
+            }
+            if self.refusal.take().is_some() {
+                self.refusals_dropped += 1;
+            }
+            self.document = DocumentState::Open;
+        }
+    }
+
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        let count = self.counts[node.index()] + 1;
+        self.counts[node.index()] = count;
+        let complete = match &self.checks[node.index()] {
+            Checks::Run(first, end) => self.counts[*first..*end].iter().all(|has| *has == count),
+            Checks::Each(each) => each.iter().all(|at| self.counts[*at] == count),
+        };
+        if !complete {
+            self.pad(node);
+        }
+        if node == NodeId::ROOT {
+            self.document = DocumentState::Kept;
+            if self.building.is_some() {
+                self.leave_refused();
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn open_list(&mut self, _: NodeId) {}
+
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.end_list(node);
+    }
+
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let at = self.counts[node.index()];
+        self.counts[node.index()] = at + 1;
+        if let Err(reason) = self.leaves[node.index()].put(at as usize, value) {
+            self.refuse(node, reason);
+        }
+    }
+
+    fn discard(&mut self) {
+        match self.document {
+            DocumentState::None => {
+                // The last document was refused already; its causes no longer matter.
+                self.refusal = None;
+            }
+            DocumentState::Open => self.undo(self.rows()),
+            DocumentState::Kept => self.undo(self.rows() - 1),
+        }
+    }
+}
