@@ -111,3 +111,12 @@ impl Block {
         }
     }
 }
+
+impl DocumentSpan {
+    /// # Panics
+    /// Where a block is larger than 4 GiB: the intake's bound is far below.
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
+        DocumentSpan { start: narrow(start), len: narrow(len) }
+    }
+}

@@ -146,3 +146,14 @@ pub(crate) fn place_of(block: &Block, i: usize, file: &std::sync::Arc<str>) -> P
         ..Place::default()
     }
 }
+
+/// Findings of an encoder, at the record that they are about.
+pub(crate) fn locate(mut findings: Vec<Finding>, place: &Place) -> Vec<Finding> {
+    for finding in &mut findings {
+        let own = &mut finding.place;
+        own.file = place.file.clone();
+        own.record = place.record;
+        own.byte = place.byte;
+    }
+    findings
+}
