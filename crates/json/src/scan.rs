@@ -3,13 +3,43 @@
 const LOW7: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Bit `i` is set where `block[i]` may not stand in a JSON string as it is: below 0x20, `"` or `\`.
+/// Bytes that a JSON string must escape: below 0x20, `"`, `\`.
 #[inline(always)]
-pub(crate) fn mask_json_special(block: [u8; 16]) -> u16 {
-    let all = u128::from_le_bytes(block);
+pub(crate) fn mask_json_special(block: &[u8; 16]) -> u16 {
+    both(block, special)
+}
+
+/// Bytes that a JSON string must escape or that are not ASCII: below 0x20, `"`, `\`, 0x80 and above.
+#[inline(always)]
+pub(crate) fn mask_json_special_or_high(block: &[u8; 16]) -> u16 {
+    both(block, |word| special(word) | word & HIGH)
+}
+
+/// Bytes equal to `byte`.
+#[inline(always)]
+pub(crate) fn mask_eq(block: &[u8; 16], byte: u8) -> u16 {
+    both(block, |word| {
+        let other = word ^ spread(byte);
+        !(((other & LOW7) + LOW7) | other) & HIGH
+    })
+}
+
+/// Bytes `0` to `9` of ASCII.
+#[inline(always)]
+pub(crate) fn mask_digits(block: &[u8; 16]) -> u16 {
+    both(block, |word| {
+        let from_zero = (word & LOW7) + spread(0x80 - b'0');
+        let above_nine = (word & LOW7) + spread(0x7f - b'9');
+        from_zero & !above_nine & !word & HIGH
+    })
+}
+
+#[inline(always)]
+fn both(block: &[u8; 16], high_bits: impl Fn(u64) -> u64) -> u16 {
+    let all = u128::from_le_bytes(*block);
     #[expect(clippy::cast_possible_truncation, reason = "splits the block into its halves")]
     let (low, high) = (all as u64, (all >> 64) as u64);
-    gather(special(low)) | gather(special(high)) << 8
+    gather(high_bits(low)) | gather(high_bits(high)) << 8
 }
 
 /// The high bit of each byte that is below 0x20, `"` or `\`; exact per byte.
@@ -42,11 +72,14 @@ mod tests {
             for byte in 0..=255u8 {
                 let mut block = *b"abcdefgh\x7f\x80\xff #[]!";
                 block[at] = byte;
-                let want = block
-                    .iter()
-                    .enumerate()
-                    .fold(0u16, |mask, (i, b)| mask | u16::from(*b < 0x20 || *b == b'"' || *b == b'\\') << i);
-                assert_eq!(mask_json_special(block), want, "{block:?}");
+                let mask = |is: fn(u8) -> bool| {
+                    block.iter().enumerate().fold(0u16, |mask, (i, b)| mask | u16::from(is(*b)) << i)
+                };
+                let special = |b: u8| b < 0x20 || b == b'"' || b == b'\\';
+                assert_eq!(mask_json_special(&block), mask(special), "{block:?}");
+                assert_eq!(mask_json_special_or_high(&block), mask(special) | mask(|b| b >= 0x80), "{block:?}");
+                assert_eq!(mask_digits(&block), mask(|b| b.is_ascii_digit()), "{block:?}");
+                assert_eq!(mask_eq(&block, 0x7f), mask(|b| b == 0x7f), "{block:?}");
             }
         }
     }

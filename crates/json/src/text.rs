@@ -19,7 +19,7 @@ pub(crate) fn copy_clean(run: Run<'_>, out: &mut [u8]) -> usize {
     while at < len {
         let block = block_at(tail, at);
         out[at..at + 16].copy_from_slice(&block);
-        let clean = mask_json_special(block).trailing_zeros() as usize;
+        let clean = mask_json_special(&block).trailing_zeros() as usize;
         if clean < 16 {
             return (at + clean).min(len);
         }

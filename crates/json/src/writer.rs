@@ -157,7 +157,7 @@ impl JsonWriter {
     fn string(&mut self, node: NodeId, run: Run<'_>) {
         let (key, len) = (self.keys.node(node).one, run.len());
         if let Some(block) = run.tail().first_chunk::<16>()
-            && mask_json_special(*block).trailing_zeros() as usize >= len
+            && mask_json_special(block).trailing_zeros() as usize >= len
             && len <= 16
         {
             let key_len = key.len();

@@ -309,16 +309,22 @@ impl State {
 
     #[inline(always)]
     fn packed(&mut self, at: usize, size: usize, pad: usize, signed: bool) -> Option<bool> {
-        let block = self.loaded.raw.get(at..)?.first_chunk::<8>()?;
-        let nibbles = expand_nibbles(block);
-        let sign = nibbles[2 * size - 1];
-        let digits = ((1u32 << (2 * size - 1)) - 1) & !((1 << pad) - 1);
+        let raw = self.loaded.raw.get(at..)?;
+        let sign = raw.get(size - 1)? & 0x0f;
         let negative = matches!(sign, 0x0b | 0x0d);
-        if at + size > self.loaded.len
-            || u32::from(scan::mask_range(&nibbles, 0x0a, 0xff)) & digits != 0
-            || sign < 0x0a
-            || (negative && !signed)
-        {
+        let mut digits = ((1u32 << (2 * size - 1)) - 1) & !((1 << pad) - 1);
+        if size > 8 {
+            let nibbles = expand_nibbles(raw[8..].first_chunk::<8>()?);
+            let bad = u32::from(scan::mask_range(&nibbles, 0x0a, 0xff));
+            if bad & (digits >> 16) != 0 {
+                return None;
+            }
+            self.scratch.digits[16..32].copy_from_slice(&nibbles.map(|n| n | b'0'));
+            digits &= 0xffff;
+        }
+        let nibbles = expand_nibbles(raw.first_chunk::<8>()?);
+        let bad = u32::from(scan::mask_range(&nibbles, 0x0a, 0xff));
+        if at + size > self.loaded.len || bad & digits != 0 || sign < 0x0a || (negative && !signed) {
             return None;
         }
         self.scratch.digits[..16].copy_from_slice(&nibbles.map(|n| n | b'0'));

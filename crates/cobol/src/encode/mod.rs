@@ -5,6 +5,7 @@
 //! what is used together.
 
 mod edited;
+mod fast;
 mod item;
 mod preserve;
 mod slide;
@@ -15,6 +16,7 @@ use crate::decode::{Loaded, Scratch, integer, read};
 use crate::plan::{Item, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
 
+use fast::{Put, Way, put_text};
 pub(crate) use item::{char_byte, encode_item};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
@@ -27,6 +29,14 @@ pub struct RecordEncoder {
     image: Vec<u8>,
     /// The record as it leaves.
     record: Vec<u8>,
+    /// Text of the document, translated into the image when it is complete.
+    ascii: Vec<u8>,
+    translated: Vec<u8>,
+    /// Text that is not ASCII, encoded: where it stands, and its end in `foreign_bytes`.
+    foreign: Vec<(usize, usize)>,
+    foreign_bytes: Vec<u8>,
+    /// Short ways by node.
+    puts: Vec<Put>,
     lists: Vec<OpenList>,
     /// Where the current occurrence's items stand, beyond their static offsets.
     base: usize,
@@ -77,10 +87,24 @@ impl RecordEncoder {
                 counters[counter as usize] = true;
             }
         }
+        let short = |target: &Target| match target.kind {
+            TargetKind::Item(item) if target.list.is_none() && target.view.is_none() && !counters[item as usize] => {
+                Put::of(inner, &inner.items[item as usize])
+            }
+            _ => Put::GENERAL,
+        };
+        // Where missing members count, every value goes the general way.
+        let strict = inner.policies.absent == Absent::Error;
+        let puts = inner.targets.iter().map(|target| if strict { Put::GENERAL } else { short(target) }).collect();
         let has_unions = inner.targets.iter().any(|target| target.view.is_some());
         RecordEncoder {
             image: inner.template.clone(),
             record: Vec::with_capacity(inner.template.len()),
+            ascii: inner.ascii.clone(),
+            translated: vec![0; inner.ascii.len()],
+            foreign: Vec::new(),
+            foreign_bytes: Vec::new(),
+            puts,
             lists: Vec::new(),
             base: 0,
             beyond: 0,
@@ -108,6 +132,9 @@ impl RecordEncoder {
 
     fn begin(&mut self) {
         self.image.copy_from_slice(&self.plan.0.template);
+        self.ascii.copy_from_slice(&self.plan.0.ascii);
+        self.foreign.clear();
+        self.foreign_bytes.clear();
         self.lists.clear();
         self.base = 0;
         self.beyond = 0;
@@ -123,6 +150,7 @@ impl RecordEncoder {
 
     fn end(&mut self) {
         let plan = self.plan.clone();
+        self.merge_text(&plan.0);
         self.set_counters(&plan.0);
         if self.faults.is_empty() {
             if plan.0.slides.is_empty() {
@@ -138,6 +166,33 @@ impl RecordEncoder {
         {
             self.fault(FaultKind::BadPreserve, plan.0.preserve_node.unwrap_or(NodeId::ROOT));
         }
+    }
+
+    /// Translates the document's text and lays it over the image.
+    fn merge_text(&mut self, plan: &Plan) {
+        let Some(table) = plan.text.bulk else { return };
+        quayline_charset::translate(table, &self.ascii, &mut self.translated);
+        for ((to, text), is_text) in self.image.iter_mut().zip(&self.translated).zip(&plan.is_text) {
+            *to = *to & !is_text | text & is_text;
+        }
+        let mut start = 0;
+        for (at, end) in &self.foreign {
+            let bytes = &self.foreign_bytes[start..*end];
+            self.image[*at..*at + bytes.len()].copy_from_slice(bytes);
+            start = *end;
+        }
+    }
+
+    /// Writes one value the general way.
+    fn write(&mut self, plan: &Plan, item: &Item, at: usize, value: Value<'_>) -> Result<(), FaultKind> {
+        let range = at..at + item.size;
+        encode_item(plan, item, value, &mut self.image[range.clone()])?;
+        if !plan.ascii.is_empty() && plan.is_text[at] != 0 {
+            // The text pass would overwrite it: either it goes through that pass, or it is laid over afterwards.
+            self.foreign_bytes.extend_from_slice(&self.image[range]);
+            self.foreign.push((at, self.foreign_bytes.len()));
+        }
+        Ok(())
     }
 
     /// Gives every counter the length of its list; where the document has the counter too, both must agree.
@@ -317,7 +372,33 @@ impl Sink for RecordEncoder {
 
     #[inline]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
-        let plan = &*self.plan.0;
+        let put = self.puts[node.index()];
+        if put.way != Way::General && self.beyond == 0 {
+            let at = self.base + put.offset as usize;
+            let range = at..at + put.size as usize;
+            let done = match value {
+                Value::Ascii(run) if put.way == Way::Text => put_text(run, &mut self.ascii[range]),
+                Value::Digits(digits) => put.number(&self.plan.0, digits, &mut self.image[range]),
+                _ => None,
+            };
+            if done.is_some() {
+                return;
+            }
+        }
+        self.general(node, value);
+    }
+
+    fn discard(&mut self) {
+        self.faults.clear();
+        self.record.clear();
+    }
+}
+
+impl RecordEncoder {
+    #[inline(never)]
+    fn general(&mut self, node: NodeId, value: Value<'_>) {
+        let plan = self.plan.clone();
+        let plan = &*plan.0;
         let target: &Target = &plan.targets[node.index()];
         let mut at = self.base;
         if let Some(list) = target.list {
@@ -344,10 +425,9 @@ impl Sink for RecordEncoder {
         let item = &plan.items[item as usize];
         at += item.offset;
         let done = if self.has_unions && target.view.is_some() {
-            let plan = self.plan.clone();
-            self.write_view(&plan.0, &plan.0.items[item_index(&plan.0, node)], at, value)
+            self.write_view(plan, item, at, value)
         } else {
-            encode_item(plan, item, value, &mut self.image[at..at + item.size])
+            self.write(plan, item, at, value)
         };
         if counter && !matches!(value, Value::Null) {
             self.given.push(at);
@@ -357,7 +437,7 @@ impl Sink for RecordEncoder {
         }
         if let Err(kind) = done {
             // The index points behind the element that is meant.
-            if target_is_list(&self.plan.0, node)
+            if target_is_list(plan, node)
                 && let Some(open) = self.lists.last_mut()
             {
                 open.index -= 1;
@@ -369,18 +449,6 @@ impl Sink for RecordEncoder {
                 self.fault(kind, node);
             }
         }
-    }
-
-    fn discard(&mut self) {
-        self.faults.clear();
-        self.record.clear();
-    }
-}
-
-fn item_index(plan: &Plan, node: NodeId) -> usize {
-    match plan.targets[node.index()].kind {
-        TargetKind::Item(item) => item as usize,
-        _ => 0,
     }
 }
 

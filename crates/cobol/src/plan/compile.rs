@@ -69,10 +69,13 @@ pub(super) fn compile(
         captures,
         targets,
         template: Vec::new(),
+        ascii: Vec::new(),
+        is_text: Vec::new(),
         slides,
         preserve_node,
     };
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
+    template::ascii_twin(&mut plan);
     if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) { Err(Findings(findings)) } else { Ok(plan) }
 }
 
@@ -448,7 +451,7 @@ impl Compiler<'_> {
             Encoding::Zoned { scale, sign: ZonedSign::TrailingOverpunch, blank_when_zero: false, .. } if size <= 16 => {
                 small.map(|size| Op::ZonedTrailing { offset: at, size, scale: *scale, node })
             }
-            Encoding::Packed { digits, scale, signed } if size <= 8 => u8::try_from(size).ok().map(|size| Op::Packed {
+            Encoding::Packed { digits, scale, signed } if size <= 16 => u8::try_from(size).ok().map(|size| Op::Packed {
                 offset: at,
                 size,
                 pad: u8::from(digits % 2 == 0),

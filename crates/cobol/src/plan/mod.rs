@@ -78,6 +78,9 @@ pub(crate) struct Plan {
     pub(crate) targets: Vec<Target>,
     /// Where an encoded record starts from: every item initialised, tables at their maximum.
     pub(crate) template: Vec<u8>,
+    /// The text of the template in ASCII, and which bytes are text; empty where text is written item by item.
+    pub(crate) ascii: Vec<u8>,
+    pub(crate) is_text: Vec<u8>,
     /// Walk over sliding tables that compacts an encoded record.
     pub(crate) slides: Vec<Slide>,
     /// Node of the member that keeps dirty bytes.
@@ -99,6 +102,8 @@ pub(crate) struct TextCode {
     pub(crate) zero: u8,
     pub(crate) plus: u8,
     pub(crate) minus: u8,
+    /// ASCII to record bytes for whole records: present for a single-byte page that has all of printable ASCII.
+    pub(crate) bulk: Option<&'static [u8; 256]>,
 }
 
 pub(crate) type ItemIndex = u32;
@@ -122,7 +127,7 @@ pub(crate) enum Op {
     ZonedUnsigned { offset: u32, size: u16, scale: i16, node: NodeId },
     /// Zoned with the sign over the last digit, at most 16 digits.
     ZonedTrailing { offset: u32, size: u16, scale: i16, node: NodeId },
-    /// Packed in at most 8 bytes.
+    /// Packed in at most 16 bytes.
     Packed { offset: u32, size: u8, pad: u8, signed: bool, scale: i16, node: NodeId },
     /// Big-endian binary of 2, 4 or 8 bytes.
     Binary { offset: u32, size: u8, signed: bool, scale: i16, node: NodeId },

@@ -31,6 +31,7 @@ pub(super) fn text_code(charset: Charset) -> TextCode {
         zero: byte('0').unwrap_or(b'0'),
         plus: byte('+').unwrap_or(b'+'),
         minus: byte('-').unwrap_or(b'-'),
+        bulk: (ascii_whole && charset.code_page().is_some()).then(|| page.from_ascii_table()),
     }
 }
 
@@ -138,6 +139,29 @@ pub(super) fn template(
     record
 }
 
+/// Splits the template into text and the rest, where every text of it is printable ASCII and no bytes are text in one view only.
+pub(super) fn ascii_twin(plan: &mut Plan) {
+    let fits = |i: usize, plan: &Plan| plan.text.to_ascii[usize::from(plan.template[i])] != 0xff;
+    let mut is_text = vec![0u8; plan.template.len()];
+    let mut whole = plan.text.bulk.is_some() && plan.layout.fields.iter().all(|field| field.redefines.is_none());
+    for (index, field) in plan.layout.iter() {
+        if !matches!(field.kind, FieldKind::Item(Encoding::Text { justified: false, .. })) {
+            continue;
+        }
+        for start in starts(plan, index) {
+            let range = start..start + field.size;
+            whole &= range.clone().all(|i| fits(i, plan));
+            is_text[range].fill(0xff);
+        }
+    }
+    if !whole {
+        plan.text.bulk = None;
+        return;
+    }
+    plan.ascii = plan.template.iter().map(|b| plan.text.to_ascii[usize::from(*b)] & 0x7f).collect();
+    plan.is_text = is_text;
+}
+
 fn in_redefinition(plan: &Plan, index: FieldIndex) -> bool {
     let mut at = Some(index);
     while let Some(field) = at {
@@ -214,6 +238,13 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
 
 /// Writes `bytes` to every occurrence of the item.
 fn place(plan: &Plan, index: FieldIndex, bytes: &[u8], record: &mut [u8]) {
+    for start in starts(plan, index) {
+        record[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+/// Where each occurrence of an item begins, tables at their maximum.
+fn starts(plan: &Plan, index: FieldIndex) -> Vec<usize> {
     let mut starts = vec![plan.layout.field(index).offset];
     let mut at = Some(index);
     while let Some(field) = at {
@@ -225,7 +256,5 @@ fn place(plan: &Plan, index: FieldIndex, bytes: &[u8], record: &mut [u8]) {
         starts = starts.iter().flat_map(|s| (0..occurs.max as usize).map(move |i| s + i * stride)).collect();
         at = plan.layout.field(field).parent;
     }
-    for start in starts {
-        record[start..start + bytes.len()].copy_from_slice(bytes);
-    }
+    starts
 }

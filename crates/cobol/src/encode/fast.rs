@@ -1,0 +1,190 @@
+//! Short ways for the common encodings, without a loop over digits.
+//!
+//! Up to 16 digits travel in a `u128`, first digit in the lowest byte, and are moved to the field's last position by one shift; what the
+//! shift pushes out must be zeros, else the general way finds out what is wrong. Text is kept in an ASCII twin of the image and translated
+//! as a whole when the document is complete.
+
+use quayline_core::{Digits, Run};
+
+use crate::layout::{Encoding, ZonedSign};
+use crate::plan::{Item, Plan, SignCode};
+
+/// How a node's value is written when it comes in the usual form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put {
+    pub(super) way: Way,
+    pub(super) offset: u32,
+    pub(super) size: u32,
+    /// Digits of the field.
+    digits: u8,
+    scale: i16,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Way {
+    /// Into the ASCII twin.
+    Text,
+    ZonedUnsigned,
+    ZonedTrailing,
+    PackedSigned,
+    PackedUnsigned,
+    /// By `encode_item`.
+    General,
+}
+
+impl Put {
+    pub(super) const GENERAL: Put = Put { way: Way::General, offset: 0, size: 0, digits: 0, scale: 0 };
+
+    /// The short way of an item that stands once in its group and is neither counter nor view.
+    pub(super) fn of(plan: &Plan, item: &Item) -> Put {
+        let (way, digits, scale) = match &item.encoding {
+            Encoding::Text { justified: false, .. } if plan.text.bulk.is_some() => (Way::Text, 0, 0),
+            Encoding::Zoned { digits, scale, sign: ZonedSign::Unsigned, blank_when_zero: false } if *digits <= 16 => {
+                (Way::ZonedUnsigned, *digits, *scale)
+            }
+            Encoding::Zoned { digits, scale, sign: ZonedSign::TrailingOverpunch, blank_when_zero: false }
+                if *digits <= 16 =>
+            {
+                (Way::ZonedTrailing, *digits, *scale)
+            }
+            Encoding::Packed { digits, scale, signed } if *digits <= 15 => {
+                (if *signed { Way::PackedSigned } else { Way::PackedUnsigned }, *digits, *scale)
+            }
+            _ => return Put::GENERAL,
+        };
+        match (u32::try_from(item.offset), u32::try_from(item.size), u8::try_from(digits)) {
+            (Ok(offset), Ok(size), Ok(digits)) => Put { way, offset, size, digits, scale },
+            _ => Put::GENERAL,
+        }
+    }
+
+    /// Writes digits to the field's bytes; `None` where they do not fit or are not short.
+    #[inline(always)]
+    pub(super) fn number(self, plan: &Plan, value: Digits<'_>, bytes: &mut [u8]) -> Option<()> {
+        let digits = aligned(value, self.scale, u32::from(self.digits))?;
+        match self.way {
+            Way::ZonedUnsigned if !value.negative => {
+                put(left(digits | spread(plan.text.zero), self.digits), bytes);
+            }
+            Way::ZonedTrailing => {
+                put(left(digits | spread(plan.text.zero), self.digits), bytes);
+                let code: &SignCode = &plan.sign;
+                let over = if value.negative { &code.minus } else { &code.plus };
+                *bytes.last_mut()? = over[usize::from(digits.to_le_bytes()[15] & 0x0f)];
+            }
+            Way::PackedSigned => put_packed(digits, if value.negative { 0x0d } else { 0x0c }, bytes),
+            Way::PackedUnsigned if !value.negative => put_packed(digits, 0x0f, bytes),
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// Writes printable ASCII to a field of the ASCII twin; `None` where it is too long.
+#[inline(always)]
+pub(super) fn put_text(run: Run<'_>, field: &mut [u8]) -> Option<()> {
+    let (len, size) = (run.len(), field.len());
+    if len > size {
+        return None;
+    }
+    if size <= 16
+        && let Some(block) = run.tail().first_chunk::<16>()
+    {
+        let keep = (1u128 << (8 * (len & 15))).wrapping_sub(1) | if len == 16 { u128::MAX } else { 0 };
+        let text = u128::from_le_bytes(*block) & keep | spread(b' ') & !keep;
+        put(text, field);
+    } else {
+        field[..len].copy_from_slice(run.bytes());
+        field[len..].fill(b' ');
+    }
+    Some(())
+}
+
+/// The digits at the field's scale as numbers 0 to 9, the last one in the highest byte; `None` if more than `width` digits are left or
+/// decimals would be lost.
+#[inline(always)]
+fn aligned(value: Digits<'_>, scale: i16, width: u32) -> Option<u128> {
+    let len = value.digits.len();
+    let block = value.digits.tail().first_chunk::<16>()?;
+    if len > 16 || len == 0 {
+        return None;
+    }
+    let mut digits = (u128::from_le_bytes(*block) << (8 * (16 - len))) & spread(0x0f);
+    let shift = i32::from(scale) - i32::from(value.scale);
+    if shift != 0 {
+        let bits = 8 * shift.unsigned_abs();
+        if bits >= 128 {
+            return None;
+        }
+        if shift > 0 {
+            if digits & ((1 << bits) - 1) != 0 {
+                return None;
+            }
+            digits >>= bits;
+        } else {
+            if digits >> (128 - bits) != 0 {
+                return None;
+            }
+            digits <<= bits;
+        }
+    }
+    // Digits in front of the field's first.
+    let front = 128 - 8 * width;
+    if front > 0 && digits << (128 - front) != 0 {
+        return None;
+    }
+    Some(digits)
+}
+
+/// Moves the last `width` bytes to the lowest ones.
+#[inline(always)]
+fn left(digits: u128, width: u8) -> u128 {
+    digits >> (128 - 8 * u32::from(width))
+}
+
+#[inline(always)]
+const fn spread(byte: u8) -> u128 {
+    u128::from_le_bytes([byte; 16])
+}
+
+/// Packs the last 15 digits and a sign nibble.
+#[inline(always)]
+fn put_packed(digits: u128, sign: u8, bytes: &mut [u8]) {
+    let nibbles = digits >> 8 | u128::from(sign) << 120;
+    #[expect(clippy::cast_possible_truncation, reason = "splits the digits into halves")]
+    let (low, high) = (nibbles as u64, (nibbles >> 64) as u64);
+    let packed = squeeze(low) | squeeze(high) << 32;
+    let size = bytes.len().min(8);
+    put(u128::from(packed >> (8 * (8 - size))), bytes);
+}
+
+/// Eight bytes that hold a nibble each to four bytes, the first nibble highest.
+#[inline(always)]
+fn squeeze(nibbles: u64) -> u64 {
+    let pairs = (nibbles << 4 | nibbles >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    (fours | fours >> 16) & 0xffff_ffff
+}
+
+/// Writes the lowest bytes of `block` to a field of 1 to 16 bytes by two overlapping stores, so nothing beside it is touched.
+#[inline(always)]
+fn put(block: u128, field: &mut [u8]) {
+    let from = block.to_le_bytes();
+    let n = field.len();
+    match n {
+        8.. => {
+            let n = n.min(16);
+            field[..8].copy_from_slice(&from[..8]);
+            field[n - 8..n].copy_from_slice(&from[n - 8..n]);
+        }
+        4..8 => {
+            field[..4].copy_from_slice(&from[..4]);
+            field[n - 4..].copy_from_slice(&from[n - 4..n]);
+        }
+        2..4 => {
+            field[..2].copy_from_slice(&from[..2]);
+            field[n - 2..].copy_from_slice(&from[n - 2..n]);
+        }
+        _ => field.copy_from_slice(&from[..n]),
+    }
+}

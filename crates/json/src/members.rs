@@ -1,0 +1,159 @@
+//! What the reader knows of each node: its kind, its member's text, and its members by name.
+
+use quayline_core::{Node, NodeId, NodeKind, Scalar, Shape};
+
+use crate::text::escape_into;
+
+/// What may stand at a node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Group,
+    Text,
+    Decimal,
+    Float32,
+    Float64,
+    Bool,
+    Bytes,
+}
+
+/// One node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) kind: Kind,
+    pub(crate) list: bool,
+    /// `"NAME":` in the arena.
+    key: Span,
+    /// The children, in `by_name`.
+    children: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    fn of<'a, T>(&self, all: &'a [T]) -> &'a [T] {
+        &all[self.start as usize..][..self.len as usize]
+    }
+}
+
+/// Tables of one shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Members {
+    nodes: Vec<Member>,
+    names: Vec<Box<str>>,
+    arena: Vec<u8>,
+    /// For each group its children, sorted by name.
+    by_name: Vec<NodeId>,
+}
+
+impl Members {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        let mut members = Members { nodes: Vec::new(), names: Vec::new(), arena: Vec::new(), by_name: Vec::new() };
+        for (id, node) in shape.iter() {
+            let start = members.arena.len();
+            members.arena.push(b'"');
+            escape_into(node.name.as_bytes(), &mut members.arena);
+            members.arena.extend_from_slice(b"\":");
+            let key = span(start, members.arena.len());
+            let start = members.by_name.len();
+            members.by_name.extend(shape.children(id));
+            members.by_name[start..].sort_by_key(|child| &shape.node(*child).name);
+            let children = span(start, members.by_name.len());
+            members.names.push(node.name.as_str().into());
+            members.nodes.push(Member { kind: kind(node), list: node.is_list(), key, children });
+        }
+        members
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self, node: NodeId) -> Member {
+        self.nodes[node.index()]
+    }
+
+    pub(crate) fn name(&self, node: NodeId) -> &str {
+        &self.names[node.index()]
+    }
+
+    /// Length of `"NAME":` of `node` where `text` begins with it.
+    #[inline(always)]
+    pub(crate) fn matches(&self, node: NodeId, text: &[u8]) -> Option<usize> {
+        let key = self.nodes.get(node.index())?.key;
+        let key = &self.arena[key.start as usize..][..key.len as usize];
+        let text = text.get(..key.len())?;
+        same(key, text).then_some(key.len())
+    }
+
+    /// The child of `group` with this name.
+    pub(crate) fn child(&self, group: NodeId, name: &[u8]) -> Option<NodeId> {
+        let children = self.nodes[group.index()].children.of(&self.by_name);
+        let found = children.binary_search_by(|child| self.name(*child).as_bytes().cmp(name)).ok()?;
+        Some(children[found])
+    }
+
+    /// The name of a child of `group` that is most like `name`, if one is alike.
+    pub(crate) fn nearest(&self, group: NodeId, name: &[u8]) -> Option<String> {
+        /// Bounds the work for one finding; names of COBOL have at most 30 characters.
+        const NAME_MAX: usize = 64;
+        const CHILDREN_MAX: usize = 2_000;
+        let name = fold(core::str::from_utf8(name).ok().filter(|name| name.len() <= NAME_MAX)?);
+        let children = self.nodes[group.index()].children.of(&self.by_name);
+        let alike =
+            children.iter().take(CHILDREN_MAX).map(|child| self.name(*child)).filter(|name| name.len() <= NAME_MAX);
+        let (distance, nearest) = alike.map(|child| (distance(&name, &fold(child)), child)).min()?;
+        (distance <= name.len() / 3).then(|| nearest.to_owned())
+    }
+}
+
+/// Equality by blocks: key and text have the same length.
+#[inline(always)]
+fn same(key: &[u8], text: &[u8]) -> bool {
+    let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);
+    match (key.first_chunk::<16>(), text.first_chunk::<16>(), key.last_chunk::<16>(), text.last_chunk::<16>()) {
+        (Some(key_head), Some(head), Some(key_tail), Some(tail)) => {
+            word(key_head) == word(head)
+                && word(key_tail) == word(tail)
+                && (key.len() <= 32 || key[16..key.len() - 16] == text[16..text.len() - 16])
+        }
+        _ => key == text,
+    }
+}
+
+fn kind(node: &Node) -> Kind {
+    match &node.kind {
+        NodeKind::Group => Kind::Group,
+        NodeKind::Scalar(Scalar::Text { .. }) => Kind::Text,
+        NodeKind::Scalar(Scalar::Decimal { .. }) => Kind::Decimal,
+        NodeKind::Scalar(Scalar::Float32) => Kind::Float32,
+        NodeKind::Scalar(Scalar::Float64) => Kind::Float64,
+        NodeKind::Scalar(Scalar::Bool) => Kind::Bool,
+        NodeKind::Scalar(Scalar::Bytes { .. }) => Kind::Bytes,
+    }
+}
+
+fn span(start: usize, end: usize) -> Span {
+    let narrow = |n: usize| u32::try_from(n).expect("the member names of a shape take less than 4 GiB");
+    Span { start: narrow(start), len: narrow(end - start) }
+}
+
+/// Case and the choice of separator do not make names unlike.
+fn fold(name: &str) -> Vec<char> {
+    name.chars().map(|char| if char == '_' { '-' } else { char.to_ascii_lowercase() }).collect()
+}
+
+/// Levenshtein distance.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

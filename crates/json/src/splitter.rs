@@ -1,0 +1,305 @@
+//! Where documents begin and end in a stream.
+
+use core::ops::Range;
+
+use quayline_core::{Finding, Limits, Place};
+
+use crate::fault::{JsonError, describe};
+
+/// Finds the documents in a stream of JSON text.
+///
+/// A stream whose first byte is `[` is one array of documents; any other is a sequence of documents with or without white space (line feeds,
+/// as in JSON lines) between them. The splitter holds no text and looks at each byte once: its state is a few words, and the caller keeps no
+/// more than the document that is not complete yet, which [`Limits::record_bytes_max`] bounds.
+///
+/// It finds brackets and strings only; whether a document is good is for [`crate::JsonReader`] to say. Where a bad one ends:
+/// * a text that does not begin with a bracket ends before the next line feed, in an array before the next `,`, `]` or white space;
+/// * the last document of a stream that ends inside it is what there is of it.
+///
+/// # Leniency
+/// * A byte order mark at the start of the stream is passed over: editors write it.
+#[derive(Clone, Debug)]
+pub struct JsonSplitter {
+    place: InStream,
+    value: Option<InValue>,
+    limit: usize,
+}
+
+/// Whether the input is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EndOfInput {
+    /// More may follow.
+    No,
+    /// The source has ended behind the input.
+    Yes,
+}
+
+/// What one call found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Split {
+    /// A document.
+    Document {
+        /// Where it stands in the input.
+        at: Range<usize>,
+        /// Bytes of the input that are done with.
+        consumed: usize,
+    },
+    /// The input ends before the document does: call again with the bytes behind `consumed` and more.
+    NeedMore {
+        /// Bytes of the input that are done with.
+        consumed: usize,
+    },
+    /// The source has ended and all documents were found.
+    Done {
+        /// Bytes of the input that are done with.
+        consumed: usize,
+    },
+}
+
+/// The stream cannot be split further.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct SplitFault {
+    /// What is wrong.
+    pub error: JsonError,
+    /// Byte in the input of the call, from 0.
+    pub at: usize,
+}
+
+impl SplitFault {
+    /// As a finding at `place`, whose byte the caller sets to the input's place in the stream and [`SplitFault::at`] together.
+    #[must_use]
+    pub fn finding(&self, place: Place) -> Finding {
+        self.error.finding(place)
+    }
+}
+
+/// Between documents.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum InStream {
+    /// At the first byte.
+    Start,
+    /// Before the first byte that is not white space.
+    Before,
+    /// In a sequence of documents.
+    Sequence,
+    /// Behind `[`.
+    First,
+    /// Behind a document in an array.
+    Behind,
+    /// Behind `,` in an array.
+    Comma,
+    /// Behind `]`.
+    End,
+}
+
+const PLACES: [InStream; 7] = [
+    InStream::Start,
+    InStream::Before,
+    InStream::Sequence,
+    InStream::First,
+    InStream::Behind,
+    InStream::Comma,
+    InStream::End,
+];
+
+/// Inside a document that starts at the first byte of the input.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct InValue {
+    /// Bytes looked at.
+    scanned: usize,
+    /// Open brackets; 0 in a text that does not begin with one.
+    depth: usize,
+    string: bool,
+}
+
+impl JsonSplitter {
+    /// Starts at the beginning of a stream.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        JsonSplitter::resume(limits, 0)
+    }
+
+    /// Starts behind a document, with what [`JsonSplitter::state`] gave there.
+    #[must_use]
+    pub fn resume(limits: &Limits, state: u64) -> Self {
+        let place = usize::try_from(state).ok().and_then(|state| PLACES.get(state)).copied();
+        JsonSplitter { place: place.unwrap_or(InStream::Start), value: None, limit: limits.record_bytes_max }
+    }
+
+    /// State for a checkpoint behind a document: a small number.
+    #[must_use]
+    pub fn state(&self) -> u64 {
+        self.place as u64
+    }
+
+    /// Whether the stream is one array; known once its first byte was seen.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        self.place >= InStream::First
+    }
+
+    /// Finds the next document of `input`, which begins with the first byte that was not consumed.
+    ///
+    /// # Errors
+    /// [`SplitFault`] where an array is broken between documents or a document is longer than the limit. The state stays as it was: the next
+    /// call with the same bytes gives it again.
+    pub fn split(&mut self, input: &[u8], end: EndOfInput) -> Result<Split, SplitFault> {
+        let mut next = self.clone();
+        let split = next.step(input, end)?;
+        *self = next;
+        Ok(split)
+    }
+
+    fn step(&mut self, input: &[u8], end: EndOfInput) -> Result<Split, SplitFault> {
+        let start = if self.value.is_some() { 0 } else { self.between(input, end)? };
+        let Some(value) = &mut self.value else {
+            return Ok(match end {
+                EndOfInput::Yes => Split::Done { consumed: start },
+                EndOfInput::No => Split::NeedMore { consumed: start },
+            });
+        };
+        let text = &input[start..];
+        let found = if value.depth > 0 { value.nested(text) } else { value.plain(text, self.place) };
+        let too_long = SplitFault { error: JsonError::TooLong { limit: self.limit }, at: start + self.limit };
+        let len = match (found, end) {
+            (Some(len), _) => len,
+            (None, EndOfInput::Yes) => text.len(),
+            (None, EndOfInput::No) if text.len() > self.limit => return Err(too_long),
+            (None, EndOfInput::No) => return Ok(Split::NeedMore { consumed: start }),
+        };
+        if len > self.limit {
+            return Err(too_long);
+        }
+        self.value = None;
+        if self.place != InStream::Sequence {
+            self.place = InStream::Behind;
+        }
+        Ok(Split::Document { at: start..start + len, consumed: start + len })
+    }
+
+    /// Goes from behind a document to the next one; the byte where it begins, or where the input or the stream ends.
+    fn between(&mut self, input: &[u8], end: EndOfInput) -> Result<usize, SplitFault> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        let mut at = 0;
+        if self.place == InStream::Start {
+            if input.len() < MARK.len() && MARK.starts_with(input) && end == EndOfInput::No {
+                return Ok(0);
+            }
+            self.place = InStream::Before;
+            at = if input.starts_with(MARK) { MARK.len() } else { 0 };
+        }
+        while let Some(byte) = input.get(at).copied() {
+            if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                at += 1;
+                continue;
+            }
+            let wrong = |expected| SplitFault { error: JsonError::Array { expected, found: describe(byte) }, at };
+            self.place = match (self.place, byte) {
+                (InStream::Start | InStream::Before, b'[') => InStream::First,
+                (InStream::First | InStream::Behind, b']') => InStream::End,
+                (InStream::Behind, b',') => InStream::Comma,
+                (InStream::Behind, _) => return Err(wrong("`,` or `]`")),
+                (InStream::First, b',') => return Err(wrong("a document or `]`")),
+                (InStream::Comma, b',' | b']') => return Err(wrong("a document")),
+                (InStream::End, _) => {
+                    return Err(SplitFault { error: JsonError::BehindArray { found: describe(byte) }, at });
+                }
+                (place, _) => {
+                    let bracket = usize::from(matches!(byte, b'{' | b'['));
+                    let string = bracket == 0 && byte == b'"';
+                    self.value = Some(InValue { scanned: 1, depth: bracket, string });
+                    if place == InStream::Before {
+                        self.place = InStream::Sequence;
+                    }
+                    return Ok(at);
+                }
+            };
+            at += 1;
+        }
+        if end == EndOfInput::Yes && matches!(self.place, InStream::First | InStream::Behind | InStream::Comma) {
+            return Err(SplitFault { error: JsonError::OpenArray, at });
+        }
+        Ok(at)
+    }
+}
+
+impl InValue {
+    /// Length of the value once its outermost bracket is closed.
+    fn nested(&mut self, text: &[u8]) -> Option<usize> {
+        let mut at = self.scanned;
+        loop {
+            if self.string && !self.pass_string(text, &mut at) {
+                return None;
+            }
+            let Some(next) = text[at..].iter().position(|byte| STRUCTURE[usize::from(*byte)]) else {
+                self.scanned = text.len();
+                return None;
+            };
+            at += next + 1;
+            match text[at - 1] {
+                b'"' => self.string = true,
+                b'{' | b'[' => self.depth += 1,
+                _ if self.depth == 1 => return Some(at),
+                _ => self.depth -= 1,
+            }
+        }
+    }
+
+    /// Length of a value that has no outermost bracket.
+    fn plain(&mut self, text: &[u8], place: InStream) -> Option<usize> {
+        let mut at = self.scanned;
+        if place == InStream::Sequence {
+            let end = memchr::memchr(b'\n', &text[at..]);
+            self.scanned = text.len();
+            return end.map(|end| at + end);
+        }
+        loop {
+            if self.string && !self.pass_string(text, &mut at) {
+                return None;
+            }
+            let ends = |byte: &u8| matches!(byte, b',' | b']' | b' ' | b'\t' | b'\r' | b'\n' | b'"');
+            let Some(next) = text[at..].iter().position(ends) else {
+                self.scanned = text.len();
+                return None;
+            };
+            at += next;
+            if text[at] != b'"' {
+                return Some(at);
+            }
+            self.string = true;
+            at += 1;
+        }
+    }
+
+    /// Goes behind the quote that closes the string at `at`; false where the text ends before.
+    fn pass_string(&mut self, text: &[u8], at: &mut usize) -> bool {
+        while let Some(next) = memchr::memchr2(b'"', b'\\', &text[*at..]) {
+            let stop = *at + next;
+            if text[stop] == b'"' {
+                *at = stop + 1;
+                self.string = false;
+                return true;
+            }
+            if stop + 1 == text.len() {
+                // The byte behind the backslash is not there yet; both are looked at again.
+                self.scanned = stop;
+                return false;
+            }
+            *at = stop + 2;
+        }
+        self.scanned = text.len();
+        false
+    }
+}
+
+/// The bytes that the structure of a document is made of.
+const STRUCTURE: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b'{' as usize] = true;
+    table[b'}' as usize] = true;
+    table[b'[' as usize] = true;
+    table[b']' as usize] = true;
+    table[b'"' as usize] = true;
+    table
+};
