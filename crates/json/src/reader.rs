@@ -353,7 +353,8 @@ impl<S: Sink> Pass<'_, S> {
                 if let Err(lexical) = token::unescape(raw, start + 1, &mut scratch) {
                     return self.lexical(lexical, Some(node));
                 }
-                (scratch.as_slice(), Form::Utf8)
+                let printable = scratch.iter().all(|byte| matches!(byte, 0x20..=0x7e));
+                (scratch.as_slice(), if printable { Form::Ascii } else { Form::Utf8 })
             }
             form => (raw, form),
         };

@@ -83,13 +83,18 @@ impl Sink for Trace<'_> {
     }
 }
 
-/// `Ascii` in single quotes, `Text` in double ones, decimals as digits, `e` and minus scale.
+/// `Ascii` in single quotes, `Text` in double ones, decimals as digits, `e` and minus scale; zeros stand for a negative scale.
 pub(crate) fn show(value: Value<'_>) -> String {
     let text = |bytes: &[u8]| std::str::from_utf8(bytes).expect("the source sends UTF-8").to_owned();
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let decimal = |digits: &str, negative: bool, scale: i16| {
         let digits = digits.trim_start_matches('0');
-        let digits = if digits.is_empty() { "0" } else { digits };
+        let digits = if digits.is_empty() {
+            "0".to_owned()
+        } else {
+            format!("{digits}{}", "0".repeat((-scale).max(0) as usize))
+        };
+        let scale = scale.max(0);
         format!("{}{digits}e{}", if negative { "-" } else { "" }, -scale)
     };
     match value {
