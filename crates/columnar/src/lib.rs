@@ -42,6 +42,7 @@ mod plan;
 mod sink;
 mod validity;
 
+pub use arrow_array::RecordBatch;
 pub use error::{ColumnError, Refusal};
 pub use ipc::{ArrowIpcWriter, Framing};
 pub use parquet::{Codec, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter};

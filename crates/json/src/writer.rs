@@ -8,6 +8,9 @@ use crate::scan::mask_json_special;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
 
+/// Bytes of a writer's buffer at the start; it grows as needed.
+const BUFFER_BYTES: usize = 1 << 16;
+
 /// Writes documents as JSON text into a buffer that the caller drains.
 ///
 /// It does no I/O: after each document, or after many, the caller writes [`JsonWriter::bytes`] out and calls [`JsonWriter::clear`].
@@ -46,7 +49,7 @@ impl JsonWriter {
     #[must_use]
     pub fn new(shape: &Shape, style: JsonStyle) -> Self {
         JsonWriter {
-            buf: vec![0; 1 << 16],
+            buf: vec![0; BUFFER_BYTES],
             pos: 0,
             keys: Keys::new(shape, style),
             style,
@@ -94,6 +97,20 @@ impl JsonWriter {
         }
         self.pos = kept;
         self.start = 0;
+    }
+
+    /// Hands out the buffer instead of its bytes, so that nothing is copied: the text is the buffer's first bytes, as many as returned. The
+    /// writer goes on with `buffer`, whose content is lost. No document is open.
+    #[must_use]
+    pub fn exchange(&mut self, mut buffer: Vec<u8>) -> (Vec<u8>, usize) {
+        debug_assert!(!self.open, "a document is open");
+        if buffer.len() < BUFFER_BYTES {
+            buffer.resize(BUFFER_BYTES, 0);
+        }
+        let len = core::mem::take(&mut self.pos);
+        self.start = 0;
+        self.taken = 0;
+        (core::mem::replace(&mut self.buf, buffer), len)
     }
 
     /// Bytes of the open document that were cleared already; 0 where none is open.

@@ -23,6 +23,14 @@ pub(crate) fn styled(name: &str, style: KeyStyle) -> String {
     }
 }
 
+impl KeyStyle {
+    /// The key for a COBOL name.
+    #[must_use]
+    pub fn key(self, name: &str) -> String {
+        styled(name, self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,9 +49,8 @@ pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mu
 /// All fields that `name` means: a qualified name matches as COBOL's `OF` does (ancestors in order, levels may be left out); `*` at the
 /// end of a part matches any rest, and only such a name may mean several fields.
 fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Vec<FieldIndex> {
-    let parts: Vec<String> = name.split('.').map(|part| part.trim().to_uppercase().replace('_', "-")).collect();
-    let found: Vec<FieldIndex> =
-        layout.iter().filter(|(index, _)| matches_path(layout, *index, &parts)).map(|(index, _)| index).collect();
+    let parts = parts(name);
+    let found = layout.named(name);
     if found.is_empty() {
         let mut finding = Finding::error(
             Code("PLN-001"),
@@ -69,6 +68,20 @@ fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>)
         return Vec::new();
     }
     found
+}
+
+fn parts(name: &str) -> Vec<String> {
+    name.split('.').map(|part| part.trim().to_uppercase().replace('_', "-")).collect()
+}
+
+impl Layout {
+    /// All fields that a user's name means: a COBOL name, or names joined by `.` as COBOL's `OF` qualifies (ancestors in order, levels may
+    /// be left out); `*` at the end of a part matches any rest. Case does not matter. Empty where no field has the name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Vec<FieldIndex> {
+        let parts = parts(name);
+        self.iter().filter(|(index, _)| matches_path(self, *index, &parts)).map(|(index, _)| index).collect()
+    }
 }
 
 fn matches_path(layout: &Layout, field: FieldIndex, parts: &[String]) -> bool {

@@ -1,0 +1,265 @@
+//! What a user asks for: from where, to where, how.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use quayline_core::Limits;
+use quayline_frame::FramingSpec;
+
+use crate::{ConvertError, Progress, Report, Schema, SyncHook};
+
+/// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
+///
+/// The fields are public and have plain defaults by [`Conversion::new`]; set what differs.
+pub struct Conversion {
+    /// Where documents come from.
+    pub source: Source,
+    /// Where documents go.
+    pub target: Target,
+    /// The shape of the documents; the record description(s) for a source or target of records.
+    pub schema: Arc<Schema>,
+    /// Another record description for a *target* of records, where both ends are record files; its shape must be the same
+    /// (same copybook and interface, another code page or other policies). `None`: the target uses [`Conversion::schema`].
+    pub target_schema: Option<Arc<Schema>>,
+    /// What becomes of records that do not convert.
+    pub rejects: Rejects,
+    /// Whether and how often to write checkpoints; whether to go on from one.
+    pub checkpoints: Option<Checkpoints>,
+    /// Threads that convert, at least 1. One thread runs one loop; the output is the same for any number.
+    pub lanes: usize,
+    /// Named bounds.
+    pub limits: Limits,
+    /// Set it to stop at the next block: what was read is finished, a checkpoint is written, the run ends with
+    /// [`ConvertError::Stopped`](crate::ConvertError::Stopped).
+    pub cancel: Arc<AtomicBool>,
+    /// Told after every block that was written.
+    pub progress: Option<Box<dyn Progress>>,
+    /// Fault injection at sync points, for crash tests.
+    pub sync_hook: Option<Box<dyn SyncHook>>,
+}
+
+impl Conversion {
+    /// A conversion on one thread that stops at the first record that does not convert, without checkpoints.
+    #[must_use]
+    pub fn new(source: Source, target: Target, schema: Arc<Schema>) -> Self {
+        Conversion {
+            source,
+            target,
+            schema,
+            target_schema: None,
+            rejects: Rejects::Stop,
+            checkpoints: None,
+            lanes: 1,
+            limits: Limits::default(),
+            cancel: Arc::new(AtomicBool::new(false)),
+            progress: None,
+            sync_hook: None,
+        }
+    }
+
+    /// Does it.
+    ///
+    /// The calling thread is one of the lanes. An output file takes its name only when this returns `Ok`.
+    ///
+    /// # Errors
+    /// [`ConvertError`]: see there. `Ok` with `tally.records_rejected > 0` means that records were rejected.
+    pub fn run(self) -> Result<Report, ConvertError>;
+}
+
+/// Where documents come from.
+pub struct Source {
+    /// Name for messages: the path as the user gave it, or `<stdin>`.
+    pub name: Arc<str>,
+    /// The bytes.
+    pub input: Input,
+    /// How bytes are records or documents.
+    pub format: SourceFormat,
+}
+
+/// The bytes of a source.
+pub enum Input {
+    /// A file; it can be resumed when it is a regular file.
+    File(PathBuf),
+    /// A stream such as standard input; it cannot be resumed.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// How bytes are records or documents.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SourceFormat {
+    /// Records in this framing, described by [`Conversion::schema`].
+    Records(FramingSpec),
+    /// JSON: documents one after another (lines or any white space between them) or one array of documents; which, the first
+    /// non-blank byte tells.
+    Json,
+    /// CSV with a header line that names the columns.
+    Csv(CsvRead),
+    /// XML: one root element whose children are the documents.
+    Xml,
+}
+
+/// How CSV is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CsvRead {
+    /// Separator; default `,`.
+    pub delimiter: u8,
+}
+
+impl Default for CsvRead {
+    fn default() -> Self {
+        CsvRead { delimiter: b',' }
+    }
+}
+
+/// Where documents go.
+pub struct Target {
+    /// The file or stream.
+    pub output: Output,
+    /// How documents become bytes.
+    pub format: TargetFormat,
+}
+
+/// The file or stream of a target.
+pub enum Output {
+    /// A file. It is written as `PATH.partial` and takes its name only when it is complete and durable, replacing a file of that name.
+    File(PathBuf),
+    /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`](crate::ConvertError::ClosedPipe).
+    Stream(Box<dyn Write + Send>),
+}
+
+/// How documents become bytes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TargetFormat {
+    /// One JSON document a line.
+    JsonLines(JsonWrite),
+    /// One JSON array of documents, a document a line.
+    JsonArray(JsonWrite),
+    /// CSV with a header line; lists become numbered columns, `NAME[0]`.
+    Csv(CsvWrite),
+    /// XML: a root element with a child element a document.
+    Xml(XmlWrite),
+    /// Records in this framing.
+    Records(FramingSpec),
+    /// A Parquet file.
+    Parquet(ParquetWrite),
+    /// An Arrow IPC file.
+    ArrowFile,
+    /// An Arrow IPC stream.
+    ArrowStream,
+}
+
+/// How JSON is written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct JsonWrite {
+    /// Numbers that common readers would change.
+    pub numbers: JsonNumbers,
+}
+
+/// Numbers that readers with 64-bit floats would change: more than 15 significant digits.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum JsonNumbers {
+    /// As JSON numbers with all digits.
+    #[default]
+    Exact,
+    /// As strings where the field may hold more than 15 digits, so that every value of a field has one type.
+    SafeStrings,
+}
+
+/// How CSV is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CsvWrite {
+    /// Separator; default `,`.
+    pub delimiter: u8,
+}
+
+impl Default for CsvWrite {
+    fn default() -> Self {
+        CsvWrite { delimiter: b',' }
+    }
+}
+
+/// How XML is written.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct XmlWrite {
+    /// Name of the root element; default `records`.
+    pub root: String,
+}
+
+impl Default for XmlWrite {
+    fn default() -> Self {
+        XmlWrite { root: "records".to_owned() }
+    }
+}
+
+/// How Parquet is written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ParquetWrite {
+    /// Compression of pages.
+    pub compression: ParquetCompression,
+}
+
+/// Compression of Parquet pages.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ParquetCompression {
+    /// Snappy: fast, read everywhere.
+    #[default]
+    Snappy,
+    /// None.
+    None,
+}
+
+/// What becomes of records that do not convert.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Rejects {
+    /// The first ends the run with its findings.
+    #[default]
+    Stop,
+    /// They go whole, as they stand in the source, to `path`, which can be converted again with the same settings; why stands in
+    /// `path` + `.findings.jsonl`, one finding a line: record, byte, code, message, path, never the payload. Both are written under
+    /// `.partial` names like the output.
+    File {
+        /// The rejects file.
+        path: PathBuf,
+        /// More rejects than this end the run; `None` is no bound.
+        max: Option<u64>,
+    },
+}
+
+/// Checkpoints: from where a stopped run goes on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Checkpoints {
+    /// The checkpoint file; conventionally the output's path + `.checkpoint`. It is deleted when the run is complete.
+    pub path: PathBuf,
+    /// Source bytes between two; default 256 MiB.
+    pub every_bytes: u64,
+    /// Time between two, where bytes come slowly; default 30 s. Looked at after each block.
+    pub every: Duration,
+    /// Begin anew or go on.
+    pub start: Start,
+    /// Digest of everything outside this crate that shapes the output: copybook text, interface file, policies
+    /// (see [`definition_digest`](crate::definition_digest)). A checkpoint of other definitions is refused.
+    pub definitions: u64,
+}
+
+impl Checkpoints {
+    /// Checkpoints at this path with the default intervals.
+    #[must_use]
+    pub fn new(path: PathBuf, definitions: u64) -> Self {
+        Checkpoints { path, every_bytes: 256 << 20, every: Duration::from_secs(30), start: Start::Anew, definitions }
+    }
+}
+
+/// Begin anew or go on.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Start {
+    /// From the first record; an earlier checkpoint and partial output are overwritten.
+    #[default]
+    Anew,
+    /// From the checkpoint. It must exist and belong to this source and these definitions.
+    Resume,
+}

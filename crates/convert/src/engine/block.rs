@@ -1,0 +1,122 @@
+//! Whole records of the source in one buffer.
+
+use quayline_core::{ByteOffset, RecordNumber};
+use quayline_frame::{Batch, RecordSpan};
+
+/// Bytes of a block before it has to grow for a record that does not fit. A block and its output stay in a core's second-level cache, and
+/// one read call moves enough to hide its cost.
+pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+
+/// Where the source stands: between two records.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Position {
+    /// First byte not consumed.
+    pub(crate) offset: ByteOffset,
+    /// Number of the record that begins there.
+    pub(crate) next: RecordNumber,
+    /// The cutter's state there.
+    pub(crate) state: u64,
+}
+
+impl Position {
+    pub(crate) const START: Position = Position { offset: ByteOffset(0), next: RecordNumber::FIRST, state: 0 };
+}
+
+/// Whole records of the source. Each lane has one and reuses its memory.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Which of the source's blocks, from 0 in this run.
+    pub(crate) seq: u64,
+    /// The bytes, `..filled` of them from the source; behind them are zeros.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes that came from the source.
+    pub(crate) filled: usize,
+    /// Where the records lie.
+    pub(crate) units: Units,
+    /// Records in front of or behind the units that are left out.
+    pub(crate) skipped: u64,
+    /// Where the block's first byte is in the source.
+    pub(crate) before: Position,
+    /// Where the source stands behind the block.
+    pub(crate) after: Position,
+}
+
+/// Where the records of a block lie.
+#[derive(Debug)]
+pub(crate) enum Units {
+    /// Records that the framing found.
+    Records(Batch),
+    /// Documents of a text format.
+    Documents(Vec<DocumentSpan>),
+}
+
+/// One document of a text format.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct DocumentSpan {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Block {
+    pub(crate) fn new(units: Units) -> Self {
+        Block {
+            seq: 0,
+            bytes: Vec::new(),
+            filled: 0,
+            units,
+            skipped: 0,
+            before: Position::START,
+            after: Position::START,
+        }
+    }
+
+    /// How many records.
+    pub(crate) fn len(&self) -> usize {
+        match &self.units {
+            Units::Records(batch) => batch.len(),
+            Units::Documents(spans) => spans.len(),
+        }
+    }
+
+    /// The bytes of record `i` without framing.
+    #[inline]
+    pub(crate) fn body(&self, i: usize) -> &[u8] {
+        match &self.units {
+            Units::Records(batch) => batch.body(&self.bytes, i),
+            Units::Documents(spans) => &self.bytes[spans[i].start as usize..][..spans[i].len as usize],
+        }
+    }
+
+    /// Number of record `i` in the source.
+    pub(crate) fn number(&self, i: usize) -> RecordNumber {
+        match &self.units {
+            Units::Records(batch) => batch.number(i),
+            Units::Documents(_) => RecordNumber(self.before.next.0 + i as u64),
+        }
+    }
+
+    /// Where record `i` begins in the source.
+    pub(crate) fn offset(&self, i: usize) -> ByteOffset {
+        match &self.units {
+            Units::Records(batch) => batch.offset(i),
+            Units::Documents(spans) => ByteOffset(self.before.offset.0 + u64::from(spans[i].start)),
+        }
+    }
+
+    /// Where record `i` lies, where framing found it.
+    pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
+        match &self.units {
+            Units::Records(batch) => Some(batch.span(i)),
+            Units::Documents(_) => None,
+        }
+    }
+}
+
+impl DocumentSpan {
+    /// # Panics
+    /// Where a block is larger than 4 GiB: the intake's bound is far below.
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
+        DocumentSpan { start: narrow(start), len: narrow(len) }
+    }
+}

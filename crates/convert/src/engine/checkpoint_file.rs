@@ -1,0 +1,69 @@
+//! The checkpoint file: replaced as a whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Checkpoint, Fault, Finding, Place};
+
+use crate::codes;
+use crate::engine::partial::with_suffix;
+use crate::error::ConvertError;
+
+/// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
+pub(crate) const DONE: u64 = u64::MAX;
+
+/// A checkpoint file by its path.
+#[derive(Debug)]
+pub(crate) struct CheckpointFile {
+    path: PathBuf,
+}
+
+impl CheckpointFile {
+    pub(crate) fn new(path: &Path) -> Self {
+        CheckpointFile { path: path.to_owned() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the next checkpoint while it is written.
+    pub(crate) fn new_path(&self) -> PathBuf {
+        with_suffix(&self.path, ".new")
+    }
+
+    /// Reads the checkpoint; `None` where there is none.
+    pub(crate) fn read(&self) -> Result<Option<Checkpoint>, ConvertError> {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ConvertError::io("read", &self.path)(error)),
+        };
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        Checkpoint::from_text(&text).map(Some).map_err(|error| {
+            Finding::error(codes::BAD_CHECKPOINT, Fault::Environment, error.to_string())
+                .at(Place { file: Some(self.path.display().to_string().into()), ..Place::default() })
+                .hint("delete it and convert anew")
+                .into()
+        })
+    }
+
+    pub(crate) fn write_new(&self, checkpoint: &Checkpoint) -> io::Result<File> {
+        let mut file = File::create(self.new_path())?;
+        file.write_all(checkpoint.to_text().as_bytes())?;
+        Ok(file)
+    }
+
+    pub(crate) fn rename_new(&self) -> io::Result<()> {
+        fs::rename(self.new_path(), &self.path)
+    }
+
+    /// Removes the checkpoint; one that is not there is as good.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Documents of a JSON stream: lines, or the elements of one array.
+
+use std::sync::Arc;
+
+use quayline_core::{ByteOffset, Limits, Place, RecordNumber};
+use quayline_json::{EndOfInput, JsonSplitter, Split};
+
+use crate::engine::block::{Block, DocumentSpan, Position, Units};
+use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
+
+pub(crate) struct JsonCutter {
+    splitter: JsonSplitter,
+    offset: ByteOffset,
+    next: RecordNumber,
+    file: Arc<str>,
+}
+
+impl JsonCutter {
+    pub(crate) fn new(limits: &Limits, from: Position, file: &Arc<str>) -> Self {
+        let splitter = JsonSplitter::resume(limits, from.state);
+        JsonCutter { splitter, offset: from.offset, next: from.next, file: Arc::clone(file) }
+    }
+}
+
+impl Cutter for JsonCutter {
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        let Units::Documents(spans) = &mut block.units else { unreachable!("documents are cut into a block of documents") };
+        spans.clear();
+        let end = match end {
+            SourceEnd::No => EndOfInput::No,
+            SourceEnd::Yes => EndOfInput::Yes,
+        };
+        let input = &block.bytes[..block.filled];
+        let mut pos = 0;
+        let end = loop {
+            match self.splitter.split(&input[pos..], end) {
+                Ok(Split::Document { at, consumed }) => {
+                    spans.push(DocumentSpan::new(pos + at.start, at.len()));
+                    pos += consumed;
+                }
+                Ok(Split::NeedMore { consumed }) => {
+                    pos += consumed;
+                    break CutEnd::NeedMore { at_least: block.filled - pos + 1 };
+                }
+                Ok(Split::Done { consumed }) => {
+                    pos += consumed;
+                    break CutEnd::Done;
+                }
+                Err(fault) => {
+                    let byte = ByteOffset(self.offset.0 + (pos + fault.at) as u64);
+                    let record = Some(RecordNumber(self.next.0 + spans.len() as u64));
+                    let place = Place { file: Some(Arc::clone(&self.file)), record, byte: Some(byte), ..Place::default() };
+                    break CutEnd::Lost(fault.finding(place));
+                }
+            }
+        };
+        self.offset.0 += pos as u64;
+        self.next.0 += spans.len() as u64;
+        Cut { consumed: pos, end }
+    }
+
+    fn position(&self) -> Position {
+        Position { offset: self.offset, next: self.next, state: self.splitter.state() }
+    }
+}

@@ -1,0 +1,188 @@
+//! Lanes take turns at the source and at the output; the order of the source is the order of the output.
+//!
+//! There is no reader thread and no writer thread. A lane takes an empty lot, then the next block (under the intake's lock), converts it,
+//! and hands the lot in. Whoever hands in the lot that is next in order becomes the writer and writes all lots that are ready, while the
+//! others go on. So n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
+//!
+//! Bounded: each lane has one block; there are twice as many lots as lanes. A lane holds a lot before it takes a block, so the block that is
+//! next in order always has one and the lanes cannot wait for each other in a circle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use quayline_core::Findings;
+
+use crate::engine::block::Block;
+use crate::engine::intake::{Intake, Taken};
+use crate::engine::lane::{Lane, LaneFacts};
+use crate::engine::lot::Lot;
+use crate::engine::spent::Spent;
+use crate::error::ConvertError;
+
+/// Writes lots in order.
+pub(crate) trait Outlet: Send {
+    /// Writes one lot.
+    ///
+    /// # Errors
+    /// Whatever ends the run.
+    fn write(&mut self, lot: &mut Lot, spent: &mut Spent) -> Result<(), ConvertError>;
+}
+
+/// What the lanes of a run share.
+pub(crate) struct Exchange<'r, W> {
+    intake: Mutex<Intake>,
+    order: Mutex<Order<W>>,
+    changed: Condvar,
+    stop: AtomicBool,
+    cancel: &'r AtomicBool,
+    facts: &'r LaneFacts,
+    source_path: &'r std::path::Path,
+}
+
+struct Order<W> {
+    next: u64,
+    ready: Vec<Lot>,
+    free: Vec<Lot>,
+    /// `None` while a lane writes.
+    writer: Option<W>,
+    error: Option<ConvertError>,
+}
+
+impl<'r, W: Outlet> Exchange<'r, W> {
+    pub(crate) fn new(
+        intake: Intake,
+        writer: W,
+        lanes: usize,
+        cancel: &'r AtomicBool,
+        facts: &'r LaneFacts,
+        source_path: &'r std::path::Path,
+    ) -> Self {
+        let lots = if lanes == 1 { 1 } else { 2 * lanes };
+        Exchange {
+            intake: Mutex::new(intake),
+            order: Mutex::new(Order {
+                next: 0,
+                ready: Vec::with_capacity(lots),
+                free: (0..lots).map(|_| Lot::new()).collect(),
+                writer: Some(writer),
+                error: None,
+            }),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            cancel,
+            facts,
+            source_path,
+        }
+    }
+
+    /// Runs one lane until the source ends or the run does. Returns its time.
+    pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block) -> Spent {
+        let alarm = Alarm(self);
+        let mut spent = Spent::start();
+        while let Some(mut lot) = self.free_lot(&mut spent) {
+            let taken = {
+                let mut intake = spent.idle(|| lock(&self.intake));
+                if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
+                    break;
+                }
+                spent.read(|| intake.take(&mut block))
+            };
+            match taken {
+                Ok(Taken::End) => break,
+                Ok(taken) => spent.convert(|| self.convert(lane, &block, taken, &mut lot)),
+                Err(source) => {
+                    lot.seq = block.seq;
+                    lot.end = Some(ConvertError::io("read", self.source_path)(source));
+                    // The failed read took no number; the lot stands where its block would have stood.
+                    lot.seq = lock(&self.intake).next_seq();
+                }
+            }
+            self.hand_in(lot, &mut spent);
+        }
+        drop(alarm);
+        spent.stop();
+        spent
+    }
+
+    /// Takes the writer back when all lanes have ended, with the error that ended the run.
+    pub(crate) fn finish(self) -> (Option<W>, Option<ConvertError>) {
+        let order = self.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (order.writer, order.error)
+    }
+
+    fn convert(&self, lane: &mut dyn Lane, block: &Block, taken: Taken, lot: &mut Lot) {
+        lane.convert(self.facts, block, lot);
+        match taken {
+            Taken::Torn { finding, rest } => {
+                lot.rejects.extend_from_slice(&rest);
+                lot.rejected_already(vec![finding]);
+                lot.after.offset.0 += rest.len() as u64;
+                lot.after.next.0 += 1;
+            }
+            Taken::Lost(finding) => lot.end = Some(ConvertError::Refused(Findings(vec![finding]))),
+            Taken::Block | Taken::End => {}
+        }
+    }
+
+    /// Waits for an empty lot; `None` when the run ends.
+    fn free_lot(&self, spent: &mut Spent) -> Option<Lot> {
+        let mut order = lock(&self.order);
+        let waits = Instant::now();
+        let lot = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                break None;
+            }
+            if let Some(lot) = order.free.pop() {
+                break Some(lot);
+            }
+            order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
+        };
+        spent.add_idle(waits.elapsed());
+        lot
+    }
+
+    /// Hands a lot in, and writes while the next lot in order is there and nobody else writes.
+    fn hand_in(&self, lot: Lot, spent: &mut Spent) {
+        let mut order = lock(&self.order);
+        order.ready.push(lot);
+        while order.error.is_none()
+            && let Some(at) = order.ready.iter().position(|lot| lot.seq == order.next)
+            && let Some(mut writer) = order.writer.take()
+        {
+            let mut lot = order.ready.swap_remove(at);
+            drop(order);
+            let mut done = writer.write(&mut lot, spent);
+            if let (Ok(()), Some(end)) = (&done, lot.end.take()) {
+                done = Err(end);
+            }
+            lot.clear();
+            order = lock(&self.order);
+            order.writer = Some(writer);
+            order.next += 1;
+            order.free.push(lot);
+            if let Err(error) = done {
+                order.error = Some(error);
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// Wakes the other lanes when a lane panics, so that the run ends with that panic instead of standing still.
+struct Alarm<'e, 'r, W: Outlet>(&'e Exchange<'r, W>);
+
+impl<W: Outlet> Drop for Alarm<'_, '_, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Relaxed);
+            let _order = lock(&self.0.order);
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! The side file of a rejects file: why each record was rejected, one JSON object a line.
+
+use core::fmt::Write as _;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+use quayline_core::{Finding, RecordNumber, Severity};
+
+use crate::engine::partial::PartialFile;
+
+/// Findings as JSON lines: record, byte, code, severity, message, path, detail, hint. Never the payload: findings hold none.
+#[derive(Debug)]
+pub(crate) struct FindingsFile {
+    pub(crate) file: PartialFile,
+    /// Findings written.
+    kept: usize,
+    line: String,
+}
+
+impl FindingsFile {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        Ok(FindingsFile { file: PartialFile::create(path)?, kept: 0, line: String::new() })
+    }
+
+    /// Goes on with the findings of records before `next`; a checkpoint tells no length of this file, but its lines tell their records.
+    pub(crate) fn resume(path: &Path, next: RecordNumber) -> io::Result<Self> {
+        let mut reader = BufReader::new(fs::File::open(PartialFile::partial_path(path))?);
+        let (mut len, mut kept, mut line) = (0u64, 0usize, Vec::new());
+        loop {
+            line.clear();
+            let n = reader.read_until(b'\n', &mut line)?;
+            if n == 0 || !line.ends_with(b"\n") || record_of(&line).is_none_or(|record| record >= next.0) {
+                break;
+            }
+            len += n as u64;
+            kept += 1;
+        }
+        match PartialFile::resume(path, len)? {
+            Ok(file) => Ok(FindingsFile { file, kept, line: String::new() }),
+            Err(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")),
+        }
+    }
+
+    /// Appends findings until `max` are in the file.
+    pub(crate) fn append(&mut self, findings: &[Finding], max: usize) -> io::Result<()> {
+        let room = max.saturating_sub(self.kept);
+        self.line.clear();
+        for finding in findings.iter().take(room) {
+            json(finding, &mut self.line);
+            self.kept += 1;
+        }
+        self.file.write_all(self.line.as_bytes())
+    }
+}
+
+const RECORD: &[u8] = b"{\"record\":";
+
+fn record_of(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(RECORD)?;
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    core::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
+}
+
+fn json(finding: &Finding, out: &mut String) {
+    let place = &finding.place;
+    let severity = match finding.severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    let _ = write!(out, "{{\"record\":{}", place.record.map_or(0, |record| record.0));
+    if let Some(byte) = place.byte {
+        let _ = write!(out, ",\"byte\":{byte}");
+    }
+    let _ = write!(out, ",\"code\":\"{}\",\"severity\":\"{severity}\",\"message\":", finding.code);
+    string(&finding.message, out);
+    for (key, text) in [("path", &place.path), ("detail", &place.detail), ("hint", &finding.hint)] {
+        if let Some(text) = text {
+            let _ = write!(out, ",\"{key}\":");
+            string(text, out);
+        }
+    }
+    out.push_str("}\n");
+}
+
+fn string(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if (c as u32) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

@@ -1,0 +1,161 @@
+//! Reading the source and cutting it into blocks of whole records.
+
+use std::io::{self, Read};
+
+use quayline_core::{Finding, Limits};
+
+use crate::engine::block::{BLOCK_BYTES, Block, Position};
+
+/// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
+const SLACK: usize = 64;
+
+/// Finds whole records in a buffer.
+pub(crate) trait Cutter: Send {
+    /// Fills `block.units`, `block.skipped` with what `block.bytes[..block.filled]` holds whole; the bytes start at [`Cutter::position`].
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut;
+
+    /// First byte not consumed, the number of the record there and the state to go on with.
+    fn position(&self) -> Position;
+}
+
+/// Whether the buffer is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum SourceEnd {
+    No,
+    Yes,
+}
+
+/// What one cut did.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    /// Bytes done with; the rest is the start of the next block.
+    pub(crate) consumed: usize,
+    pub(crate) end: CutEnd,
+}
+
+/// Why a cut ended where it did.
+#[derive(Debug)]
+pub(crate) enum CutEnd {
+    /// The rest is no whole record; with `consumed` 0, so many bytes are needed to get further.
+    NeedMore { at_least: usize },
+    /// The source has ended, all of it is consumed.
+    Done,
+    /// The last `rest` bytes before the end of the source, behind `consumed`, are no whole record. They go to the rejects.
+    Torn(Finding),
+    /// What follows cannot be read; the run ends.
+    Lost(Finding),
+}
+
+/// The source as blocks. Lanes take turns at it.
+pub(crate) struct Intake {
+    reader: Box<dyn Read + Send>,
+    cutter: Box<dyn Cutter>,
+    /// Read and not consumed: the start of the next block.
+    carry: Vec<u8>,
+    /// Whether `reader` has ended.
+    drained: bool,
+    /// Whether nothing more is to come.
+    done: bool,
+    seq: u64,
+    /// Most bytes one record may take with its framing.
+    record_bytes_max: usize,
+}
+
+/// What the intake gave.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// The block holds records (or none, if it only moved the position).
+    Block,
+    /// The block holds records; behind them are bytes up to the end of the source that are no record.
+    Torn { finding: Finding, rest: Vec<u8> },
+    /// The block holds records; behind them the source cannot be read as records.
+    Lost(Finding),
+    /// Nothing is left.
+    End,
+}
+
+impl Intake {
+    pub(crate) fn new(reader: Box<dyn Read + Send>, cutter: Box<dyn Cutter>, limits: &Limits) -> Self {
+        let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(BLOCK_BYTES);
+        Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, record_bytes_max }
+    }
+
+    /// Fills `block` with the next whole records.
+    ///
+    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks.
+    ///
+    /// # Errors
+    /// The reader's; then nothing more will come.
+    pub(crate) fn take(&mut self, block: &mut Block) -> io::Result<Taken> {
+        if self.done {
+            return Ok(Taken::End);
+        }
+        block.before = self.cutter.position();
+        block.skipped = 0;
+        block.filled = 0;
+        let mut want = BLOCK_BYTES;
+        make_room(block, want.max(self.carry.len()));
+        block.bytes[..self.carry.len()].copy_from_slice(&self.carry);
+        block.filled = self.carry.len();
+        self.carry.clear();
+        loop {
+            if let Err(error) = self.fill(block, want) {
+                self.done = true;
+                return Err(error);
+            }
+            let filled = block.filled;
+            block.bytes[filled..filled + SLACK].fill(0);
+            let end = if self.drained { SourceEnd::Yes } else { SourceEnd::No };
+            let cut = self.cutter.cut(block, end);
+            let taken = match cut.end {
+                CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
+                    // One record fills the buffer: the cutter's limits say no before this one does.
+                    want = at_least.max(block.filled + BLOCK_BYTES).min(self.record_bytes_max.max(at_least));
+                    make_room(block, want);
+                    continue;
+                }
+                CutEnd::NeedMore { .. } => Taken::Block,
+                CutEnd::Done => {
+                    self.done = true;
+                    Taken::Block
+                }
+                CutEnd::Torn(finding) => {
+                    self.done = true;
+                    Taken::Torn { finding, rest: block.bytes[cut.consumed..block.filled].to_vec() }
+                }
+                CutEnd::Lost(finding) => {
+                    self.done = true;
+                    Taken::Lost(finding)
+                }
+            };
+            self.carry.extend_from_slice(&block.bytes[cut.consumed..block.filled]);
+            block.after = self.cutter.position();
+            block.seq = self.seq;
+            self.seq += 1;
+            return Ok(taken);
+        }
+    }
+
+    /// Reads until the block has `want` bytes or the source ends.
+    fn fill(&mut self, block: &mut Block, want: usize) -> io::Result<()> {
+        while block.filled < want && !self.drained {
+            match self.reader.read(&mut block.bytes[block.filled..want]) {
+                Ok(0) => self.drained = true,
+                Ok(n) => block.filled += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Room for `want` bytes and the slack. A buffer that one giant record made large is given back.
+fn make_room(block: &mut Block, want: usize) {
+    let need = want + SLACK;
+    if block.bytes.len() < need {
+        block.bytes.resize(need, 0);
+    } else if block.filled == 0 && block.bytes.len() > 8 * need {
+        block.bytes = vec![0; need];
+    }
+}

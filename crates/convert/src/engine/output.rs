@@ -1,0 +1,185 @@
+//! The output: a file or stream, and what turns lots into its bytes.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetWriter};
+
+use crate::engine::lot::{Columns, Payload};
+use crate::engine::partial::PartialFile;
+use crate::error::ConvertError;
+
+/// Where bytes go.
+pub(crate) enum OutFile {
+    File(PartialFile),
+    Stream { stream: Box<dyn Write + Send>, bytes: u64 },
+}
+
+impl OutFile {
+    fn bytes(&self) -> u64 {
+        match self {
+            OutFile::File(file) => file.len(),
+            OutFile::Stream { bytes, .. } => *bytes,
+        }
+    }
+
+    fn name(&self) -> PathBuf {
+        match self {
+            OutFile::File(file) => file.partial().to_owned(),
+            OutFile::Stream { .. } => Path::new("<output>").to_owned(),
+        }
+    }
+
+    fn error(&self, error: io::Error) -> ConvertError {
+        match self {
+            OutFile::Stream { .. } if error.kind() == io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
+            _ => ConvertError::io("write", self.name())(error),
+        }
+    }
+}
+
+impl Write for OutFile {
+    fn write(&mut self, from: &[u8]) -> io::Result<usize> {
+        match self {
+            OutFile::File(file) => file.write(from),
+            OutFile::Stream { stream, bytes } => {
+                let n = stream.write(from)?;
+                *bytes += n as u64;
+                Ok(n)
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            OutFile::File(file) => file.flush(),
+            OutFile::Stream { stream, .. } => stream.flush(),
+        }
+    }
+}
+
+/// Turns lots into the bytes of a file or stream.
+pub(crate) enum OutputWriter {
+    Text(TextOutput),
+    Parquet(ColumnOutput<ParquetWriter<OutFile>>),
+    Arrow(ColumnOutput<ArrowIpcWriter<OutFile>>),
+}
+
+/// Bytes of lots one after another, between a beginning and an end.
+pub(crate) struct TextOutput {
+    pub(crate) out: OutFile,
+    /// What stands behind the last lot.
+    pub(crate) epilogue: Vec<u8>,
+    /// Bytes of the first output that are left out: a separator that separates it from nothing.
+    pub(crate) drop_first: usize,
+}
+
+/// Columns on their way out; the file comes back when the writer has written its end.
+pub(crate) struct ColumnOutput<W> {
+    pub(crate) writer: Option<W>,
+    pub(crate) name: PathBuf,
+    pub(crate) stream: bool,
+    pub(crate) finished: Option<OutFile>,
+}
+
+impl TextOutput {
+    /// Starts with `prologue`, unless the file goes on.
+    pub(crate) fn start(out: OutFile, prologue: &[u8], epilogue: Vec<u8>, drop_first: usize) -> Result<Self, ConvertError> {
+        let mut output = TextOutput { out, epilogue, drop_first };
+        if output.out.bytes() == 0 {
+            output.put(prologue)?;
+        }
+        Ok(output)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
+        self.out.write_all(bytes).map_err(|error| self.out.error(error))
+    }
+}
+
+impl<W> ColumnOutput<W> {
+    pub(crate) fn start(out: OutFile, make: impl FnOnce(OutFile) -> Result<W, ColumnError>) -> Result<Self, ConvertError> {
+        let (name, stream) = (out.name(), matches!(out, OutFile::Stream { .. }));
+        let writer = make(out).map_err(|error| column_error(error, &name, stream))?;
+        Ok(ColumnOutput { writer: Some(writer), name, stream, finished: None })
+    }
+
+    fn with<T>(&mut self, work: impl FnOnce(&mut W) -> Result<T, ColumnError>) -> Result<T, ConvertError> {
+        let writer = self.writer.as_mut().expect("nothing is written behind the end of the output");
+        work(writer).map_err(|error| column_error(error, &self.name, self.stream))
+    }
+
+    fn end(&mut self, work: impl FnOnce(W) -> Result<(OutFile, u64), ColumnError>) -> Result<(), ConvertError> {
+        let writer = self.writer.take().expect("an output ends once");
+        let (mut file, _) = work(writer).map_err(|error| column_error(error, &self.name, self.stream))?;
+        file.flush().map_err(|error| file.error(error))?;
+        self.finished = Some(file);
+        Ok(())
+    }
+}
+
+fn column_error(error: ColumnError, name: &Path, stream: bool) -> ConvertError {
+    match error {
+        ColumnError::Output(error) if stream && error.kind() == io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
+        ColumnError::Output(error) => ConvertError::io("write", name)(error),
+        other => other.finding().into(),
+    }
+}
+
+impl OutputWriter {
+    /// Bytes of the output so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            OutputWriter::Text(text) => text.out.bytes(),
+            OutputWriter::Parquet(columns) => {
+                columns.finished.as_ref().map_or_else(|| columns.writer.as_ref().map_or(0, ParquetWriter::bytes_written), OutFile::bytes)
+            }
+            OutputWriter::Arrow(columns) => {
+                columns.finished.as_ref().map_or_else(|| columns.writer.as_ref().map_or(0, ArrowIpcWriter::bytes_written), OutFile::bytes)
+            }
+        }
+    }
+
+    /// The file, if the output is one whose bytes are all in it.
+    pub(crate) fn file(&self) -> Option<&PartialFile> {
+        let out = match self {
+            OutputWriter::Text(text) => Some(&text.out),
+            OutputWriter::Parquet(columns) => columns.finished.as_ref(),
+            OutputWriter::Arrow(columns) => columns.finished.as_ref(),
+        };
+        match out {
+            Some(OutFile::File(file)) => Some(file),
+            Some(OutFile::Stream { .. }) | None => None,
+        }
+    }
+
+    /// Writes the output of one lot.
+    pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
+        match (self, payload.columns.take()) {
+            (OutputWriter::Text(text), _) => {
+                let bytes = &payload.bytes[..payload.len];
+                if bytes.is_empty() {
+                    return Ok(());
+                }
+                let drop = core::mem::take(&mut text.drop_first);
+                text.put(&bytes[drop..])
+            }
+            (OutputWriter::Parquet(output), Some(Columns::Pages(pages))) => output.with(|writer| writer.write(pages)),
+            (OutputWriter::Arrow(output), Some(Columns::Batch(batch))) => output.with(|writer| writer.write(&batch)),
+            (OutputWriter::Parquet(_) | OutputWriter::Arrow(_), _) => Ok(()),
+        }
+    }
+
+    /// Writes the end of the output.
+    pub(crate) fn finish(&mut self) -> Result<(), ConvertError> {
+        match self {
+            OutputWriter::Text(text) => {
+                let epilogue = core::mem::take(&mut text.epilogue);
+                text.put(&epilogue)?;
+                text.out.flush().map_err(|error| text.out.error(error))
+            }
+            OutputWriter::Parquet(columns) => columns.end(ParquetWriter::finish),
+            OutputWriter::Arrow(columns) => columns.end(ArrowIpcWriter::finish),
+        }
+    }
+}

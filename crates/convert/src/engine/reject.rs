@@ -1,0 +1,84 @@
+//! How a rejected record stands in the rejects file: so that the file can be converted again with the same settings.
+
+use quayline_core::Limits;
+use quayline_frame::{Framer, FramerOptions, FramingSpec, LineEnd};
+
+use crate::engine::block::Block;
+
+/// The form of rejected records.
+#[derive(Debug)]
+pub(crate) enum RejectForm {
+    /// The bytes of the source from the record's framing to its end, terminator included.
+    Raw(FramingSpec),
+    /// The body framed anew: blocks and segments cannot be taken out of a file as they stand.
+    Framed { spec: FramingSpec, limits: Limits, pad: u8 },
+    /// The document and a line feed.
+    Line,
+}
+
+impl RejectForm {
+    pub(crate) fn records(spec: &FramingSpec, limits: &Limits, pad: u8) -> Self {
+        match spec {
+            FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus => {
+                RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad }
+            }
+            FramingSpec::Fixed { .. } | FramingSpec::Rdw(_) | FramingSpec::Lines(_) | FramingSpec::LengthField(_) => {
+                RejectForm::Raw(spec.clone())
+            }
+            // A new framing is framed anew, which is right for all.
+            #[allow(unreachable_patterns, reason = "the enum may grow")]
+            _ => RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad },
+        }
+    }
+
+    /// What stands before the first rejected record.
+    pub(crate) fn prologue(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        if let RejectForm::Framed { spec, limits, pad } = self
+            && let Ok(mut framer) = Framer::new(spec, options(*pad), limits)
+        {
+            framer.finish(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Appends record `i`.
+    pub(crate) fn append(&self, block: &Block, i: usize, out: &mut Vec<u8>) {
+        match (self, block.record_span(i)) {
+            (RejectForm::Raw(spec), Some(span)) => {
+                let body_end = (span.body + span.len) as usize;
+                let end = body_end + terminator(spec, &block.bytes[body_end..block.filled]);
+                out.extend_from_slice(&block.bytes[span.frame as usize..end]);
+            }
+            (RejectForm::Framed { spec, limits, pad }, _) => {
+                let body = block.body(i);
+                let resumed = Framer::resume(spec, options(*pad), limits, block.offset(i), block.number(i));
+                let framed = resumed.ok().and_then(|mut framer| {
+                    let done = framer.frame(body, out).is_ok();
+                    framer.flush(out);
+                    done.then_some(())
+                });
+                // What was read in this framing and does not fit into a block of ours keeps its bytes all the same.
+                if framed.is_none() {
+                    out.extend_from_slice(body);
+                }
+            }
+            (RejectForm::Raw(_) | RejectForm::Line, _) => {
+                out.extend_from_slice(block.body(i));
+                out.push(b'\n');
+            }
+        }
+    }
+}
+
+fn options(pad: u8) -> FramerOptions {
+    FramerOptions { pad, block_bytes: 32_760, ..FramerOptions::default() }
+}
+
+/// Bytes of the line terminator at the start of what follows a record.
+fn terminator(spec: &FramingSpec, behind: &[u8]) -> usize {
+    let FramingSpec::Lines(lines) = spec else { return 0 };
+    let end = lines.end.bytes();
+    let carriage = usize::from(lines.end != LineEnd::CrLf && behind.first() == Some(&b'\r'));
+    if behind[carriage..].starts_with(end) { carriage + end.len() } else { 0 }
+}

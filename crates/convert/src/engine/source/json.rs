@@ -1,0 +1,39 @@
+//! JSON documents.
+
+use quayline_core::{Limits, Shape, Sink as _};
+use quayline_json::{JsonReader, ReaderOptions, Unknown};
+
+use crate::engine::block::Block;
+use crate::engine::lane::{LaneFacts, Source, Target};
+use crate::engine::lot::{Lot, locate, place_of};
+
+pub(crate) struct JsonSource {
+    reader: JsonReader,
+}
+
+impl JsonSource {
+    pub(crate) fn new(shape: &Shape, unknown: Unknown, limits: &Limits) -> Self {
+        JsonSource { reader: JsonReader::new(shape, ReaderOptions { limits: limits.clone(), unknown }) }
+    }
+}
+
+impl Source for JsonSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let place = || place_of(block, at, &facts.file);
+        let findings = match self.reader.read(block.body(at), target.sink()) {
+            Ok(()) => match target.accept() {
+                Ok(()) => {
+                    lot.written(1);
+                    return at + 1;
+                }
+                Err(findings) => locate(findings, &place()),
+            },
+            Err(fault) => {
+                target.sink().discard();
+                fault.findings(&place()).0
+            }
+        };
+        lot.rejected(&facts.reject_form, block, at, findings);
+        at + 1
+    }
+}

@@ -1,0 +1,39 @@
+//! Records of one description.
+
+use quayline_cobol::{RecordDecoder, RecordPlan};
+use quayline_core::Sink as _;
+
+use crate::engine::block::Block;
+use crate::engine::lane::{LaneFacts, Source, Target};
+use crate::engine::lot::{Lot, locate, place_of};
+
+pub(crate) struct RecordSource {
+    plan: RecordPlan,
+    decoder: RecordDecoder,
+}
+
+impl RecordSource {
+    pub(crate) fn new(plan: &RecordPlan) -> Self {
+        RecordSource { plan: plan.clone(), decoder: RecordDecoder::new(plan) }
+    }
+}
+
+impl Source for RecordSource {
+    #[inline]
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        match self.decoder.decode(block.body(at), target.sink()) {
+            Ok(()) => match target.accept() {
+                Ok(()) => lot.written(1),
+                Err(findings) => {
+                    lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
+                }
+            },
+            Err(faults) => {
+                target.sink().discard();
+                let findings = faults.findings(&self.plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
+                lot.rejected(&facts.reject_form, block, at, findings);
+            }
+        }
+        at + 1
+    }
+}

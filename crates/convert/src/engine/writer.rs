@@ -1,0 +1,248 @@
+//! The writing end: output, rejects, findings, checkpoints, in order.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use quayline_core::{Checkpoint, Fault, Finding, SourceDigest, Tally};
+
+use crate::codes;
+use crate::conversion::Checkpoints;
+use crate::engine::block::Position;
+use crate::engine::checkpoint_file::{CheckpointFile, DONE};
+use crate::engine::exchange::Outlet;
+use crate::engine::findings_file::FindingsFile;
+use crate::engine::lot::{CodeCounts, Lot};
+use crate::engine::output::OutputWriter;
+use crate::engine::partial::{PartialFile, sync_folder_of};
+use crate::engine::spent::Spent;
+use crate::error::ConvertError;
+use crate::progress::{Advance, Progress};
+use crate::sync::{SyncHook, SyncPoint};
+
+/// Writes lots and knows how far the run is.
+pub(crate) struct Writer<'r> {
+    pub(crate) output: OutputWriter,
+    pub(crate) rejects: Option<RejectFiles>,
+    /// Most rejects; `Some(0)` where the first ends the run.
+    pub(crate) rejects_max: Option<u64>,
+    pub(crate) findings_max: usize,
+    pub(crate) checkpoints: Option<CheckpointWriter>,
+    pub(crate) hook: Option<&'r dyn SyncHook>,
+    pub(crate) progress: Option<&'r dyn Progress>,
+    pub(crate) source_bytes_total: Option<u64>,
+    pub(crate) state: Written,
+}
+
+/// How far the run is.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) position: Position,
+    pub(crate) tally: Tally,
+    pub(crate) documents: u64,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) counts: CodeCounts,
+    pub(crate) misfit: Option<Finding>,
+}
+
+/// The rejects file and its side file.
+#[derive(Debug)]
+pub(crate) struct RejectFiles {
+    pub(crate) records: PartialFile,
+    pub(crate) findings: FindingsFile,
+}
+
+/// Where and when checkpoints are written.
+#[derive(Debug)]
+pub(crate) struct CheckpointWriter {
+    pub(crate) file: CheckpointFile,
+    pub(crate) spec: Checkpoints,
+    pub(crate) digest: SourceDigest,
+    pub(crate) last: Instant,
+    pub(crate) last_offset: u64,
+}
+
+impl Outlet for Writer<'_> {
+    fn write(&mut self, lot: &mut Lot, spent: &mut Spent) -> Result<(), ConvertError> {
+        let stops = self.rejects.is_none() && lot.tally.records_rejected > 0;
+        if stops {
+            let mut findings = core::mem::take(&mut lot.findings);
+            findings.truncate(1.max(self.findings_max));
+            findings.extend(lot.misfit.take());
+            self.state.tally.add(Tally { records_rejected: 0, ..lot.tally });
+            return Err(ConvertError::Refused(quayline_core::Findings(findings)));
+        }
+        spent.write(|| self.write_lot(lot))?;
+        self.advance(lot);
+        if self.rejects_max.is_some_and(|max| self.state.tally.records_rejected > max) {
+            return Err(self.too_many());
+        }
+        if lot.end.is_none() && self.checkpoint_is_due() {
+            spent.sync(|| self.checkpoint())?;
+        }
+        Ok(())
+    }
+}
+
+impl Writer<'_> {
+    fn write_lot(&mut self, lot: &mut Lot) -> Result<(), ConvertError> {
+        self.output.write(&mut lot.payload)?;
+        if let Some(files) = &mut self.rejects {
+            let path = files.records.partial().to_owned();
+            files.records.write_all(&lot.rejects).map_err(ConvertError::io("write", path))?;
+            let path = files.findings.file.partial().to_owned();
+            files.findings.append(&lot.findings, self.findings_max).map_err(ConvertError::io("write", path))?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, lot: &mut Lot) {
+        let state = &mut self.state;
+        state.position = lot.after;
+        state.tally.add(lot.tally);
+        state.documents += lot.documents;
+        state.counts.add_all(&lot.counts);
+        let room = self.findings_max.saturating_sub(state.findings.len()).min(lot.findings.len());
+        state.findings.extend(lot.findings.drain(..room));
+        state.misfit = state.misfit.take().or(lot.misfit.take());
+        if let Some(progress) = self.progress {
+            progress.advance(&Advance {
+                source_bytes: state.position.offset.0,
+                source_bytes_total: self.source_bytes_total,
+                records: state.tally.records_in,
+                rejected: state.tally.records_rejected,
+                output_bytes: self.output.bytes(),
+            });
+        }
+    }
+
+    fn too_many(&self) -> ConvertError {
+        let (rejected, max) = (self.state.tally.records_rejected, self.rejects_max.unwrap_or(0));
+        let message = format!("{rejected} records rejected, more than the {max} allowed");
+        let finding = Finding::error(codes::TOO_MANY_REJECTS, Fault::Sender, message);
+        let mut findings = match &self.rejects {
+            Some(files) => {
+                let (records, why) = (files.records.partial().display(), files.findings.file.partial().display());
+                vec![finding.hint(format!("{records} has the records, {why} says what is wrong with each"))]
+            }
+            None => vec![finding],
+        };
+        findings.extend(self.state.misfit.clone());
+        ConvertError::Refused(quayline_core::Findings(findings))
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        self.checkpoints.as_ref().is_some_and(|c| {
+            self.state.position.offset.0.saturating_sub(c.last_offset) >= c.spec.every_bytes || c.last.elapsed() >= c.spec.every
+        })
+    }
+
+    /// Makes everything so far durable and says so in the checkpoint.
+    pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
+        if self.checkpoints.is_none() {
+            return Ok(());
+        }
+        self.sync_files()?;
+        self.write_checkpoint(self.state.position.state)
+    }
+
+    fn sync_files(&mut self) -> Result<(), ConvertError> {
+        if let Some(files) = &self.rejects {
+            self.step(SyncPoint::Rejects, "sync", files.records.partial(), || files.records.sync())?;
+            self.step(SyncPoint::Findings, "sync", files.findings.file.partial(), || files.findings.file.sync())?;
+        }
+        if let Some(file) = self.output.file() {
+            self.step(SyncPoint::Output, "sync", file.partial(), || file.sync())?;
+        }
+        Ok(())
+    }
+
+    fn write_checkpoint(&mut self, decoder: u64) -> Result<(), ConvertError> {
+        let Some(checkpoints) = &self.checkpoints else { return Ok(()) };
+        let state = &self.state;
+        let checkpoint = Checkpoint {
+            digest: checkpoints.digest,
+            offset: state.position.offset,
+            next: state.position.next,
+            output_bytes: self.output.bytes(),
+            rejects_bytes: self.rejects.as_ref().map_or(0, |files| files.records.len()),
+            decoder,
+            tally: state.tally,
+        };
+        let file = &checkpoints.file;
+        let (path, new) = (file.path(), file.new_path());
+        let made = self.step(SyncPoint::CheckpointWrite, "write", &new, || file.write_new(&checkpoint))?;
+        self.step(SyncPoint::CheckpointSync, "sync", &new, || made.sync_all())?;
+        self.step(SyncPoint::CheckpointRename, "rename", &new, || file.rename_new())?;
+        self.step(SyncPoint::Folder, "sync the folder of", path, || self.sync_folders())?;
+        let offset = state.position.offset.0;
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.last = Instant::now();
+            checkpoints.last_offset = offset;
+        }
+        Ok(())
+    }
+
+    /// The end of a complete run: everything durable, then everything takes its name.
+    pub(crate) fn commit(&mut self) -> Result<(), ConvertError> {
+        self.output.finish()?;
+        self.sync_files()?;
+        self.write_checkpoint(DONE)?;
+        self.take_names()
+    }
+
+    fn take_names(&self) -> Result<(), ConvertError> {
+        if let Some(files) = &self.rejects {
+            let (findings, records) = (&files.findings.file, &files.records);
+            self.step(SyncPoint::FindingsRename, "rename", findings.partial(), || findings.rename())?;
+            self.step(SyncPoint::RejectsRename, "rename", records.partial(), || records.rename())?;
+        }
+        if let Some(file) = self.output.file() {
+            self.step(SyncPoint::OutputRename, "rename", file.partial(), || file.rename())?;
+            self.step(SyncPoint::Folder, "sync the folder of", file.path(), || self.sync_folders())?;
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            let file = &checkpoints.file;
+            self.step(SyncPoint::CheckpointRemove, "remove", file.path(), || file.remove())?;
+        }
+        Ok(())
+    }
+
+    fn sync_folders(&self) -> io::Result<()> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        let paths = [
+            self.output.file().map(PartialFile::path),
+            self.rejects.as_ref().map(|files| files.records.path()),
+            self.checkpoints.as_ref().map(|c| c.file.path()),
+        ];
+        for path in paths.into_iter().flatten() {
+            let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+            if !folders.contains(&folder) {
+                sync_folder_of(path)?;
+                folders.push(folder);
+            }
+        }
+        Ok(())
+    }
+
+    fn step<T>(
+        &self,
+        point: SyncPoint,
+        doing: &'static str,
+        path: &Path,
+        work: impl FnOnce() -> io::Result<T>,
+    ) -> Result<T, ConvertError> {
+        sync_step(self.hook, point, doing, path, work)
+    }
+}
+
+/// One step that makes something durable, behind the hook.
+pub(crate) fn sync_step<T>(
+    hook: Option<&dyn SyncHook>,
+    point: SyncPoint,
+    doing: &'static str,
+    path: &Path,
+    work: impl FnOnce() -> io::Result<T>,
+) -> Result<T, ConvertError> {
+    hook.map_or(Ok(()), |hook| hook.before(point)).and_then(|()| work()).map_err(ConvertError::io(doing, path))
+}

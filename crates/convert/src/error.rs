@@ -1,0 +1,115 @@
+//! Why a run ended early.
+
+use std::io;
+use std::path::PathBuf;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place, RecordNumber};
+
+/// Why a run ended early. An output file keeps its `.partial` name in every case.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The source cannot be converted: framing lost, a record refused without a rejects file, more rejects than allowed, or settings
+    /// that do not fit together. The findings say which and what to do.
+    #[error("{0}")]
+    Refused(Findings),
+    /// The cancel flag was set.
+    #[error("{}", .0.finding())]
+    Stopped(Stopped),
+    /// The reader of the output stream went away; what it took is right, what follows was not written.
+    #[error("{}", closed_pipe())]
+    ClosedPipe,
+    /// A file cannot be read or written: not there, no permission, disk full.
+    #[error("{}", io_finding(.doing, .path, .source))]
+    Io {
+        /// What was being done: `write`, `read`, `rename`.
+        doing: &'static str,
+        /// To which file; a stream has a name in angle brackets.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// A run that was stopped on request.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stopped {
+    /// First record not converted.
+    pub next: RecordNumber,
+    /// The checkpoint to go on from, if checkpoints were asked for.
+    pub checkpoint: Option<PathBuf>,
+    /// The partial output, if it is a file.
+    pub partial: Option<PathBuf>,
+}
+
+impl Stopped {
+    fn finding(&self) -> Finding {
+        let finding = Finding::error(
+            Code("CNV-002"),
+            Fault::Environment,
+            format!("stopped before record {}", self.next),
+        );
+        match (&self.checkpoint, &self.partial) {
+            (Some(path), _) => finding.hint(format!("go on with --resume; the checkpoint is {}", path.display())),
+            (None, Some(path)) => finding.hint(format!("{} is not complete; run again with --checkpoint to be able to go on", path.display())),
+            (None, None) => finding,
+        }
+    }
+}
+
+impl ConvertError {
+    /// Whose fault it is; exit codes follow from it.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            ConvertError::Refused(findings) => findings.0.first().map_or(Fault::Ours, |f| f.fault),
+            ConvertError::Stopped(_) | ConvertError::ClosedPipe | ConvertError::Io { .. } => Fault::Environment,
+        }
+    }
+
+    /// The error as findings, to be shown or written as JSON.
+    #[must_use]
+    pub fn findings(&self) -> Findings {
+        match self {
+            ConvertError::Refused(findings) => findings.clone(),
+            ConvertError::Stopped(stopped) => stopped.finding().into(),
+            ConvertError::ClosedPipe => closed_pipe().into(),
+            ConvertError::Io { doing, path, source } => io_finding(doing, path, source).into(),
+        }
+    }
+
+    pub(crate) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ConvertError {
+        let path = path.into();
+        move |source| ConvertError::Io { doing, path, source }
+    }
+}
+
+impl From<Findings> for ConvertError {
+    fn from(findings: Findings) -> Self {
+        ConvertError::Refused(findings)
+    }
+}
+
+impl From<Finding> for ConvertError {
+    fn from(finding: Finding) -> Self {
+        ConvertError::Refused(finding.into())
+    }
+}
+
+fn closed_pipe() -> Finding {
+    Finding::error(Code("CNV-003"), Fault::Environment, "the reader of the output closed it before the end")
+}
+
+fn io_finding(doing: &str, path: &std::path::Path, source: &io::Error) -> Finding {
+    let finding = Finding::error(Code("CNV-001"), Fault::Environment, format!("cannot {doing}: {source}")).at(Place {
+        file: Some(path.display().to_string().into()),
+        ..Place::default()
+    });
+    match source.kind() {
+        io::ErrorKind::StorageFull => {
+            finding.hint("free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete")
+        }
+        io::ErrorKind::NotFound => finding.hint("check the path"),
+        _ => finding,
+    }
+}

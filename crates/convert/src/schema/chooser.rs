@@ -1,0 +1,143 @@
+//! Telling a record's type by some of its bytes.
+
+use quayline_charset::Charset;
+use quayline_cobol::layout::{ByteOrder, Encoding, FieldIndex, FieldKind, Layout, ZonedSign};
+
+/// Whether a record has one of some values at a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    offset: usize,
+    length: usize,
+    form: Form,
+    values: Vec<Vec<u8>>,
+}
+
+/// How bytes are compared with values.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    /// As text without the blanks around it.
+    Text { blank: u8 },
+    /// Zoned digits; values are digits without leading zeros.
+    Zoned,
+    /// Packed digits, with or without a sign nibble at the end.
+    Packed { sign: bool },
+    /// A binary number; values are 16 bytes, big-endian, two's complement.
+    Binary { order: ByteOrder, signed: bool },
+}
+
+/// Why a field cannot tell a record's type.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Unfit {
+    /// It is a group, repeated, or of a type that is neither text nor whole number.
+    Kind,
+    /// A table of variable length stands in front of it.
+    Slides,
+    /// A value is no whole number, or has a character that the code page lacks.
+    Value,
+}
+
+impl Test {
+    /// A test on a field.
+    pub(crate) fn on_field(layout: &Layout, index: FieldIndex, values: &[String], charset: Charset) -> Result<Self, Unfit> {
+        let field = layout.field(index);
+        let FieldKind::Item(encoding) = &field.kind else { return Err(Unfit::Kind) };
+        let mut at = Some(index);
+        while let Some(index) = at {
+            if layout.field(index).occurs.is_some() {
+                return Err(Unfit::Kind);
+            }
+            at = layout.field(index).parent;
+        }
+        let slides = layout.dialect.odo_slide
+            && layout.fields.iter().any(|f| f.offset < field.offset && f.occurs.is_some_and(|o| o.depending_on.is_some()));
+        if slides {
+            return Err(Unfit::Slides);
+        }
+        let form = match encoding {
+            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => Form::Text { blank: blank(charset) },
+            Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned | ZonedSign::TrailingOverpunch, .. } => Form::Zoned,
+            Encoding::Packed { scale: 0, .. } => Form::Packed { sign: true },
+            Encoding::PackedUnsigned { scale: 0, .. } => Form::Packed { sign: false },
+            Encoding::Binary { scale: 0, order, signed, .. } => Form::Binary { order: *order, signed: *signed },
+            _ => return Err(Unfit::Kind),
+        };
+        Test::new(field.offset, field.size, form, values, charset)
+    }
+
+    /// A test on bytes as text.
+    pub(crate) fn on_bytes(offset: usize, length: usize, values: &[String], charset: Charset) -> Result<Self, Unfit> {
+        Test::new(offset, length, Form::Text { blank: blank(charset) }, values, charset)
+    }
+
+    fn new(offset: usize, length: usize, form: Form, values: &[String], charset: Charset) -> Result<Self, Unfit> {
+        let values = values.iter().map(|value| form.value(value.trim(), charset)).collect::<Option<Vec<_>>>();
+        Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)? })
+    }
+
+    /// Whether the record has one of the values; one that ends before the field has none, unless it is blank.
+    pub(crate) fn fits(&self, record: &[u8]) -> bool {
+        let start = self.offset.min(record.len());
+        let end = (self.offset + self.length).min(record.len());
+        let bytes = &record[start..end];
+        let whole = bytes.len() == self.length;
+        match self.form {
+            Form::Text { blank } => {
+                let first = bytes.iter().position(|b| *b != blank).unwrap_or(bytes.len());
+                let last = bytes.iter().rposition(|b| *b != blank).map_or(first, |at| at + 1);
+                self.values.iter().any(|value| *value == bytes[first..last])
+            }
+            Form::Zoned => whole && self.has(bytes.iter().map(|b| b & 0x0f)),
+            Form::Packed { sign } => {
+                let nibbles = bytes.iter().flat_map(|b| [b >> 4, b & 0x0f]);
+                whole && self.has(nibbles.take(bytes.len() * 2 - usize::from(sign)))
+            }
+            Form::Binary { order, signed } => {
+                whole && binary(bytes, order, signed).is_some_and(|n| self.values.iter().any(|value| *value == n.to_be_bytes()))
+            }
+        }
+    }
+
+    /// Whether these digits, without leading zeros, are one of the values.
+    fn has(&self, digits: impl Iterator<Item = u8> + Clone) -> bool {
+        let significant = digits.skip_while(|d| *d == 0);
+        self.values.iter().any(|value| significant.clone().eq(value.iter().copied()))
+    }
+}
+
+impl Form {
+    fn value(self, text: &str, charset: Charset) -> Option<Vec<u8>> {
+        match self {
+            Form::Text { .. } => {
+                let mut bytes = Vec::new();
+                charset.encode_into(text, &mut bytes).ok()?;
+                Some(bytes)
+            }
+            Form::Zoned | Form::Packed { .. } => {
+                let digits = text.trim_start_matches('0');
+                let whole = !text.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+                whole.then(|| digits.bytes().map(|b| b - b'0').collect())
+            }
+            Form::Binary { .. } => text.parse::<i128>().ok().map(|n| n.to_be_bytes().to_vec()),
+        }
+    }
+}
+
+fn binary(bytes: &[u8], order: ByteOrder, signed: bool) -> Option<i128> {
+    if bytes.is_empty() || bytes.len() > 16 {
+        return None;
+    }
+    let mut wide = [0u8; 16];
+    let start = 16 - bytes.len();
+    wide[start..].copy_from_slice(bytes);
+    if order == ByteOrder::Little {
+        wide[start..].reverse();
+    }
+    if signed && wide[start] & 0x80 != 0 {
+        wide[..start].fill(0xff);
+    }
+    Some(i128::from_be_bytes(wide))
+}
+
+fn blank(charset: Charset) -> u8 {
+    charset.space().first().copied().unwrap_or(b' ')
+}

@@ -1,0 +1,98 @@
+//! The shape of the documents of a conversion and the record descriptions behind it.
+
+mod chooser;
+mod compile;
+mod record_types;
+
+use quayline_charset::Charset;
+use quayline_cobol::layout::Layout;
+use quayline_cobol::{Policies, RecordPlan};
+use quayline_core::{Findings, Shape};
+use quayline_project::InterfaceFile;
+
+pub(crate) use record_types::{Found, RecordTypes};
+
+/// The shape of the documents of a conversion and, for record files, the plans behind it.
+///
+/// * One record description: a document is a record.
+/// * Several record types (`[records]` in the interface file): a document is an object with one member, named after the type of its record
+///   and holding it: `{"CUSTOMER": {…}}`. Types with a `parent` stand as lists in their parent's object, behind its fields, in the order in
+///   which the interface file names them; a document is then a record with everything below it.
+#[derive(Debug)]
+pub struct Schema {
+    shape: Shape,
+    pub(crate) records: Records,
+}
+
+/// What stands behind a shape.
+#[derive(Debug)]
+pub(crate) enum Records {
+    /// Nothing: text to text.
+    None,
+    One(RecordPlan),
+    Types(RecordTypes),
+}
+
+impl Schema {
+    /// What the layouts and an interface file give: one record, or the record types that the file's `[records]` names.
+    ///
+    /// `layouts` are the record descriptions of the copybook. Without `[records]` there must be exactly one: choose before where there are
+    /// more.
+    ///
+    /// # Errors
+    /// Everything that does not fit: rules that match no field, record names that do not exist, a chooser that is no plain field, and
+    /// what [`RecordPlan::new`] finds.
+    pub fn compile(
+        layouts: &[Layout],
+        interface: &InterfaceFile,
+        policies: &Policies,
+        charset: Charset,
+    ) -> Result<Schema, Findings> {
+        compile::compile(layouts, interface, policies, charset)
+    }
+
+    /// One record description.
+    #[must_use]
+    pub fn single(plan: RecordPlan) -> Schema {
+        Schema { shape: plan.shape().clone(), records: Records::One(plan) }
+    }
+
+    /// No records at either end: documents of this shape (JSON to CSV and the like).
+    #[must_use]
+    pub fn of_shape(shape: Shape) -> Schema {
+        Schema { shape, records: Records::None }
+    }
+
+    /// The shape of the documents.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The record types, where there are several.
+    pub(crate) fn types(&self) -> Option<&RecordTypes> {
+        match &self.records {
+            Records::Types(types) => Some(types),
+            Records::None | Records::One(_) => None,
+        }
+    }
+
+    /// The byte that pads short records to a fixed length; `None` without records.
+    pub(crate) fn pad_byte(&self) -> Option<u8> {
+        self.plans().next().map(RecordPlan::pad_byte)
+    }
+
+    /// The longest record that any description allows; `None` without records.
+    pub(crate) fn record_bytes_max(&self) -> Option<usize> {
+        self.plans().map(RecordPlan::length_max).max()
+    }
+
+    fn plans(&self) -> impl Iterator<Item = &RecordPlan> {
+        let (one, types) = match &self.records {
+            Records::None => (None, None),
+            Records::One(plan) => (Some(plan), None),
+            Records::Types(types) => (None, Some(types)),
+        };
+        one.into_iter().chain(types.into_iter().flat_map(RecordTypes::plans))
+    }
+}

@@ -1,0 +1,39 @@
+//! The points at which a run makes something durable, and a hook to stop it there.
+
+use std::io;
+
+/// Called before each step that makes something durable. An error ends the run as if the machine had stopped: nothing is cleaned up.
+pub trait SyncHook: Send + Sync {
+    /// The step `point` comes next.
+    ///
+    /// # Errors
+    /// To stop the run there.
+    fn before(&self, point: SyncPoint) -> io::Result<()>;
+}
+
+/// A step that makes something durable.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum SyncPoint {
+    /// fsync of the rejects file.
+    Rejects,
+    /// fsync of the findings file.
+    Findings,
+    /// fsync of the output.
+    Output,
+    /// Write of the new checkpoint under a temporary name.
+    CheckpointWrite,
+    /// fsync of it.
+    CheckpointSync,
+    /// Its rename over the old one.
+    CheckpointRename,
+    /// fsync of the folder.
+    Folder,
+    /// Rename of the rejects file to its final name.
+    RejectsRename,
+    /// Rename of the findings file to its final name.
+    FindingsRename,
+    /// Rename of the output to its final name.
+    OutputRename,
+    /// Removal of the checkpoint of a complete run.
+    CheckpointRemove,
+}

@@ -1,0 +1,5 @@
+//! Laws and vectors of framing.
+
+mod check;
+mod laws;
+mod vectors;

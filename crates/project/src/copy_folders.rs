@@ -1,0 +1,120 @@
+//! Where COPY members are found.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Extensions a member may have, in the order in which they are tried; the empty one is the bare name.
+const EXTENSIONS: [&str; 7] = ["cpy", "cbl", "cob", "copy", "inc", "txt", ""];
+
+/// Folders in which COPY members are looked up, first folder first.
+///
+/// A member `CUST` or `"CUST"` is a file `CUST.cpy`, `.cbl`, `.cob`, `.copy`, `.inc`, `.txt` or without extension, upper or lower case;
+/// a name written with an extension is also tried as it stands. `COPY CUST OF LIB` (or `IN LIB`) looks in the sub-folder `LIB` of each
+/// folder first, then in the folder. What the file system holds under exactly that name wins over one that differs in case.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct CopyFolders {
+    folders: Vec<PathBuf>,
+}
+
+/// A member that was found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CopyMember {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text: UTF-8, or Latin-1 where it is not UTF-8 (old comments), so that every byte is a character.
+    pub text: String,
+}
+
+impl CopyFolders {
+    /// Looks in these folders, in this order.
+    #[must_use]
+    pub fn new(folders: Vec<PathBuf>) -> Self {
+        CopyFolders { folders }
+    }
+
+    /// The folders, in the order in which they are looked through.
+    #[must_use]
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Finds a member by its name and optional library.
+    ///
+    /// # Errors
+    /// A folder or file that is there but cannot be read; `Ok(None)` where no folder has the member.
+    pub fn find(&self, member: &str, library: Option<&str>) -> io::Result<Option<CopyMember>> {
+        for folder in &self.folders {
+            if let Some(library) = library
+                && let Some(sub) = find_entry(folder, library, &[""], EntryKind::Folder)?
+                && let Some(path) = find_entry(&sub, member, &EXTENSIONS, EntryKind::File)?
+            {
+                return read_source(&path).map(|text| Some(CopyMember { path, text }));
+            }
+            if let Some(path) = find_entry(folder, member, &EXTENSIONS, EntryKind::File)? {
+                return read_source(&path).map(|text| Some(CopyMember { path, text }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads COBOL source: UTF-8, or Latin-1 where it is not UTF-8.
+///
+/// # Errors
+/// The file system's.
+pub fn read_source(path: &Path) -> io::Result<String> {
+    let bytes = fs::read(path)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|b| char::from(*b)).collect()))
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum EntryKind {
+    File,
+    Folder,
+}
+
+fn find_entry(folder: &Path, name: &str, extensions: &[&str], kind: EntryKind) -> io::Result<Option<PathBuf>> {
+    // A member's name is one name: it must not lead out of the folder.
+    if name.is_empty() || name.contains(['/', '\\', '\0']) || name == "." || name == ".." {
+        return Ok(None);
+    }
+    let right_kind = |path: &Path| match kind {
+        EntryKind::File => path.is_file(),
+        EntryKind::Folder => path.is_dir(),
+    };
+    let mut wanted: Vec<String> = Vec::new();
+    for extension in extensions {
+        if extension.is_empty() {
+            wanted.push(name.to_owned());
+        } else {
+            wanted.push(format!("{name}.{extension}"));
+            wanted.push(format!("{name}.{}", extension.to_uppercase()));
+        }
+    }
+    if name.contains('.') {
+        wanted.rotate_right(1);
+    }
+    for exact in &wanted {
+        let path = folder.join(exact);
+        if right_kind(&path) {
+            return Ok(Some(path));
+        }
+    }
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut best: Option<(usize, PathBuf)> = None;
+    for entry in entries {
+        let path = entry?.path();
+        let Some(file_name) = path.file_name().and_then(|n| n.to_str()) else { continue };
+        let Some(rank) = wanted.iter().position(|w| w.eq_ignore_ascii_case(file_name)) else { continue };
+        let nearer = best.as_ref().is_none_or(|(known, other)| (rank, &path) < (*known, other));
+        if nearer && right_kind(&path) {
+            best = Some((rank, path));
+        }
+    }
+    Ok(best.map(|(_, path)| path))
+}

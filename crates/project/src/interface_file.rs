@@ -1,0 +1,398 @@
+//! Reading an interface file.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, RedefinesChoice, RedefinesPolicy};
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+use toml::Spanned;
+
+use crate::codes;
+use crate::record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
+use crate::source_text::SourceText;
+use crate::wire;
+
+/// An interface file: what is shown of a record, under which names, with which defaults, and how records are told apart.
+///
+/// ```toml
+/// wrapper = "CAR100CP"            # an object around the record's fields
+/// key-style = "underscore"        # cobol (default), underscore, snake, kebab, camel, pascal
+/// fillers = "drop"                # or keep
+/// redefines = "original"          # or all (default)
+/// exclude = ["REQ-TXN-REQUEST-BLOCK", "CARMODEL-DEALERS"]
+/// include = ["REQ-TXN-REQUEST-BLOCK.REQ-TXN-ID"]     # nearer to the field, so it wins
+///
+/// [rename]
+/// "CARMODEL-1-REF" = "Ref"
+///
+/// [default]                       # when an input document has no such member
+/// "REQ-CAR-MODEL" = "ASTRAL"
+/// "REQ-MAX-NBR-OF-CARS" = 100
+///
+/// [[field]]                       # the same, a field at a time
+/// name = "CUSTOMER.BALANCE"
+/// include = true
+/// rename = "balance"
+/// default = 0
+///
+/// [[choose]]                      # which view of shared storage a record has
+/// storage = "ADDRESS"
+/// by = "ADDRESS-KIND"
+/// when = { "P" = "POST-BOX", "S" = "STREET-ADDRESS" }
+/// otherwise = "ADDRESS"
+///
+/// [records]                       # files with several record types
+/// by = "REC-TYPE"                 # or { offset = 0, length = 2 }
+/// skip-first = 1                  # a header, whatever it holds
+/// otherwise = "reject"            # or "skip", or the name of a record
+/// [[records.type]]
+/// record = "CUSTOMER-RECORD"
+/// value = "C"
+/// [[records.type]]
+/// record = "ORDER-RECORD"
+/// values = ["O", "P"]
+/// parent = "CUSTOMER-RECORD"      # a list in the customer before it
+/// [[records.type]]
+/// skip = true
+/// value = "T"
+/// ```
+#[derive(Clone, Debug)]
+pub struct InterfaceFile {
+    /// Selection, names, defaults.
+    pub interface: Interface,
+    /// Record types, for a file with several.
+    pub records: Option<RecordRules>,
+    /// Where the names in the file stand, for findings that only a copybook brings to light.
+    places: BTreeMap<String, Place>,
+}
+
+impl Default for InterfaceFile {
+    /// The interface without a file: everything but fillers, one record type.
+    fn default() -> Self {
+        InterfaceFile { interface: Interface::default(), records: None, places: BTreeMap::new() }
+    }
+}
+
+impl InterfaceFile {
+    /// Reads a file's text. `name` is the file as the user named it.
+    ///
+    /// # Errors
+    /// All findings at once, each with its place; for a syntax error only that one.
+    pub fn parse(name: &str, text: &str) -> Result<InterfaceFile, Findings> {
+        let source = SourceText { name: name.into(), text: Arc::from(text) };
+        let file: wire::File = toml::from_str(text).map_err(|error| syntax(&source, &error))?;
+        let mut reader = Reader { source, findings: Vec::new(), places: BTreeMap::new(), rules: Vec::new() };
+        let interface = reader.interface(&file);
+        let records = file.records.as_ref().map(|records| reader.records(records));
+        match reader.findings {
+            findings if findings.is_empty() => Ok(InterfaceFile { interface, records, places: reader.places }),
+            findings => Err(Findings(findings)),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`InterfaceFile::parse`]; also a file that cannot be read or is not UTF-8.
+    pub fn read(path: &std::path::Path) -> Result<InterfaceFile, Findings> {
+        let name = path.display().to_string();
+        let unreadable = |what: String| {
+            Finding::error(codes::UNREADABLE, Fault::Environment, what)
+                .at(Place { file: Some(name.as_str().into()), ..Place::default() })
+                .hint("check the path and that it is a text file in UTF-8")
+        };
+        let bytes =
+            std::fs::read(path).map_err(|error| unreadable(format!("cannot read the interface file: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            unreadable(format!("the interface file is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+        })?;
+        InterfaceFile::parse(&name, &text)
+    }
+
+    /// Where a field, record or view that the file names stands in it.
+    #[must_use]
+    pub fn place_of(&self, named: &str) -> Option<&Place> {
+        self.places.get(named)
+    }
+}
+
+struct Reader {
+    source: SourceText,
+    findings: Vec<Finding>,
+    places: BTreeMap<String, Place>,
+    rules: Vec<FieldRule>,
+}
+
+impl Reader {
+    fn interface(&mut self, file: &wire::File) -> Interface {
+        self.field_rules(file);
+        Interface {
+            wrapper: file.wrapper.as_ref().map(|text| self.key(text)),
+            key_style: file.key_style.map_or(KeyStyle::default(), key_style),
+            fillers: match file.fillers {
+                Some(wire::Fillers::Keep) => Fillers::Keep,
+                Some(wire::Fillers::Drop) | None => Fillers::Drop,
+            },
+            redefines: match file.redefines {
+                Some(wire::Redefines::Original) => RedefinesPolicy::Original,
+                Some(wire::Redefines::All) | None => RedefinesPolicy::All,
+            },
+            fields: core::mem::take(&mut self.rules),
+            choices: file.choose.iter().map(|choose| self.choice(choose)).collect(),
+        }
+    }
+
+    fn field_rules(&mut self, file: &wire::File) {
+        for (names, include) in [(&file.include, true), (&file.exclude, false)] {
+            for name in names {
+                self.rule(name, |rule| set(&mut rule.include, include, "include"));
+            }
+        }
+        for (name, key) in &file.rename {
+            let key = self.key(key);
+            self.rule(name, |rule| set(&mut rule.rename, key, "rename"));
+        }
+        for (name, value) in &file.default {
+            let text = self.plain(value);
+            self.rule(name, |rule| set(&mut rule.default, text, "default"));
+        }
+        for field in &file.field {
+            let field = field.get_ref();
+            if let Some(include) = field.include {
+                self.rule(&field.name, |rule| set(&mut rule.include, include, "include"));
+            }
+            if let Some(key) = &field.rename {
+                let key = self.key(key);
+                self.rule(&field.name, |rule| set(&mut rule.rename, key, "rename"));
+            }
+            if let Some(value) = &field.default {
+                let text = self.plain(value);
+                self.rule(&field.name, |rule| set(&mut rule.default, text, "default"));
+            }
+        }
+    }
+
+    /// Changes the rule for a field, which is made where there is none.
+    fn rule(&mut self, name: &Spanned<String>, change: impl FnOnce(&mut FieldRule) -> Result<(), &'static str>) {
+        let field = self.name(name);
+        let at = self.rules.iter().position(|rule| rule.field == field).unwrap_or_else(|| {
+            self.rules.push(FieldRule { field: field.clone(), ..FieldRule::default() });
+            self.rules.len() - 1
+        });
+        if let Err(what) = change(&mut self.rules[at]) {
+            self.find(codes::TWO_RULES, format!("`{field}` has two rules for `{what}`"), name, "keep one of them");
+        }
+    }
+
+    fn choice(&mut self, choose: &Spanned<wire::Choose>) -> RedefinesChoice {
+        let whole = choose;
+        let choose = choose.get_ref();
+        let mut cases: Vec<(Vec<String>, String)> = Vec::new();
+        for (value, view) in &choose.when {
+            let view = self.name(view);
+            let value = value.get_ref().trim().to_owned();
+            match cases.iter_mut().find(|(_, known)| *known == view) {
+                Some((values, _)) => values.push(value),
+                None => cases.push((vec![value], view)),
+            }
+        }
+        if cases.is_empty() {
+            self.find(
+                codes::INCOMPLETE,
+                "`[[choose]]` has no cases".to_owned(),
+                whole,
+                "name values and views: when = { \"A\" = \"VIEW-A\", \"B\" = \"VIEW-B\" }",
+            );
+        }
+        RedefinesChoice {
+            storage: self.name(&choose.storage),
+            by: self.name(&choose.by),
+            cases,
+            otherwise: choose.otherwise.as_ref().map(|view| self.name(view)),
+        }
+    }
+
+    fn records(&mut self, records: &Spanned<wire::Records>) -> RecordRules {
+        let place = self.source.place(&records.span());
+        let wire = records.get_ref();
+        let by = wire.by.as_ref().map(|by| self.by(by));
+        let mut types: Vec<RecordType> = Vec::new();
+        for of_type in &wire.types {
+            let found = self.record_type(of_type, &types, by.is_some());
+            types.push(found);
+        }
+        if !types.iter().any(|t| matches!(t.uses, TypeUse::Record { .. })) {
+            self.find(
+                codes::INCOMPLETE,
+                "`[records]` names no record".to_owned(),
+                records,
+                "add a [[records.type]] with `record` and `value` for each record type",
+            );
+        }
+        let otherwise = match wire.otherwise.as_ref().map(|text| (text, text.get_ref().as_str())) {
+            None | Some((_, "reject")) => Otherwise::Reject,
+            Some((_, "skip")) => Otherwise::Skip,
+            Some((text, name)) => match type_named(&types, name) {
+                Some(index) => Otherwise::Type(index),
+                None => {
+                    self.find(
+                        codes::NO_SUCH_TYPE,
+                        format!("no [[records.type]] is named `{name}`"),
+                        text,
+                        "write \"reject\", \"skip\" or the name of a record type of this file",
+                    );
+                    Otherwise::Reject
+                }
+            },
+        };
+        RecordRules { by, skip_first: wire.skip_first, skip_last: wire.skip_last, otherwise, types, place }
+    }
+
+    fn record_type(&mut self, of_type: &Spanned<wire::Type>, before: &[RecordType], has_by: bool) -> RecordType {
+        let place = self.source.place(&of_type.span());
+        let wire = of_type.get_ref();
+        let values: Vec<String> =
+            wire.value.iter().chain(&wire.values).map(|v| self.plain(v).trim().to_owned()).collect();
+        if wire.by.is_none() && !has_by {
+            let hint = "add `by = \"FIELD\"` to [records] or to the type";
+            self.find(codes::INCOMPLETE, "nothing tells records of this type from others".to_owned(), of_type, hint);
+        }
+        for value in wire.value.iter().chain(&wire.values) {
+            let text = self.plain(value);
+            let text = text.trim();
+            let same_by = |other: &&RecordType| other.by.is_none() && wire.by.is_none();
+            if before.iter().filter(same_by).any(|other| other.values.iter().any(|v| v == text)) {
+                self.find(
+                    codes::VALUE_TWICE,
+                    "this value tells an earlier type already".to_owned(),
+                    value,
+                    "give each type values of its own",
+                );
+            }
+        }
+        let uses = match (&wire.record, wire.skip) {
+            (None, true) => TypeUse::Skip,
+            (Some(record), false) => TypeUse::Record {
+                record: self.name(record),
+                view: wire.view.as_ref().map(|view| self.name(view)),
+                rename: wire.rename.as_ref().map(|key| self.key(key)),
+                parent: wire.parent.as_ref().and_then(|parent| {
+                    let index = type_named(before, parent.get_ref());
+                    if index.is_none() {
+                        self.find(
+                            codes::NO_SUCH_TYPE,
+                            format!("no record type before this one is named `{}`", parent.get_ref()),
+                            parent,
+                            "name a record type that stands above this one; parents come first",
+                        );
+                    }
+                    index
+                }),
+            },
+            (None, false) | (Some(_), true) => {
+                let hint = "a type is either a record, `record = \"NAME\"`, or left out, `skip = true`";
+                self.find(codes::INCOMPLETE, "a record type needs `record` or `skip = true`".to_owned(), of_type, hint);
+                TypeUse::Skip
+            }
+        };
+        RecordType { uses, by: wire.by.as_ref().map(|by| self.by(by)), values, place }
+    }
+
+    fn by(&mut self, by: &Spanned<wire::By>) -> ChooseBy {
+        match by.get_ref() {
+            wire::By::Field(name) => {
+                let place = self.source.place(&by.span());
+                let name = name.trim().to_uppercase();
+                self.places.entry(name.clone()).or_insert(place);
+                ChooseBy::Field(name)
+            }
+            wire::By::Bytes(range) => {
+                if range.length == 0 {
+                    self.find(codes::EMPTY, "`length` is 0".to_owned(), by, "name at least one byte");
+                }
+                ChooseBy::Bytes { offset: range.offset as usize, length: range.length as usize }
+            }
+        }
+    }
+
+    /// A COBOL name or path: upper case, its place kept.
+    fn name(&mut self, text: &Spanned<String>) -> String {
+        let name = text.get_ref().trim().to_uppercase();
+        if name.is_empty() || name.split('.').any(str::is_empty) {
+            self.find(
+                codes::EMPTY,
+                "a field's name is empty".to_owned(),
+                text,
+                "write a COBOL name or names joined by points",
+            );
+        }
+        let place = self.source.place(&text.span());
+        self.places.entry(name.clone()).or_insert(place);
+        name
+    }
+
+    /// A key of the other side.
+    fn key(&mut self, text: &Spanned<String>) -> String {
+        if text.get_ref().is_empty() {
+            self.find(codes::EMPTY, "a key is empty".to_owned(), text, "write at least one character");
+        }
+        text.get_ref().clone()
+    }
+
+    fn plain(&self, value: &Spanned<wire::Plain>) -> String {
+        match value.get_ref() {
+            wire::Plain::Text(text) => text.clone(),
+            wire::Plain::Bool(value) => value.to_string(),
+            wire::Plain::Int(_) | wire::Plain::Float(_) => {
+                let text = self.source.text.get(value.span()).unwrap_or_default().replace('_', "");
+                text.trim().strip_prefix('+').unwrap_or(text.trim()).to_owned()
+            }
+        }
+    }
+
+    fn find<T>(&mut self, code: Code, message: String, at: &Spanned<T>, hint: &str) {
+        let place = self.source.place(&at.span());
+        self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
+    }
+}
+
+fn type_named(types: &[RecordType], name: &str) -> Option<usize> {
+    types.iter().position(|t| match &t.uses {
+        TypeUse::Record { record, view, rename, .. } => [Some(record), view.as_ref(), rename.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(|known| known.eq_ignore_ascii_case(name.trim())),
+        TypeUse::Skip => false,
+    })
+}
+
+fn set<T>(slot: &mut Option<T>, value: T, what: &'static str) -> Result<(), &'static str> {
+    match slot {
+        Some(_) => Err(what),
+        None => {
+            *slot = Some(value);
+            Ok(())
+        }
+    }
+}
+
+fn key_style(style: wire::KeyStyle) -> KeyStyle {
+    match style {
+        wire::KeyStyle::Cobol => KeyStyle::Cobol,
+        wire::KeyStyle::Underscore => KeyStyle::Underscore,
+        wire::KeyStyle::Snake => KeyStyle::Snake,
+        wire::KeyStyle::Kebab => KeyStyle::Kebab,
+        wire::KeyStyle::Camel => KeyStyle::Camel,
+        wire::KeyStyle::Pascal => KeyStyle::Pascal,
+    }
+}
+
+fn syntax(source: &SourceText, error: &toml::de::Error) -> Finding {
+    let message = error.message().trim().replace('\n', "; ");
+    let finding = Finding::error(codes::SYNTAX, Fault::Config, message);
+    match error.span() {
+        Some(span) => finding.at(source.place(&span)),
+        None => finding.at(Place { file: Some(Arc::clone(&source.name)), ..Place::default() }),
+    }
+    .hint("docs/errors/project.md shows every key of an interface file")
+}

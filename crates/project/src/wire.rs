@@ -1,0 +1,127 @@
+//! The file as serde sees it; [`crate::InterfaceFile`] is made from it by hand.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+type Text = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct File {
+    pub(crate) wrapper: Option<Text>,
+    pub(crate) key_style: Option<KeyStyle>,
+    pub(crate) fillers: Option<Fillers>,
+    pub(crate) redefines: Option<Redefines>,
+    #[serde(default)]
+    pub(crate) include: Vec<Text>,
+    #[serde(default)]
+    pub(crate) exclude: Vec<Text>,
+    #[serde(default)]
+    pub(crate) rename: BTreeMap<Text, Text>,
+    #[serde(default)]
+    pub(crate) default: BTreeMap<Text, Spanned<Plain>>,
+    #[serde(default)]
+    pub(crate) field: Vec<Spanned<Field>>,
+    #[serde(default)]
+    pub(crate) choose: Vec<Spanned<Choose>>,
+    pub(crate) records: Option<Spanned<Records>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum KeyStyle {
+    Cobol,
+    Underscore,
+    Snake,
+    Kebab,
+    Camel,
+    Pascal,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Fillers {
+    Drop,
+    Keep,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Redefines {
+    All,
+    Original,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Field {
+    pub(crate) name: Text,
+    pub(crate) include: Option<bool>,
+    pub(crate) rename: Option<Text>,
+    pub(crate) default: Option<Spanned<Plain>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Choose {
+    pub(crate) storage: Text,
+    pub(crate) by: Text,
+    #[serde(default)]
+    pub(crate) when: BTreeMap<Text, Text>,
+    pub(crate) otherwise: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Records {
+    pub(crate) by: Option<Spanned<By>>,
+    #[serde(default)]
+    pub(crate) skip_first: u32,
+    #[serde(default)]
+    pub(crate) skip_last: u32,
+    pub(crate) otherwise: Option<Text>,
+    #[serde(default, rename = "type")]
+    pub(crate) types: Vec<Spanned<Type>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Type {
+    pub(crate) record: Option<Text>,
+    pub(crate) view: Option<Text>,
+    pub(crate) rename: Option<Text>,
+    pub(crate) by: Option<Spanned<By>>,
+    pub(crate) value: Option<Spanned<Plain>>,
+    #[serde(default)]
+    pub(crate) values: Vec<Spanned<Plain>>,
+    pub(crate) parent: Option<Text>,
+    #[serde(default)]
+    pub(crate) skip: bool,
+}
+
+/// A field's name, or bytes of the record.
+#[derive(Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a field's name or { offset = …, length = … }")]
+pub(crate) enum By {
+    Field(String),
+    Bytes(ByteRange),
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ByteRange {
+    pub(crate) offset: u32,
+    pub(crate) length: u32,
+}
+
+/// A plain value; numbers are taken from the source text, so that `12.50` stays what was written.
+#[derive(Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a string, a number, true or false")]
+pub(crate) enum Plain {
+    Text(String),
+    Bool(bool),
+    Int(#[expect(dead_code, reason = "its text is taken from the source")] i64),
+    Float(#[expect(dead_code, reason = "its text is taken from the source")] f64),
+}

@@ -1,0 +1,58 @@
+use std::fs;
+
+use quayline_project::CopyFolders;
+
+fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("has a parent")).expect("made");
+        fs::write(path, bytes).expect("written");
+    }
+    folder
+}
+
+#[track_caller]
+fn check(files: &[(&str, &[u8])], member: &str, library: Option<&str>, expected: Option<&str>) {
+    let folder = folder(files);
+    let found = CopyFolders::new(vec![folder.path().into()]).find(member, library).expect("readable");
+    let relative = found.map(|m| m.path.strip_prefix(folder.path()).expect("inside").display().to_string());
+    assert_eq!(relative.as_deref(), expected);
+}
+
+#[test]
+fn extensions_are_tried_in_order() {
+    check(&[("A.cob", b""), ("A.cpy", b"")], "A", None, Some("A.cpy"));
+    check(&[("A", b""), ("A.CBL", b"")], "A", None, Some("A.CBL"));
+    check(&[("A", b"")], "A", None, Some("A"));
+    check(&[("A.x", b""), ("A.x.cpy", b"")], "A.x", None, Some("A.x"));
+    check(&[("B.cpy", b"")], "A", None, None);
+}
+
+#[test]
+fn case_differs_only_where_nothing_fits_exactly() {
+    check(&[("cust.Cpy", b"")], "CUST", None, Some("cust.Cpy"));
+    check(&[("cust.cpy", b""), ("CUST.cbl", b"")], "CUST", None, Some("CUST.cbl"));
+}
+
+#[test]
+fn a_library_is_a_sub_folder() {
+    let files: &[(&str, &[u8])] = &[("A.cpy", b""), ("lib/A.cpy", b"")];
+    check(files, "A", Some("LIB"), Some("lib/A.cpy"));
+    check(files, "A", Some("OTHER"), Some("A.cpy"));
+}
+
+#[test]
+fn a_member_cannot_lead_out_of_its_folder() {
+    let outer = folder(&[("secret.cpy", b""), ("in/A.cpy", b"")]);
+    let folders = CopyFolders::new(vec![outer.path().join("in")]);
+    assert_eq!(folders.find("../secret", None).expect("readable"), None);
+    assert_eq!(folders.find("A", Some("..")).expect("readable").map(|m| m.path), Some(outer.path().join("in/A.cpy")));
+}
+
+#[test]
+fn text_that_is_not_utf8_is_latin1() {
+    let folder = folder(&[("A.cpy", b"* gr\xfc\xdfe")]);
+    let found = CopyFolders::new(vec!["/not/there".into(), folder.path().into()]).find("a", None).expect("readable");
+    assert_eq!(found.expect("found").text, "* gr\u{fc}\u{df}e");
+}
