@@ -16,7 +16,7 @@ fn flat(items: Vec<(String, Encoding, usize)>) -> Layout {
     let n = fields.len() as u32;
     for (i, f) in fields.iter_mut().enumerate() { f.subtree_end = FieldIndex(i as u32 + 1); }
     fields[0].subtree_end = FieldIndex(n); fields[0].size = at;
-    Layout { fields, renames: vec![], length_max: at, length_min: at, dialect: Dialect::IBM }
+    Layout { fields, renames: vec![], length_max: at, length_min: at, dialect: Dialect::IBM, warnings: vec![] }
 }
 fn x(n: &str, s: usize) -> (String, Encoding, usize) { (n.into(), Encoding::Text { justified: false, alphabetic: false }, s) }
 fn z(n: &str, d: u16, scale: i16, signed: bool) -> (String, Encoding, usize) { (n.into(), Encoding::Zoned { digits: d, scale, sign: if signed { ZonedSign::TrailingOverpunch } else { ZonedSign::Unsigned }, blank_when_zero: false }, d as usize) }
@@ -101,7 +101,7 @@ fn main() {
     let parents: Vec<Option<FieldIndex>> = fields.iter().map(|f| f.parent).collect();
     for i in 0..fields.len() { let mut end = i + 1; while end < fields.len() { let mut a = parents[end]; let mut inside = false; while let Some(q) = a { if q.index() == i { inside = true; break; } a = parents[q.index()]; } if !inside { break; } end += 1; } fields[i].subtree_end = FieldIndex(end as u32); }
     let _ = n;
-    let car = Layout { fields, renames: vec![], length_max: 30128, length_min: 30128, dialect: Dialect::IBM };
+    let car = Layout { fields, renames: vec![], length_max: 30128, length_min: 30128, dialect: Dialect::IBM, warnings: vec![] };
     let mut rec = vec![0x40u8; 30128];
     let put = |rec: &mut Vec<u8>, at: usize, s: &str| for (i, c) in s.chars().enumerate() { rec[at + i] = page.from_char(c).unwrap(); };
     for i in 0..100 { put(&mut rec, 128+240*i, &format!("CAR{i:05}")); put(&mut rec, 128+240*i+12, "ASTRAL"); put(&mut rec, 128+240*i+24, &format!("0{:05}", 10000+137*i)); for k in 3..18 { put(&mut rec, 128+240*i+12*k, "NO"); } for k in 18..20 { put(&mut rec, 128+240*i+12*k, "YES"); } }

@@ -12,7 +12,7 @@ use crate::layout::FieldIndex;
 #[non_exhaustive]
 pub enum FaultKind {
     /// A digit nibble or zone is none.
-    #[error("digit {digit} is {found:#04x}, expected {expected}")]
+    #[error("digit {digit} is {found:#x}, expected {expected}")]
     BadDigit {
         /// Digit, from 1.
         digit: usize,
@@ -22,7 +22,7 @@ pub enum FaultKind {
         expected: &'static str,
     },
     /// The sign nibble or zone is none.
-    #[error("sign is {found:#04x}, expected {expected}")]
+    #[error("sign is {found:#x}, expected {expected}")]
     BadSign {
         /// What stands there.
         found: u8,
