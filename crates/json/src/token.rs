@@ -3,8 +3,8 @@
 use quayline_core::{Digits, Run};
 
 use crate::fault::{JsonError, describe};
-use crate::scan::{mask_digits, mask_eq, mask_json_special, mask_json_special_or_high};
 use crate::text::block_at;
+use quayline_charset::scan::{mask_digits, mask_eq, mask_json_special, mask_json_special_or_high};
 
 /// Digits that a number may have once its exponent is gone.
 pub(crate) const DIGITS_MAX: usize = 38;
