@@ -1,6 +1,6 @@
 //! The values of leaves.
 
-use quayline_core::{NodeId, Run, Sink, Value};
+use quayline_core::{Digits, NodeId, Run, Sink, Value};
 
 use super::{Pass, Stop};
 use crate::fault::JsonError;
@@ -85,19 +85,27 @@ impl<S: Sink> Pass<'_, S> {
 
     #[inline(always)]
     fn number(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        if kind == Kind::Decimal
+            && let Some(number) = token::short_number(self.text, self.at)
+        {
+            self.at = number.end;
+            let digits = Run::new(&number.digits, number.len);
+            let value = Digits { digits, negative: number.negative, scale: number.scale };
+            self.sink.value(node, Value::Digits(value));
+            return Ok(());
+        }
+        self.other_number(node, kind)
+    }
+
+    /// A number that is long, has an exponent or ends the text, or is for a leaf that is no decimal.
+    #[inline(never)]
+    fn other_number(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         let start = self.at;
         let number = match token::number(self.text, start) {
             Ok(number) => number,
             Err(lexical) => return self.lexical(lexical, Some(node)),
         };
         self.at = number.end;
-        if kind == Kind::Decimal {
-            match number.digits(self.text, &mut self.reader.scratch) {
-                Ok(digits) => self.sink.value(node, Value::Digits(digits)),
-                Err(error) => self.problem(error, start, Some(node)),
-            }
-            return Ok(());
-        }
         match number_value(kind, &number, self.text, &mut self.reader.scratch) {
             Ok(value) => self.sink.value(node, value),
             Err(error) => self.problem(error, start, Some(node)),
