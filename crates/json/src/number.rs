@@ -34,7 +34,7 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
 }
 
 /// The lowest `n` bytes.
-const BEFORE: [u128; 17] = {
+pub(crate) const BEFORE: [u128; 17] = {
     let mut masks = [u128::MAX; 17];
     let mut n = 0;
     while n < 16 {

@@ -4,9 +4,9 @@ use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
 
 use crate::keys::{self, Keys, NodeKeys, Span};
 use crate::number;
-use crate::scan::mask_json_special;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
+use quayline_charset::scan::mask_json_special;
 
 /// Bytes of a writer's buffer at the start; it grows as needed.
 const BUFFER_BYTES: usize = 1 << 16;
