@@ -433,7 +433,7 @@ fn binary(digits: &[u8], negative: bool, signed: bool, order: ByteOrder, bytes: 
     let mut magnitude: u128 = 0;
     for d in digits {
         let next = magnitude.checked_mul(10).and_then(|m| m.checked_add(u128::from(d & 0x0f)));
-        magnitude = next.ok_or(out_of_range.clone())?;
+        magnitude = next.ok_or_else(|| out_of_range.clone())?;
     }
     if negative && !signed && magnitude != 0 {
         return Err(FaultKind::NegativeUnsigned);
