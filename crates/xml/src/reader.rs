@@ -443,6 +443,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
 
     fn marks(&mut self, tag: &BytesStart<'x>, at: usize) -> Marks {
         let mut marks = Marks::default();
+        if tag.attributes_raw().is_empty() {
+            return marks;
+        }
         for attribute in tag.attributes() {
             let Ok(attribute) = attribute else {
                 self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);
