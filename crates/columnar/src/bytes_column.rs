@@ -240,8 +240,10 @@ mod tests {
     #[test]
     fn few_values_stay_keys() {
         let mut column = BytesColumn::new(TextStore::Interned);
+        let mut random = 1u64;
         for n in 0..50_000 {
-            column.put(n, format!("{}", n % 3000).as_bytes().into()).unwrap();
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            column.put(n, format!("{}", (random >> 33) % 3000).as_bytes().into()).unwrap();
         }
         assert!(matches!(column.values(50_000), BytesValues::Interned { dictionary, .. } if dictionary.len() == 3000));
     }

@@ -93,7 +93,7 @@ impl ColumnSink {
                 .map(|child| child.index() + if plan.nodes[child.index()].list { nodes } else { 0 })
                 .collect();
             match each.as_slice() {
-                [first, .., last] if last - first + 1 == each.len() => Checks::Run(*first, last + 1),
+                [first, .., last] if each.is_sorted_by(|a, b| a + 1 == *b) => Checks::Run(*first, last + 1),
                 _ => Checks::Each(each),
             }
         });
