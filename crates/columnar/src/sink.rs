@@ -226,12 +226,11 @@ impl ColumnSink {
         parts.join(".")
     }
 
-    /// Nulls for members that the group occurrence left last did not have.
+    /// Nulls for members that the group occurrence being left, number `wanted` of its column, does not have.
     #[cold]
     #[inline(never)]
-    fn pad(&mut self, group: NodeId) {
+    fn pad(&mut self, group: NodeId, wanted: u32) {
         let plan = Arc::clone(&self.plan);
-        let wanted = self.counts[group.index()];
         for &child in &plan.nodes[group.index()].children {
             let list = plan.nodes[child.index()].list;
             let has = if list { self.counts[self.leaves.len() + child.index()] } else { self.counts[child.index()] };
@@ -335,14 +334,14 @@ impl Sink for ColumnSink {
     #[inline(always)]
     fn leave(&mut self, node: NodeId) {
         let count = self.counts[node.index()] + 1;
-        self.counts[node.index()] = count;
         let complete = match &self.checks[node.index()] {
             Checks::Run(first, end) => self.counts[*first..*end].iter().all(|has| *has == count),
             Checks::Each(each) => each.iter().all(|at| self.counts[*at] == count),
         };
         if !complete {
-            self.pad(node);
+            self.pad(node, count);
         }
+        self.counts[node.index()] = count;
         if node == NodeId::ROOT {
             self.document = DocumentState::Kept;
             if self.building.is_some() {

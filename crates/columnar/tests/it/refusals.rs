@@ -95,7 +95,7 @@ fn every_cause_names_its_place_and_no_content() {
         hint: keep invalid values as null, or write a format with text values, where they stay as 0x..
 
         error[COL-015]: found a second value, expected at most one of a number of up to 5 digits, 2 of them decimals
-          at a.dat, record 7, LINE[3].AMOUNT
+          at a.dat, record 7, LINE[2].AMOUNT
 
         hint: make it a list, or remove the second value
 
