@@ -13,6 +13,7 @@ use quayline_columnar::{
 use quayline_core::{Fault, NodeId, Occurs, Scalar, Shape, Sink, Value};
 
 use crate::dump;
+use crate::model::{Action, Data, check};
 
 fn shape() -> Shape {
     let mut shape = Shape::builder("R");
@@ -216,4 +217,71 @@ fn pages_of_another_shape_are_refused() {
     let sink = ColumnSink::new(&shape(), &ColumnOptions::default()).unwrap();
     let writer = ParquetWriter::new(Vec::new(), &sink, &ParquetOptions::default()).unwrap();
     assert!(matches!(writer.encoder().take_pages(&mut other), Err(ColumnError::OtherShape)));
+}
+
+/// Columns whose values repeat much, little and not at all, so that each encoding and each change between them occurs.
+#[test]
+fn large_batches_of_every_kind_of_column_are_read_back() {
+    let decimal = |digits, scale| Scalar::Decimal { digits, scale, signed: true };
+    let text = Scalar::Text { chars_max: None };
+    let mut shape = Shape::builder("R");
+    for (name, scalar) in [
+        ("INT32", decimal(9, 0)),
+        ("INT64", decimal(18, 0)),
+        ("DEC32", decimal(9, 2)),
+        ("DEC64", decimal(18, 3)),
+        ("DEC128", decimal(25, 4)),
+        ("DEC256", decimal(50, 5)),
+        ("TEXT", text.clone()),
+        ("BYTES", Scalar::Bytes { len_max: None }),
+        ("FLOAT", Scalar::Float64),
+        ("BOOL", Scalar::Bool),
+    ] {
+        for kind in ["FEW", "MANY", "ALL", "RUNS", "NULLS"] {
+            shape.scalar(format!("{name}-{kind}"), scalar.clone(), Occurs::Once);
+        }
+    }
+    shape.scalar("LIST", text, Occurs::Many { min: 0, max: None });
+    let shape = shape.finish();
+    let mut random = 1u64;
+    let mut next = move |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % below
+    };
+    let mut actions = Vec::new();
+    for row in 0..9000 {
+        let mut members: Vec<Data> = Vec::new();
+        for leaf in 0..50 {
+            let n = match leaf % 5 {
+                0 => next(20),
+                1 => next(2500),
+                2 => next(1 << 28),
+                3 => row / 700,
+                _ if next(10) > 0 => {
+                    members.push(Data::Null);
+                    continue;
+                }
+                _ => next(1 << 20),
+            };
+            members.push(match leaf / 5 {
+                0 => Data::Int(n.cast_signed(), 0),
+                1 => Data::Number(format!("{:018}", n * 3), n % 2 == 1, 0),
+                2 => Data::Number(n.to_string(), true, 2),
+                3 => Data::Number(format!("{n}012"), false, 3),
+                4 => Data::Number(format!("{n}000000{n:04}"), n % 3 == 0, 4),
+                5 => Data::Number(format!("{n}{}", "7".repeat(35)), n % 3 == 0, 5),
+                6 => Data::Text(format!("text {n} of a column")),
+                7 => Data::Bytes(n.to_le_bytes().to_vec()),
+                8 => Data::Float(n as f64 / 4.0),
+                _ => Data::Bool(n % 3 == 0),
+            });
+        }
+        members.push(Data::List((0..next(4)).map(|_| Data::Text(next(30).to_string())).collect()));
+        actions.push(Action::Keep(Data::Group(members)));
+    }
+    check(
+        &shape,
+        &ColumnOptions { batch_rows_max: 4000, batch_bytes_max: 64 << 20, ..ColumnOptions::default() },
+        &actions,
+    );
 }

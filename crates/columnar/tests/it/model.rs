@@ -243,8 +243,12 @@ pub(crate) fn check(shape: &Shape, options: &ColumnOptions, actions: &[Action]) 
         }
         for (codec, dictionary_bytes_max) in [(Codec::Snappy, 1 << 20), (Codec::Uncompressed, 40)] {
             let mut sink = new();
-            let parquet =
-                ParquetOptions { codec, dictionary_bytes_max, row_group_rows_max: 7, ..ParquetOptions::default() };
+            let parquet = ParquetOptions {
+                codec,
+                dictionary_bytes_max,
+                row_group_rows_max: options.batch_rows_max * 3,
+                ..ParquetOptions::default()
+            };
             let mut writer = ParquetWriter::new(Vec::new(), &sink, &parquet).unwrap();
             let mut encoder = writer.encoder();
             run(shape, actions, &mut sink, |sink| writer.write(encoder.take_pages(sink).unwrap()).unwrap());
