@@ -38,6 +38,31 @@ fn all_digits_and_scales_are_exact() {
 }
 
 #[test]
+fn integers_take_what_their_bits_hold() {
+    let mut shape = Shape::builder("R");
+    shape.scalar("SMALL", decimal(4, 0), Occurs::Once);
+    shape.scalar("LARGE", decimal(18, 0), Occurs::Once);
+    let shape = shape.finish();
+    let row = |small: i64, large: &str| {
+        let (negative, digits) = large.strip_prefix('-').map_or((false, large), |digits| (true, digits));
+        group([Data::Int(small, 0), Data::Number(digits.to_owned(), negative, 0)])
+    };
+    check(
+        &shape,
+        &ColumnOptions::default(),
+        &[
+            Action::Keep(row(65_535, "9223372036854775807")),
+            Action::Keep(row(i32::MIN.into(), "-9223372036854775808")),
+            Action::Keep(row(i32::MAX.into(), "00000000000000000000000000001")),
+            Action::Refuse(row(1 << 31, "0")),
+            Action::Refuse(row(0, "9223372036854775808")),
+            Action::Refuse(row(0, "-9223372036854775809")),
+            Action::Keep(group([Data::Null, Data::Int(i64::MIN, 0)])),
+        ],
+    );
+}
+
+#[test]
 fn scales_of_values_and_columns_may_differ() {
     let mut shape = Shape::builder("R");
     shape.scalar("MONEY", decimal(9, 2), Occurs::Once);
@@ -61,7 +86,7 @@ fn scales_of_values_and_columns_may_differ() {
             Action::Refuse(group([number("12301", 4), Data::Null, Data::Null, Data::Null])),
             Action::Refuse(group([number("1234567890", 2), Data::Null, Data::Null, Data::Null])),
             Action::Refuse(group([Data::Int(1_000_000_000, 2), Data::Null, Data::Null, Data::Null])),
-            Action::Refuse(group([Data::Null, number("1", -6), Data::Null, Data::Null])),
+            Action::Refuse(group([Data::Null, number("3000", -6), Data::Null, Data::Null])),
             Action::Refuse(group([Data::Null, Data::Null, Data::Bool(true), Data::Null])),
             Action::Keep(group([number("0", 300), number("000999000", 0), number("0", -300), number("000", 0)])),
         ],
