@@ -1,2 +1,91 @@
-//! Ratios to ceilings measured in the same run, and the bars.
-fn main() {}
+//! `quayline-bench [--list] [NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
+//! `target/bench/bars.json` and ends with 1 if one falls short.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use quayline_bench::bars::{self, Bench, Outcome};
+use quayline_bench::{Scratch, process};
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let done = match arguments.split_first() {
+        Some((first, rest)) if first == process::MEASURE => process::measure_here(rest).map(|line| {
+            say(&line);
+            true
+        }),
+        _ => measure_bars(&arguments),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all bars are reached.
+fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
+    let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    if texts.contains(&"--list") {
+        bars::all().iter().for_each(|bar| say(bar.name));
+        return Ok(true);
+    }
+    let part = texts.first().copied().unwrap_or_default();
+    let target = target_folder()?;
+    let folder = target.join("bench");
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let scratch = Scratch::new(&folder.join("files")).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let quayline = this.with_file_name("quayline");
+    if !quayline.exists() {
+        return Err(format!("{} is not there; `make bench` builds it", quayline.display()));
+    }
+    let bench = Bench { scratch, quayline, this };
+
+    say(&machine());
+    let began = Instant::now();
+    let mut outcomes = Vec::new();
+    for bar in bars::all().into_iter().filter(|bar| bar.name.contains(part)) {
+        let outcome = Outcome { bar, measured: (bar.measure)(&bench) };
+        say(&outcome.to_line());
+        outcomes.push(outcome);
+    }
+    if outcomes.is_empty() {
+        return Err(format!("no bar has `{part}` in its name; --list shows them"));
+    }
+    let short = outcomes.iter().filter(|outcome| !outcome.ok()).count();
+    say(&format!("{} bars, {short} short, {} s", outcomes.len(), began.elapsed().as_secs()));
+    // A part of the bars does not replace the result of all.
+    let file = folder.join(if part.is_empty() { "bars.json" } else { "bars-part.json" });
+    write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
+    say(&format!("written to {}", file.display()));
+    Ok(short == 0)
+}
+
+fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {
+    let rows: Vec<String> = outcomes.iter().map(|outcome| format!("  {}", outcome.to_json())).collect();
+    std::fs::write(file, format!("[\n{}\n]\n", rows.join(",\n")))
+}
+
+/// The target folder: this program stands in `target/PROFILE`.
+fn target_folder() -> Result<PathBuf, String> {
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    this.ancestors().nth(2).map(Path::to_path_buf).ok_or_else(|| format!("{}: not in a target folder", this.display()))
+}
+
+fn machine() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("machine: {}, {cores} cores", model.trim_start_matches(['\t', ' ', ':']))
+}
+
+fn say(line: &str) {
+    // Whoever closed the pipe has read enough.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

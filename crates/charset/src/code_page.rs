@@ -160,7 +160,7 @@ impl CodePage {
     const fn new(name: &'static str, ccsid: u16, family: Family, title: &'static str, to_unicode: [u16; 256]) -> Self {
         let mut ascii = [NOT_ASCII; 256];
         let mut from_ascii = [0; 256];
-        let mut utf8 = [Utf8Char { bytes: [0; 3], len: 0 }; 256];
+        let mut utf8 = [Utf8Char([0; 4]); 256];
         let mut byte = 0u8;
         loop {
             let char = to_unicode[byte as usize];
@@ -203,26 +203,22 @@ impl fmt::Display for CodePage {
     }
 }
 
-/// A character in UTF-8, at most three bytes since the pages stay in the basic plane; a length of 0 is an unassigned byte.
+/// A character in UTF-8 and, as the fourth byte, its length: at most three, since the pages stay in the basic plane, and 0 for an
+/// unassigned byte.
 #[derive(Clone, Copy)]
-pub(crate) struct Utf8Char {
-    pub(crate) bytes: [u8; 3],
-    pub(crate) len: u8,
-}
+pub(crate) struct Utf8Char(pub(crate) [u8; 4]);
 
 impl Utf8Char {
     const fn of(char: u16) -> Self {
-        if char == UNASSIGNED {
-            return Utf8Char { bytes: [0; 3], len: 0 };
-        }
         let [high, low] = char.to_be_bytes();
         let last = 0x80 | (low & 0x3f);
-        let middle = (high << 2 & 0x3c) | low >> 6;
-        match char {
-            0..0x80 => Utf8Char { bytes: [low, 0, 0], len: 1 },
-            0x80..0x800 => Utf8Char { bytes: [0xc0 | middle, last, 0], len: 2 },
-            _ => Utf8Char { bytes: [0xe0 | high >> 4, 0x80 | middle, last], len: 3 },
-        }
+        let middle = ((high << 2) & 0x3c) | (low >> 6);
+        Utf8Char(match char {
+            UNASSIGNED => [0; 4],
+            0..0x80 => [low, 0, 0, 1],
+            0x80..0x800 => [0xc0 | middle, last, 0, 2],
+            _ => [0xe0 | (high >> 4), 0x80 | middle, last, 3],
+        })
     }
 }
 
@@ -347,10 +343,10 @@ mod tests {
                 let from =
                     Some(byte).filter(u8::is_ascii).and_then(|byte| page.from_char(char::from(byte))).unwrap_or(0);
                 assert_eq!(page.from_ascii_table()[usize::from(byte)], from);
-                let utf8 = page.utf8_table()[usize::from(byte)];
+                let Utf8Char(utf8) = page.utf8_table()[usize::from(byte)];
                 let mut buffer = [0; 4];
                 let expected = char.map_or(&[][..], |char| char.encode_utf8(&mut buffer).as_bytes());
-                assert_eq!(&utf8.bytes[..usize::from(utf8.len)], expected, "{page} {byte:#04x}");
+                assert_eq!(&utf8[..usize::from(utf8[3])], expected, "{page} {byte:#04x}");
             }
         }
     }

@@ -86,6 +86,13 @@ pub fn find_high(bytes: &[u8]) -> Option<usize> {
     find(bytes, mask_high, |byte| byte >= 0x80)
 }
 
+/// Offset of the first byte equal to `byte`.
+#[inline]
+#[must_use]
+pub fn find_eq(bytes: &[u8], byte: u8) -> Option<usize> {
+    find(bytes, |block| mask_eq(block, byte), |other| other == byte)
+}
+
 /// Offset of the first byte that a JSON string must escape.
 #[inline]
 #[must_use]
@@ -279,6 +286,7 @@ mod tests {
             for bytes in [ends, starts] {
                 prop_assert_eq!(is_ascii_printable(&bytes), bytes.iter().all(|b| (0x20..0x7f).contains(b)));
                 prop_assert_eq!(find_high(&bytes), bytes.iter().position(|b| *b >= 0x80));
+                prop_assert_eq!(find_eq(&bytes, b'"'), bytes.iter().position(|b| *b == b'"'));
                 prop_assert_eq!(find_json_special(&bytes), bytes.iter().position(|b| plain::json_special(*b)));
             }
         }

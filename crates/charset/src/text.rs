@@ -3,8 +3,14 @@
 use crate::code_page::Utf8Char;
 use crate::{CodePage, Undecodable, Unencodable, scan, translate_append};
 
-/// Bytes looked at in one step: long enough for the bulk path to pay, short enough that one accented letter slows few others.
-const STEP: usize = 64;
+/// Bytes translated in bulk after something else was met; doubles while all goes well.
+const BULK_MIN: usize = 64;
+
+/// Most bytes translated in bulk before they are looked at: they stay in the first-level cache.
+const BULK_MAX: usize = 4096;
+
+/// Bytes converted one by one before bulk is tried again.
+const SINGLE: usize = 32;
 
 impl CodePage {
     /// Appends `src` as UTF-8 to `out`. Nothing is replaced or dropped.
@@ -13,14 +19,23 @@ impl CodePage {
     /// [`Undecodable`] with the offset of the first byte that the page does not assign; `out` then holds the text before it.
     pub fn decode_into(&self, src: &[u8], out: &mut Vec<u8>) -> Result<(), Undecodable> {
         out.reserve(src.len());
-        for (step, block) in src.chunks(STEP).enumerate() {
+        let mut at = 0;
+        let mut bulk = BULK_MIN;
+        while at < src.len() {
+            let block = &src[at..src.len().min(at + bulk)];
             let start = out.len();
             translate_append(self.ascii_table(), block, out);
-            if let Some(plain) = scan::find_high(&out[start..]) {
-                out.truncate(start + plain);
-                self.decode_by_char(&block[plain..], out)
-                    .map_err(|error| Undecodable { offset: step * STEP + plain + error.offset })?;
-            }
+            let Some(plain) = scan::find_high(&out[start..]) else {
+                at += block.len();
+                bulk = BULK_MAX.min(bulk * 2);
+                continue;
+            };
+            bulk = BULK_MIN;
+            out.truncate(start + plain);
+            at += plain;
+            let block = &src[at..src.len().min(at + SINGLE)];
+            self.decode_by_char(block, out).map_err(|error| Undecodable { offset: at + error.offset })?;
+            at += block.len();
         }
         Ok(())
     }
@@ -33,45 +48,49 @@ impl CodePage {
         out.reserve(text.len());
         let bytes = text.as_bytes();
         let mut at = 0;
+        let mut bulk = BULK_MIN;
         while at < bytes.len() {
-            let block = &bytes[at..bytes.len().min(at + STEP)];
+            let block = &bytes[at..bytes.len().min(at + bulk)];
             let start = out.len();
             translate_append(self.from_ascii_table(), block, out);
             // A zero is a character beyond ASCII, one that the page does not have, or U+0000.
-            let Some(plain) = out[start..].iter().position(|byte| *byte == 0) else {
+            let Some(plain) = scan::find_eq(&out[start..], 0) else {
                 at += block.len();
+                bulk = BULK_MAX.min(bulk * 2);
                 continue;
             };
+            bulk = BULK_MIN;
             out.truncate(start + plain);
-            let end = at + block.len();
             at += plain;
-            for char in text[at..].chars() {
+            let mut single = [0; SINGLE];
+            let mut len = 0;
+            for (to, char) in single.iter_mut().zip(text[at..].chars()) {
                 let Some(byte) = self.from_char(char) else {
+                    out.extend_from_slice(&single[..len]);
                     return Err(Unencodable { char, index: text[..at].chars().count() });
                 };
-                out.push(byte);
+                *to = byte;
+                len += 1;
                 at += char.len_utf8();
-                if at >= end {
-                    break;
-                }
             }
+            out.extend_from_slice(&single[..len]);
         }
         Ok(())
     }
 
-    /// At most [`STEP`] bytes.
+    /// At most [`SINGLE`] bytes.
     fn decode_by_char(&self, block: &[u8], out: &mut Vec<u8>) -> Result<(), Undecodable> {
-        // Three bytes are written per character whatever its length, and the next one begins behind its real end.
-        let mut buffer = [0; STEP * 3];
+        // Four bytes are written per character whatever its length, and the next one begins behind its real end.
+        let mut buffer = [0; SINGLE * 3 + 1];
         let mut len = 0;
         for (offset, byte) in block.iter().enumerate() {
-            let Utf8Char { bytes, len: more } = self.utf8_table()[usize::from(*byte)];
-            if more == 0 {
+            let Utf8Char(char) = self.utf8_table()[usize::from(*byte)];
+            if char[3] == 0 {
                 out.extend_from_slice(&buffer[..len]);
                 return Err(Undecodable { offset });
             }
-            buffer[len..len + 3].copy_from_slice(&bytes);
-            len += usize::from(more);
+            buffer[len..len + 4].copy_from_slice(&char);
+            len += usize::from(char[3]);
         }
         out.extend_from_slice(&buffer[..len]);
         Ok(())
@@ -90,7 +109,7 @@ mod tests {
         #[test]
         fn decoding_is_the_page_byte_by_byte_and_encoding_gives_it_back(
             page in 0..CodePage::all().len(),
-            src in prop::collection::vec(prop_oneof![3 => Just(0x81u8), 1 => any::<u8>()], 0..300),
+            src in prop::collection::vec(prop_oneof![60 => Just(0x81u8), 1 => any::<u8>()], 0..900),
         ) {
             let page = &CodePage::all()[page];
             let mut out = b"before".to_vec();
@@ -106,7 +125,7 @@ mod tests {
         }
 
         #[test]
-        fn encoding_stops_at_the_first_character_that_is_missing(page in 0..CodePage::all().len(), text in "[ -~éЖΩ€\u{0}\u{85}😀]{0,100}") {
+        fn encoding_stops_at_the_first_character_that_is_missing(page in 0..CodePage::all().len(), text in "[ -~éЖΩ€\u{0}\u{85}😀]{0,100}[ -~]{0,300}é[a-z]{0,100}[Жé]?") {
             let page = &CodePage::all()[page];
             let mut out = Vec::new();
             let result = page.encode_into(&text, &mut out);

@@ -1,2 +1,50 @@
-//! The quayline command.
-fn main() {}
+//! The `quayline` command: arguments in, exit code out.
+//!
+//! Data goes to standard output, everything else to standard error. What another way of using Quayline would need too (reading, converting,
+//! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
+
+mod args;
+mod complete;
+mod console;
+mod copybook;
+mod env_vars;
+mod exit;
+mod inspect;
+#[cfg(test)]
+mod reference;
+mod render;
+mod spelling;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use console::Console;
+use exit::{Exit, Stop};
+
+fn main() -> ExitCode {
+    exit::report_our_bugs();
+    let done = std::panic::catch_unwind(run);
+    ExitCode::from(done.unwrap_or(Exit::OurBug).code())
+}
+
+/// Runs the command of this process and reports what stopped it.
+fn run() -> Exit {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::of(&arguments) {
+        Ok(cli) => cli,
+        Err(answer) => return exit::answer_of_arguments(&answer),
+    };
+    let console = Console::new(cli.color, cli.command.json());
+    let stopped = match cli.command {
+        Command::Inspect(args) => inspect::run(&args, &console),
+        Command::Convert(_) => Ok(Exit::Done),
+        Command::Completions(args) => complete::run(args.shell, &console),
+    };
+    let flushed = std::io::stdout().flush().map_err(Stop::from);
+    match stopped.and_then(|exit| flushed.map(|()| exit)) {
+        Ok(exit) => exit,
+        Err(stop) => stop.report(&console),
+    }
+}

@@ -73,6 +73,16 @@ fn main() {
         let mut e = RecordEncoder::new(&plan);
         let te = best(&mut || for rec in data.chunks(layout.length_max) { d.decode(rec, &mut e).unwrap(); assert!(e.take().unwrap() == rec); });
         println!("   decode+encode {:.1} ns/rec, encode alone {:.1}, encode bar total {:.1} ns", te * 1e9 / n as f64, (te - t) * 1e9 / n as f64, layout.length_max as f64 / (0.07 * scalar * 1e6) * 1e9);
+        w.clear(); for rec in data.chunks(layout.length_max) { d.decode(rec, &mut w).unwrap(); }
+        let json = w.bytes().to_vec();
+        let lines: Vec<&[u8]> = json.split_inclusive(|b| *b == b'\n').collect();
+        let mut r = JsonReader::new(plan.shape(), ReaderOptions::default());
+        let tj = best(&mut || for (line, rec) in lines.iter().zip(data.chunks(layout.length_max)) { r.read(line, &mut e).unwrap(); assert!(e.take().unwrap() == rec); });
+        println!("   JSON->record {:.1} ns/rec, ratio {:.4} (bar 0.07), json {:.0} MB/s", tj * 1e9 / n as f64, data.len() as f64 / tj / 1e6 / scalar, json.len() as f64 / tj / 1e6);
+        let mut nul = Null(0);
+        let tj = best(&mut || for line in &lines { r.read(line, &mut nul).unwrap(); });
+        println!("   JSON read only {:.1} ns/rec, {:.0} MB/s", tj * 1e9 / n as f64, json.len() as f64 / tj / 1e6);
+        w.clear();
         println!("   decode only: {:.0} MB/s {:.1} ns/rec", data.len() as f64 / t / 1e6, t * 1e9 / n as f64);
     }
     // car

@@ -5,6 +5,7 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 
+use crate::counted::Counted;
 use crate::error::ColumnError;
 use crate::sink::ColumnSink;
 
@@ -38,7 +39,7 @@ impl<W: Write> ArrowIpcWriter<W> {
     /// [`ColumnError::Output`].
     pub fn new(out: W, sink: &ColumnSink, framing: Framing) -> Result<Self, ColumnError> {
         let schema = sink.schema();
-        let out = Counted { out, bytes: 0 };
+        let out = Counted::new(out);
         let inner = match framing {
             Framing::File => Inner::File(Box::new(FileWriter::try_new(out, &schema)?)),
             Framing::Stream => Inner::Stream(Box::new(StreamWriter::try_new(out, &schema)?)),
@@ -65,8 +66,8 @@ impl<W: Write> ArrowIpcWriter<W> {
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         match &self.inner {
-            Inner::File(writer) => writer.get_ref().bytes,
-            Inner::Stream(writer) => writer.get_ref().bytes,
+            Inner::File(writer) => writer.get_ref().bytes(),
+            Inner::Stream(writer) => writer.get_ref().bytes(),
         }
     }
 
@@ -85,30 +86,13 @@ impl<W: Write> ArrowIpcWriter<W> {
                 writer.into_inner()?
             }
         };
-        counted.out.flush().map_err(ColumnError::Output)?;
-        Ok((counted.out, counted.bytes))
+        counted.flush().map_err(ColumnError::Output)?;
+        Ok(counted.take())
     }
 }
 
 impl<W: Write> core::fmt::Debug for ArrowIpcWriter<W> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("ArrowIpcWriter").field("bytes_written", &self.bytes_written()).finish_non_exhaustive()
-    }
-}
-
-/// Counts what it passes on.
-struct Counted<W> {
-    out: W,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Counted<W> {
-    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
-        let n = self.out.write(buf)?;
-        self.bytes += n as u64;
-        Ok(n)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.out.flush()
     }
 }

@@ -31,6 +31,7 @@
 
 mod batch;
 mod bytes_column;
+mod counted;
 mod dictionary;
 mod error;
 mod ipc;

@@ -35,7 +35,7 @@ impl Validity {
         let words = len.div_ceil(64);
         self.words.truncate(words);
         if let Some(last) = self.words.get_mut(words.wrapping_sub(1))
-            && len % 64 != 0
+            && !len.is_multiple_of(64)
         {
             *last |= !0 << (len % 64);
         }

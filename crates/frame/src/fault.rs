@@ -132,6 +132,12 @@ pub enum Part {
     FileHeader,
 }
 
+impl Part {
+    fn article(self) -> &'static str {
+        if self == Part::Rdw { "an" } else { "a" }
+    }
+}
+
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -326,10 +332,15 @@ impl fmt::Display for FrameFault {
         let text = self.cause.is_some_and(Cause::is_text);
         match self.kind {
             FrameFaultKind::Truncated { part, .. } if text => {
-                write!(f, "the source ends inside a {part} whose length is none")?
+                write!(f, "the source ends inside {} {part} whose length is none", part.article())?
             }
             FrameFaultKind::Truncated { part, need, have } => {
-                write!(f, "the source ends inside a {part}: {} of {need} bytes are missing", need - have)?;
+                write!(
+                    f,
+                    "the source ends inside {} {part}: {} of {need} bytes are missing",
+                    part.article(),
+                    need - have
+                )?;
             }
             FrameFaultKind::TooSmall { part, least, .. } if text => {
                 write!(f, "the {part} is no length of at least {least}")?
@@ -339,6 +350,9 @@ impl fmt::Display for FrameFault {
             }
             FrameFaultKind::TooLarge { part, most, bound, .. } if text => {
                 write!(f, "the {part} is no length of at most {most} ({bound})")?;
+            }
+            FrameFaultKind::TooLarge { part: Part::Record, found, most, bound } => {
+                write!(f, "the record has {found} bytes or more, expected at most {most} ({bound})")?;
             }
             FrameFaultKind::TooLarge { part, found, most, bound } => {
                 write!(f, "the {part} says {found}, expected at most {most} ({bound})")?;

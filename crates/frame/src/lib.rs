@@ -20,16 +20,21 @@
 //! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in the record, whatever the field held: its length is a fact.
 
 mod block;
+mod detect;
 mod fault;
 mod framer;
 mod framing;
+mod misfit;
+mod period;
 mod spec;
 mod spec_text;
 mod splitter;
 
 pub use block::{Batch, Block, BlockEnd, BlockSplitter, Edges, RecordSpan};
+pub use detect::{FramingCandidate, detect};
 pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, empty_source};
 pub use framer::{Framer, FramerOptions};
+pub use misfit::explain_misfit;
 pub use spec::*;
 pub use spec_text::SpecTextError;
 pub use splitter::{EndOfInput, Splitter, Step};

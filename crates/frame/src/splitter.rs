@@ -5,7 +5,7 @@ use core::ops::Range;
 use quayline_core::{ByteOffset, Limits, RecordNumber};
 
 use crate::framing::{Framing, Measure, Reader};
-use crate::{FrameFault, FramingSpec, SpecError};
+use crate::{Cause, FrameFault, FramingSpec, SpecError};
 
 /// Splits a byte stream into records. Owns no input buffer; spanned records are put together in a buffer of at most
 /// `Limits::record_bytes_max`.
@@ -201,7 +201,10 @@ impl At {
                 record: self.record,
                 record_offset: self.offset,
                 offset: ByteOffset(self.offset.0 + fault.at as u64),
-                cause: fault.cause,
+                // A chain that held for a record has the right byte order.
+                cause: fault
+                    .cause
+                    .filter(|cause| *cause != Cause::OtherByteOrder || self.record == RecordNumber::FIRST),
             }),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use quayline_charset::scan;
 use quayline_core::{Decimal, Digits};
 
 /// Bytes beyond the number that the writers here may write.
@@ -10,9 +11,6 @@ pub(crate) const SLACK: usize = 32;
 /// Most digits of an `i128`.
 const DECIMAL_DIGITS_MAX: usize = 39;
 
-/// Bytes of ASCII `0`.
-const ZEROS: u128 = 0x3030_3030_3030_3030_3030_3030_3030_3030;
-
 /// Writes up to 16 digits with a point before the last `scale`, without leading zeros; returns the length.
 ///
 /// `digits` holds ASCII, first digit in the lowest byte; what lies above `len` bytes is ignored. `scale < len <= 16`.
@@ -20,18 +18,42 @@ const ZEROS: u128 = 0x3030_3030_3030_3030_3030_3030_3030_3030;
 #[inline(always)]
 pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) -> usize {
     let whole = len - scale;
-    let leading = (digits ^ ZEROS).trailing_zeros() as usize / 8;
-    let leading = leading.min(whole - 1);
-    let digits = digits >> (8 * leading);
-    let whole = whole - leading;
-    out[..16].copy_from_slice(&digits.to_le_bytes());
+    // A zero stands before the point, however many there are.
+    let stop = 1u32 << (whole - 1);
+    let leading = (!u32::from(scan::mask_eq(&digits.to_le_bytes(), b'0')) | stop).trailing_zeros() as usize;
     if scale == 0 {
-        return whole;
+        out[..16].copy_from_slice(&(digits >> (8 * leading)).to_le_bytes());
+        return len - leading;
     }
-    out[whole + 1..whole + 17].copy_from_slice(&(digits >> (8 * whole)).to_le_bytes());
-    out[whole] = b'.';
-    whole + 1 + scale
+    // The point goes in where all digits still have their fixed places, so that only one shift depends on the value.
+    let before = BEFORE[whole];
+    let pointed = digits & before | (digits & !before) << 8 | POINT[whole];
+    out[..16].copy_from_slice(&(pointed >> (8 * leading)).to_le_bytes());
+    out[16 - leading] = digits.to_le_bytes()[15];
+    len + 1 - leading
 }
+
+/// The lowest `n` bytes.
+const BEFORE: [u128; 17] = {
+    let mut masks = [u128::MAX; 17];
+    let mut n = 0;
+    while n < 16 {
+        masks[n] = (1 << (8 * n)) - 1;
+        n += 1;
+    }
+    masks
+};
+
+/// A point at byte `n`.
+const POINT: [u128; 17] = {
+    let mut points = [0; 17];
+    let mut n = 0;
+    while n < 16 {
+        points[n] = (b'.' as u128) << (8 * n);
+        n += 1;
+    }
+    points
+};
 
 /// The 16 decimal digits of `n`, first in the lowest byte; `n` below 10^16.
 #[inline(always)]

@@ -1,1 +1,60 @@
-//! Phase clocks, counters and the time-accounting identity
+//! Phase clocks, counters and the time-accounting identity.
+//!
+//! A [`Meter`] covers a run. Each thread that works for it has a [`Lane`]: a line of time that is in one [`Phase`] at a time. When the
+//! thread is done, the lane's [`Totals`] are merged with those of the other threads, and [`Meter::report`] turns them into a [`Report`],
+//! plain data that a command line or an API renders.
+//!
+//! ```
+//! use quayline_meter::{Meter, Phase};
+//!
+//! let meter = Meter::start();
+//! let mut lane = meter.lane();
+//! lane.enter(Phase::Read);
+//! let batch = vec![0x40u8; 256 << 10];
+//! lane.enter(Phase::Decode);
+//! lane.counters.records += 1;
+//! lane.counters.bytes_in += batch.len() as u64;
+//! let report = meter.report(&lane.finish());
+//! assert_eq!(report.counters.records, 1);
+//! assert!(report.identity_holds(0.01));
+//! ```
+//!
+//! # The identity
+//!
+//! The wall time of the phases of a lane and its *unaccounted* time are its elapsed time, and so is it for CPU time. Elapsed time is read
+//! when the lane begins and ends, phase times are charged in between, so the difference is a measurement: time between phases, which must
+//! be small, or time charged twice, which makes it negative. The report shows it as a line of its own, never spread over the others.
+//!
+//! # What it costs
+//!
+//! A change of phase reads the monotonic clock (about 25 ns, no system call on Linux) and the thread's CPU clock (a system call, 100 to
+//! 300 ns). So phases change once per batch of about [`BATCH_BYTES`], not per record: five changes take 1.5 µs, and a batch at
+//! 800 MB/s takes 330 µs, which is under 0.5 %. [`Totals::switches`] counts the changes, and `examples/meter_cost.rs` prints what one
+//! costs on a machine. Counters are plain additions. A [`Histogram`] takes one addition into a fixed table per value; nothing here
+//! allocates per record.
+//!
+//! A decoder that drives an encoder through the sink seam is one compiled loop; no clock stands between them. Their time is charged to
+//! one phase, and a share that was found by timing some batches twice can be moved with [`Lane::move_estimate`]; the report then says
+//! that the phase's time is an estimate.
+
+mod clock;
+mod histogram;
+mod lane;
+mod meter;
+mod phase;
+mod process;
+mod report;
+mod totals;
+
+pub use clock::{Clock, Instant, SystemClock};
+pub use histogram::Histogram;
+pub use lane::Lane;
+pub use meter::Meter;
+pub use phase::{Phase, PhaseTable};
+pub use process::ProcessUse;
+pub use report::{Percentiles, PhaseLine, Report, Unaccounted};
+pub use totals::{Counters, Times, Totals};
+
+/// Bytes of input after which a lane should change its phases: 256 KiB. Smaller batches cost more clock readings, larger ones fall out
+/// of the second-level cache.
+pub const BATCH_BYTES: usize = 256 << 10;

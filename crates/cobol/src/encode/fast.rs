@@ -167,24 +167,30 @@ fn squeeze(nibbles: u64) -> u64 {
 }
 
 /// Writes the lowest bytes of `block` to a field of 1 to 16 bytes by two overlapping stores, so nothing beside it is touched.
+///
+/// Both come from registers: reading the second back from a stored block would wait until the store has left the store buffer.
 #[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "cuts the block into the stored words")]
 fn put(block: u128, field: &mut [u8]) {
-    let from = block.to_le_bytes();
-    let n = field.len();
+    let n = field.len().min(16);
+    let low = block as u64;
     match n {
         8.. => {
-            let n = n.min(16);
-            field[..8].copy_from_slice(&from[..8]);
-            field[n - 8..n].copy_from_slice(&from[n - 8..n]);
+            let last = (block >> (8 * (n - 8))) as u64;
+            field[..8].copy_from_slice(&low.to_le_bytes());
+            field[n - 8..n].copy_from_slice(&last.to_le_bytes());
         }
         4..8 => {
-            field[..4].copy_from_slice(&from[..4]);
-            field[n - 4..].copy_from_slice(&from[n - 4..n]);
+            let last = (low >> (8 * (n - 4))) as u32;
+            field[..4].copy_from_slice(&(low as u32).to_le_bytes());
+            field[n - 4..].copy_from_slice(&last.to_le_bytes());
         }
         2..4 => {
-            field[..2].copy_from_slice(&from[..2]);
-            field[n - 2..].copy_from_slice(&from[n - 2..n]);
+            let last = (low >> (8 * (n - 2))) as u16;
+            field[..2].copy_from_slice(&(low as u16).to_le_bytes());
+            field[n - 2..].copy_from_slice(&last.to_le_bytes());
         }
-        _ => field.copy_from_slice(&from[..n]),
+        1 => field[0] = low as u8,
+        _ => {}
     }
 }

@@ -1,8 +1,10 @@
 //! A layout: every field of a record with offset, length, type, occurrence and path.
 
 mod dialect;
+mod settings;
 
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
+pub use settings::{DialectSetting, DialectSettingError};
 
 use std::sync::Arc;
 

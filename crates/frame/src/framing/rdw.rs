@@ -41,7 +41,7 @@ impl Rdw {
         if input.len() < stop {
             let mut answer = short(input, end, at, stop - at, Part::Record);
             if let Err(wrong) = &mut answer {
-                wrong.cause = Cause::of(header);
+                wrong.cause = self.cause(header);
             }
             return answer;
         }
@@ -106,7 +106,8 @@ impl Rdw {
             other.spec.header = RdwHeader::TwoReserved;
         }
         let (found, reserved) = other.read(header);
-        let sound = reserved == 0 && found <= 32_760 && found as usize >= header.len();
+        let sound =
+            reserved == 0 && found <= 32_760 && found as usize >= header.len() && found < self.read(header).0.max(4096);
         sound.then_some(Cause::OtherByteOrder)
     }
 

@@ -1,13 +1,13 @@
-//! Measures what one leaf costs the writer, on events like those of the car inquiry record (100 cars, 25 dealers, 2,100 leaves).
+//! Measures what one leaf costs the writer and the reader, on events like those of the car inquiry record (100 cars, 25 dealers, 2,100 leaves).
 #![expect(clippy::print_stdout, clippy::cast_possible_truncation, reason = "a measuring program")]
 //!
-//! `cargo run --release -p quayline-json --example write_car [seconds]`
+//! `cargo run --release -p quayline-json --example measure [seconds]`
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use quayline_core::{Digits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
-use quayline_json::{JsonStyle, JsonWriter};
+use quayline_core::{Digits, Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
+use quayline_json::{EndOfInput, JsonReader, JsonSplitter, JsonStyle, JsonWriter, ReaderOptions, Split};
 
 const CAR_FIELDS: [&str; 20] = [
     "CARMODEL-1-REF",
@@ -56,29 +56,41 @@ fn main() {
         move || black_box(&mut to).copy_from_slice(black_box(&from))
     });
     println!("memcpy of 30,128 bytes: {:.3} us, {:.1} GB/s", memcpy * 1e6, 30_128.0 / memcpy / 1e9);
+    strings(seconds);
+    digits(seconds);
+    ints(seconds);
+}
+
+fn strings(seconds: f64) {
     let record = car_record();
     let leaves = record.leaves.len() as f64;
-    let mut writer = JsonWriter::new(&record.shape, JsonStyle::default());
-    drive(&record, &mut writer);
-    let len = writer.bytes().len();
-    report(
-        "strings",
-        leaves,
-        len,
-        time(seconds, || {
-            writer.clear();
-            drive(&record, &mut writer);
-            black_box(writer.bytes());
-        }),
-    );
+    let stream = write("write strings", &record.shape, leaves, seconds, |writer| drive(&record, writer));
+    read("read strings", &record.shape, &stream, leaves, seconds);
+    let mut array = b"[\n".to_vec();
+    (0..16).for_each(|_| array.extend_from_slice(&[stream.trim_ascii_end(), b",\n"].concat()));
+    array.extend_from_slice(b"0]");
+    let time = time(seconds, || {
+        let mut splitter = JsonSplitter::new(&Limits::default());
+        let mut rest = array.as_slice();
+        while let Split::Document { consumed, .. } = splitter.split(rest, EndOfInput::Yes).expect("an array") {
+            rest = &rest[consumed..];
+        }
+    });
+    report("split", 16.0 * leaves, array.len(), time);
+}
+
+fn numbers() -> Shape {
     let mut numbers = Shape::builder("R");
     for name in CAR_FIELDS {
         numbers.scalar(name, Scalar::Decimal { digits: 11, scale: 2, signed: true }, Occurs::Once);
     }
-    let numbers = numbers.finish();
-    let mut writer = JsonWriter::new(&numbers, JsonStyle::default());
+    numbers.finish()
+}
+
+fn digits(seconds: f64) {
+    let shape = numbers();
     let digits: Vec<u8> = (0..64_000u32).map(|i| b'0' + (i.wrapping_mul(2_654_435_761) >> 28 & 7) as u8).collect();
-    let run = |writer: &mut JsonWriter| {
+    let stream = write("write digits", &shape, 2_000.0, seconds, |writer| {
         for row in 0..100 {
             writer.enter(NodeId::ROOT);
             for n in 0..20u32 {
@@ -88,21 +100,14 @@ fn main() {
             }
             writer.leave(NodeId::ROOT);
         }
-    };
-    run(&mut writer);
-    let len = writer.bytes().len();
-    report(
-        "digits",
-        2_000.0,
-        len,
-        time(seconds, || {
-            writer.clear();
-            run(&mut writer);
-            black_box(writer.bytes());
-        }),
-    );
+    });
+    read("read digits", &shape, &stream, 2_000.0, seconds);
+}
+
+fn ints(seconds: f64) {
+    let shape = numbers();
     let ints: Vec<i64> = (0..2_000i64).map(|i| (i * 2_654_435_761) % (10i64.pow(1 + (i % 9) as u32)) - 40).collect();
-    let run = |writer: &mut JsonWriter| {
+    let stream = write("write ints", &shape, 2_000.0, seconds, |writer| {
         for row in ints.chunks(20) {
             writer.enter(NodeId::ROOT);
             for (n, value) in (1u32..).zip(row) {
@@ -110,20 +115,63 @@ fn main() {
             }
             writer.leave(NodeId::ROOT);
         }
-    };
-    writer.clear();
-    run(&mut writer);
-    let len = writer.bytes().len();
-    report(
-        "ints",
-        2_000.0,
-        len,
-        time(seconds, || {
-            writer.clear();
-            run(&mut writer);
-            black_box(writer.bytes());
-        }),
-    );
+    });
+    read("read ints", &shape, &stream, 2_000.0, seconds);
+}
+
+/// Writes and reports; what was written.
+fn write(name: &str, shape: &Shape, leaves: f64, seconds: f64, mut drive: impl FnMut(&mut JsonWriter)) -> Vec<u8> {
+    let mut writer = JsonWriter::new(shape, JsonStyle::default());
+    let time = time(seconds, || {
+        writer.clear();
+        drive(&mut writer);
+        black_box(writer.bytes());
+    });
+    report(name, leaves, writer.bytes().len(), time);
+    writer.bytes().to_vec()
+}
+
+/// Reads the lines in `stream` and reports.
+fn read(name: &str, shape: &Shape, stream: &[u8], leaves: f64, seconds: f64) {
+    let mut reader = JsonReader::new(shape, ReaderOptions::default());
+    let time_read = time(seconds, || {
+        for line in stream.split_inclusive(|byte| *byte == b'\n') {
+            reader.read(line, &mut Count::default()).expect("what the writer wrote is read");
+        }
+    });
+    let time_lines = time(seconds / 4.0, || {
+        stream.split_inclusive(|byte| *byte == b'\n').for_each(|line| _ = black_box(line));
+    });
+    report(name, leaves, stream.len(), time_read - time_lines);
+}
+
+/// A sink that looks at each value's length.
+#[derive(Default)]
+struct Count(usize);
+
+impl Sink for Count {
+    fn enter(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.0 += node.index()
+            + match value {
+                Value::Ascii(run) | Value::Text(run) => run.len(),
+                Value::Digits(digits) => digits.digits.len(),
+                _ => 1,
+            };
+        black_box(self.0);
+    }
+    fn discard(&mut self) {}
 }
 
 fn report(name: &str, leaves: f64, len: usize, time: f64) {

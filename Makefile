@@ -1,0 +1,33 @@
+# The project's commands. Each does its own set-up; `make` alone lists them.
+# CARGO_FLAGS adds to every cargo call, for instance CARGO_FLAGS=--offline.
+
+CARGO ?= cargo
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test bench fuzz fmt clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: ## check for (as root on Debian: install) what building and testing need
+	@scripts/setup.sh test
+
+demo: ## convert an EBCDIC file of this repository to JSON, and back
+	@scripts/demo.sh
+
+test: ## run every check: format, lints, tests, documents, arrows, licences, fuzz targets
+	@scripts/test.sh
+
+bench: ## measure every ratio that has a bar; exits 1 if one falls short
+	@scripts/setup.sh demo
+	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
+	@target/release/quayline-bench
+
+fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
+	@scripts/setup.sh test
+	@scripts/fuzz.sh all $${FUZZ_SECONDS:-60}
+
+fmt: ## format the sources
+	@$(CARGO) fmt --all
+
+clean: ## remove what was built
+	@$(CARGO) clean

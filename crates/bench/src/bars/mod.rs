@@ -1,0 +1,161 @@
+//! Every bar that an issue of the project sets: a row in a table and the function that measures it.
+//!
+//! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its issue and a row in its table.
+
+mod issue2;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::{Comparison, Scratch};
+
+/// What every measurement may use.
+#[derive(Debug)]
+pub struct Bench {
+    /// Files of this run.
+    pub scratch: Scratch,
+    /// The `quayline` command, built for release.
+    pub quayline: PathBuf,
+    /// This program.
+    pub this: PathBuf,
+}
+
+/// A bar and how to measure against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar {
+    /// The issue that sets it.
+    pub issue: u32,
+    /// What is measured; unique.
+    pub name: &'static str,
+    /// The bar.
+    pub bar: f64,
+    /// Which side of it is good.
+    pub side: Side,
+    /// Unit of value and bar.
+    pub unit: &'static str,
+    /// Measures.
+    pub measure: fn(&Bench) -> Result<Measured, String>,
+}
+
+/// Which side of a bar is good.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Side {
+    /// The bar or more.
+    AtLeast,
+    /// The bar or less.
+    AtMost,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// In the unit of the bar.
+    pub value: f64,
+    /// What the value comes from, for people.
+    pub detail: String,
+}
+
+impl From<Comparison> for Measured {
+    fn from(found: Comparison) -> Self {
+        let detail = format!("{} of {}", rate(found.subject), rate(found.ceiling));
+        Measured { value: found.ratio, detail }
+    }
+}
+
+/// A bar and what was measured, or why it could not be.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The bar.
+    pub bar: Bar,
+    /// The measurement.
+    pub measured: Result<Measured, String>,
+}
+
+impl Outcome {
+    /// Whether the bar is reached.
+    #[must_use]
+    pub fn ok(&self) -> bool {
+        match (&self.measured, self.bar.side) {
+            (Ok(measured), Side::AtLeast) => measured.value >= self.bar.bar,
+            (Ok(measured), Side::AtMost) => measured.value <= self.bar.bar,
+            (Err(_), _) => false,
+        }
+    }
+
+    /// The row of `bars.json`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "issue": self.bar.issue,
+            "name": self.bar.name,
+            "value": self.measured.as_ref().map_or(Value::Null, |measured| json!(measured.value)),
+            "bar": self.bar.bar,
+            "unit": self.bar.unit,
+            "ok": self.ok(),
+        })
+    }
+
+    /// The row as people read it.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let sign = if self.bar.side == Side::AtLeast { ">=" } else { "<=" };
+        let verdict = if self.ok() { "ok" } else { "SHORT" };
+        let (value, detail) = match &self.measured {
+            Ok(measured) => (format!("{:.3}", measured.value), measured.detail.as_str()),
+            Err(why) => ("none".to_owned(), why.as_str()),
+        };
+        let Bar { name, bar, unit, .. } = self.bar;
+        format!("{verdict:<5} {name:<58} {value:>9} {sign} {bar:<6} {unit:<8} {detail}")
+    }
+}
+
+/// Every bar, in the order in which they are measured.
+#[must_use]
+pub fn all() -> Vec<Bar> {
+    issue2::BARS.to_vec()
+}
+
+/// A rate as people read it.
+pub(crate) fn rate(bytes_per_second: f64) -> String {
+    if bytes_per_second >= 1e9 {
+        format!("{:.2} GB/s", bytes_per_second / 1e9)
+    } else {
+        format!("{:.0} MB/s", bytes_per_second / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let names: Vec<&str> = all().iter().map(|bar| bar.name).collect();
+        for (i, name) in names.iter().enumerate() {
+            assert!(!names[..i].contains(name), "{name} stands twice");
+        }
+    }
+
+    #[test]
+    fn a_bar_that_cannot_be_measured_is_not_reached() {
+        let bar =
+            Bar { issue: 1, name: "x", bar: 0.0, side: Side::AtLeast, unit: "ratio", measure: |_| Err("no".into()) };
+        let outcome = Outcome { bar, measured: Err("no command".into()) };
+        assert!(!outcome.ok());
+        assert_eq!(
+            outcome.to_json().to_string(),
+            r#"{"bar":0.0,"issue":1,"name":"x","ok":false,"unit":"ratio","value":null}"#
+        );
+    }
+
+    #[test]
+    fn sides_of_a_bar() {
+        let outcome = |side, value| Outcome {
+            bar: Bar { issue: 1, name: "x", bar: 1.0, side, unit: "MB", measure: |_| Err(String::new()) },
+            measured: Ok(Measured { value, detail: String::new() }),
+        };
+        assert!(outcome(Side::AtLeast, 1.0).ok() && !outcome(Side::AtLeast, 0.9).ok());
+        assert!(outcome(Side::AtMost, 1.0).ok() && !outcome(Side::AtMost, 1.1).ok());
+    }
+}

@@ -1,0 +1,50 @@
+//! What the machine can do with the same bytes at most: plain passes that do less than any codec must.
+
+use std::hint::black_box;
+
+use crate::Run;
+use crate::clock::cpu_of;
+
+/// Bytes of a finished car document; source and copy fit the second-level cache of any machine of the last ten years.
+const COPY_BYTES: usize = 63_958;
+
+/// Copies a block as large as a car document again and again: what writing a finished document costs at least, everything in cache.
+#[must_use]
+pub fn cached_copy() -> Run {
+    let source = vec![0x5au8; COPY_BYTES];
+    let mut target = vec![0u8; COPY_BYTES];
+    let times = 20_000;
+    let ((), cpu) = cpu_of(|| {
+        for _ in 0..times {
+            black_box(&mut target[..]).copy_from_slice(black_box(&source[..]));
+        }
+    });
+    Run { bytes: (COPY_BYTES * times) as u64, cpu }
+}
+
+/// Translates every byte of `records` through a table of 256, one byte at a time: what reading each byte once and writing one costs
+/// without vector instructions.
+#[must_use]
+pub fn scalar_translate(records: &[u8]) -> Run {
+    let table: [u8; 256] = core::array::from_fn(|i| u8::try_from(i ^ 0x5a).expect("below 256"));
+    let mut target = vec![0u8; 32 << 10];
+    let mut bytes = 0;
+    let ((), cpu) = cpu_of(|| {
+        while bytes < 256 << 20 {
+            for chunk in records.chunks(target.len()) {
+                translate(black_box(&table), black_box(chunk), &mut target);
+                black_box(&target);
+            }
+            bytes += records.len();
+        }
+    });
+    Run { bytes: bytes as u64, cpu }
+}
+
+/// Not inlined, so that the compiler cannot see through it; its loop has no vector form on any machine without gathers of bytes.
+#[inline(never)]
+fn translate(table: &[u8; 256], source: &[u8], target: &mut [u8]) {
+    for (to, from) in target.iter_mut().zip(source) {
+        *to = table[usize::from(*from)];
+    }
+}

@@ -1,0 +1,21 @@
+//! Measures ratios to ceilings of the same run, and holds them against the bars that the project's issues set.
+//!
+//! * [`data`] makes record files by program; [`ceiling`] has the passes that nothing can beat.
+//! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
+//! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
+//! * [`bars`] lists every bar: one row and one small function each.
+//!
+//! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
+
+pub mod bars;
+pub mod ceiling;
+pub mod clock;
+mod compare;
+pub mod data;
+pub mod process;
+mod scratch;
+pub mod subject;
+
+pub(crate) use compare::median;
+pub use compare::{Comparison, Run, compare};
+pub use scratch::Scratch;

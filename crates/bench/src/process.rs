@@ -1,0 +1,71 @@
+//! Another process, measured from outside.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wait4::Wait4 as _;
+
+/// What one process took.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// From start to end.
+    pub wall: Duration,
+    /// CPU time in user and kernel mode, all threads.
+    pub cpu: Duration,
+    /// Largest resident memory.
+    pub peak_bytes: u64,
+}
+
+/// Argument by which the bench starts itself as [`measure_here`].
+pub const MEASURE: &str = "--measure-process";
+
+/// Runs a command with its output thrown away or into a file, and tells what exactly it took.
+///
+/// The kernel counts the memory of whoever starts a process as the process's own until it has its own image, so a large parent falsifies
+/// the peak. Therefore `bench`, this program, is started again as a small parent that measures.
+///
+/// # Errors
+/// The command cannot be started or does not end with 0; the text has its standard error.
+pub fn run(bench: &Path, command: &[OsString], output: Option<&Path>) -> Result<Usage, String> {
+    let mut measured = Command::new(bench);
+    measured.arg(MEASURE).arg(output.unwrap_or(Path::new("/dev/null"))).args(command);
+    let answer = measured.output().map_err(|error| format!("{}: {error}", bench.display()))?;
+    let text = String::from_utf8(answer.stdout).unwrap_or_default();
+    let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match (answer.status.success(), &numbers[..]) {
+        (true, &[wall, cpu, peak_bytes]) => {
+            Ok(Usage { wall: Duration::from_nanos(wall), cpu: Duration::from_nanos(cpu), peak_bytes })
+        }
+        _ => Err(format!("{command:?}: {}", String::from_utf8(answer.stderr).unwrap_or_default())),
+    }
+}
+
+/// The small parent: runs `arguments[1..]` with its output in the file `arguments[0]`; the answer is a line with nanoseconds of wall and CPU
+/// time and bytes of peak memory.
+///
+/// # Errors
+/// The command cannot be started or does not end with 0.
+pub fn measure_here(arguments: &[OsString]) -> Result<String, String> {
+    let [output, program, rest @ ..] = arguments else {
+        return Err(format!("{MEASURE} OUTPUT PROGRAM ARGUMENTS..."));
+    };
+    let show = |error: io::Error| format!("{}: {error}", PathBuf::from(program).display());
+    let began = Instant::now();
+    let child = Command::new(program)
+        .args(rest)
+        .stdin(Stdio::null())
+        .stdout(File::create(output).map_err(show)?)
+        .spawn()
+        .map_err(show)?;
+    let used = child.wait4().map_err(show)?;
+    let wall = began.elapsed();
+    if !used.status.success() {
+        return Err(format!("ended with {}", used.status));
+    }
+    let cpu = used.rusage.utime + used.rusage.stime;
+    Ok(format!("{} {} {}", wall.as_nanos(), cpu.as_nanos(), used.rusage.maxrss))
+}

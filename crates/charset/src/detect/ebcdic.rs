@@ -1,0 +1,235 @@
+//! Which EBCDIC page: what the bytes on which pages differ would mean beside the text around them.
+
+use super::{Candidate, RUN_MIN, Shares, percent, score, share};
+use crate::{Charset, CodePage};
+
+/// One candidate per set of pages that the sample cannot tell apart.
+pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
+    let variant = variant();
+    let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
+    let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant)).collect();
+    let told = readings.iter().map(Reading::told).max().unwrap_or(0);
+    let mut groups: Vec<(Reading, Vec<&'static CodePage>)> = Vec::new();
+    for reading in readings {
+        let page = reading.page;
+        match groups.iter_mut().find(|(other, _)| other.means_the_same(&reading)) {
+            Some((_, pages)) => pages.push(page),
+            None => groups.push((reading, vec![page])),
+        }
+    }
+    let mut candidates = Vec::new();
+    for (reading, pages) in groups {
+        let score = score(shares.fit(reading.share) * (0.5 + 0.5 * reading.plausibility(told)));
+        if score > 0 {
+            let charset = Some(Charset::SingleByte(pages[0]));
+            let alike = pages[1..].iter().copied().map(Charset::SingleByte).collect();
+            let mut evidence = family_evidence(sample, shares, &reading);
+            evidence.extend(reading.evidence(pages.len()));
+            candidates.push(Candidate { charset, score, alike, evidence });
+        }
+    }
+    candidates
+}
+
+/// Bytes in runs of a page's common characters: blanks, digits, common punctuation, letters of its main script.
+///
+/// The pages of other scripts have so many letters that random bytes form runs, so theirs are longer and end where a word changes its
+/// script or goes from small to capital letters.
+pub(super) fn run_bytes(sample: &[u8], page: &CodePage) -> usize {
+    let classes: Vec<Class> = (0..=255).map(|byte| Class::of(page.to_char(byte))).collect();
+    let min = if classes.contains(&Class::OtherSmall) { 2 * RUN_MIN } else { RUN_MIN };
+    let class = |byte: &u8| classes[usize::from(*byte)];
+    let runs = sample.chunk_by(|a, b| class(a).goes_on_with(class(b)));
+    runs.filter(|run| run.len() >= min && class(&run[0]) != Class::NoText).map(<[u8]>::len).sum()
+}
+
+/// What a character is in running text.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Class {
+    NoText,
+    /// Blanks, digits, common punctuation.
+    Between,
+    Latin,
+    OtherSmall,
+    OtherCapital,
+}
+
+impl Class {
+    fn of(char: Option<char>) -> Self {
+        match char {
+            Some(char) if char.is_ascii_alphabetic() => Class::Latin,
+            Some(char) if char.is_ascii_digit() || " .,-/'()".contains(char) => Class::Between,
+            // Greek and what is behind it.
+            Some(char) if char >= '\u{370}' && char.is_lowercase() => Class::OtherSmall,
+            Some(char) if char >= '\u{370}' && char.is_uppercase() => Class::OtherCapital,
+            _ => Class::NoText,
+        }
+    }
+
+    fn goes_on_with(self, next: Class) -> bool {
+        match (self, next) {
+            (Class::NoText, _) | (_, Class::NoText) => false,
+            (Class::Between | Class::OtherCapital, Class::OtherSmall | Class::OtherCapital) => true,
+            (_, Class::OtherCapital) => false,
+            (Class::OtherSmall, Class::OtherSmall) | (_, Class::Between) | (Class::Between, Class::Latin) => true,
+            (before, next) => before == Class::Latin && next == Class::Latin,
+        }
+    }
+}
+
+/// Pages by how often they are met, which only orders those that a sample cannot tell apart: the USA's and open systems' first, then
+/// the large countries' and the euro pages, then the rest.
+const BY_USE: [u16; 25] = [
+    37, 1047, 500, 273, 285, 297, 284, 280, 1140, 1141, 1146, 1147, 1145, 1144, 1148, 278, 277, 871, 1143, 1142, 1149,
+    870, 1026, 1025, 875,
+];
+
+/// A sample in the light of one page.
+struct Reading {
+    /// Share of the sample in runs of the page's common characters.
+    share: f64,
+    page: &'static CodePage,
+    /// How often each variant byte stands in text.
+    uses: Vec<(u8, usize)>,
+    /// Sum over those of how plausible its character is there.
+    plausible: f64,
+}
+
+impl Reading {
+    fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256]) -> Self {
+        let text: Vec<bool> = (0..=255).map(|byte| Class::of(page.to_char(byte)) != Class::NoText).collect();
+        let mut counts = [0usize; 256];
+        let mut plausible = 0.0;
+        for run in sample.split(|byte| !matches!(byte, 0x40..=0xfe)).filter(|run| run.len() >= RUN_MIN) {
+            if 2 * run.iter().filter(|byte| text[usize::from(**byte)]).count() < run.len() {
+                continue;
+            }
+            for (i, byte) in run.iter().enumerate().filter(|(_, byte)| variant[usize::from(**byte)]) {
+                let before = i.checked_sub(1).map_or(0x40, |i| run[i]);
+                let behind = run.get(i + 1).copied().unwrap_or(0x40);
+                // A zone C or D with digit 0 behind digits is the sign of a number, not a brace or a letter.
+                if !(matches!(byte, 0xc0 | 0xd0) && matches!(before, 0xf0..=0xf9)) {
+                    counts[usize::from(*byte)] += 1;
+                    plausible += plausibility(page, *byte, before, behind);
+                }
+            }
+        }
+        let uses = (0..=255).zip(counts).filter(|(_, count)| *count > 0).collect();
+        Reading { share: share(run_bytes(sample, page), sample), page, uses, plausible }
+    }
+
+    /// How many bytes of the text tell pages apart.
+    fn told(&self) -> usize {
+        self.uses.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Whether the two pages read every text byte of the sample alike.
+    fn means_the_same(&self, other: &Reading) -> bool {
+        self.uses == other.uses
+            && self.uses.iter().all(|(byte, _)| self.page.to_char(*byte) == other.page.to_char(*byte))
+    }
+
+    /// -1 to 1; 1 if the sample has nothing to tell pages apart.
+    fn plausibility(&self, told: usize) -> f64 {
+        if told == 0 { 1.0 } else { (self.plausible / told as f64).clamp(-1.0, 1.0) }
+    }
+
+    fn evidence(&self, pages: usize) -> Vec<String> {
+        if self.uses.is_empty() {
+            let text = "no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample";
+            return vec![text.to_owned()];
+        }
+        let mut uses = self.uses.clone();
+        uses.sort_by_key(|(byte, count)| (core::cmp::Reverse(*count), *byte));
+        let shown: Vec<String> = uses.iter().take(6).map(|(byte, count)| self.use_of(*byte, *count)).collect();
+        let more = if uses.len() > 6 { format!(" and {} more", uses.len() - 6) } else { String::new() };
+        let mut evidence = vec![format!("bytes on which EBCDIC pages differ: {}{more}", shown.join(", "))];
+        if pages > 1 {
+            evidence.push(
+                "the pages named as alike read all of these the same, so the sample cannot tell them apart".to_owned(),
+            );
+        }
+        evidence
+    }
+
+    fn use_of(&self, byte: u8, count: usize) -> String {
+        let meaning = match self.page.to_char(byte) {
+            None => "unassigned".to_owned(),
+            Some(char) if char.is_control() => format!("the control U+{:04X}", u32::from(char)),
+            Some(char) => format!("'{char}'"),
+        };
+        format!("0x{byte:02X} is {meaning} ({count} times)")
+    }
+}
+
+fn family_evidence(sample: &[u8], shares: &Shares, reading: &Reading) -> Vec<String> {
+    let of = |is: fn(&u8) -> bool| percent(share(sample.iter().filter(|byte| is(byte)).count(), sample));
+    vec![
+        format!(
+            "{} of the bytes stand in runs of EBCDIC letters, digits and blanks, {} in such runs of ASCII",
+            percent(reading.share),
+            percent(shares.ascii)
+        ),
+        format!(
+            "{} are blanks (0x40), {} digits (0xF0 to 0xF9), {} below 0x40, which in text are controls",
+            of(|byte| *byte == 0x40),
+            of(|byte| matches!(byte, 0xf0..=0xf9)),
+            of(|byte| *byte < 0x40)
+        ),
+    ]
+}
+
+/// -1 to 1: would a writer put this character there?
+fn plausibility(page: &CodePage, byte: u8, before: u8, behind: u8) -> f64 {
+    let Some(char) = page.to_char(byte) else { return -1.0 };
+    let [before, behind] = [before, behind].map(|byte| page.to_char(byte).unwrap_or('\0'));
+    let in_word = before.is_alphabetic() && behind.is_alphabetic();
+    match char {
+        _ if char.is_control() => -1.0,
+        _ if char.is_alphabetic() && !matches!(char, 'ª' | 'º' | 'µ') => {
+            let touches = before.is_alphabetic() || behind.is_alphabetic();
+            let case = char.is_lowercase() && before.is_uppercase() && behind.is_uppercase()
+                || char.is_uppercase() && before.is_lowercase();
+            match () {
+                () if !touches || case => -0.3,
+                () if native(page).contains(char) => 1.0,
+                () => 0.5,
+            }
+        }
+        '@' => 0.5,
+        _ if in_word => -0.6,
+        '!' | '#' | '$' | '"' | '£' | '€' | '%' => 0.5,
+        '[' | ']' | '{' | '}' | '|' | '\\' | '^' | '~' | '`' | '§' | '°' => 0.3,
+        _ => -0.2,
+    }
+}
+
+/// Letters of the languages that a page is made for.
+fn native(page: &CodePage) -> &'static str {
+    match page.ccsid() {
+        273 | 1141 => "äöüßÄÖÜ",
+        277 | 1142 => "æøåÆØÅ",
+        278 | 1143 => "åäöÅÄÖ",
+        280 | 1144 => "àèéìòùÀÈÉÌÒÙ",
+        284 | 1145 => "ñáéíóúüÑÁÉÍÓÚ",
+        297 | 1147 => "éèàùçêâîôûëïÉÈÀÇÊ",
+        871 | 1149 => "þæöáéíóúýðÞÆÖÁÉÍÓÚÝÐ",
+        870 => "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČĎÉĚÍŇŘŠŤÚŮÝŽőűŐŰăâîşţșțđ",
+        1026 => "çğıöşüÇĞİÖŞÜ",
+        875 => "αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ",
+        1025 => "абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯ",
+        // The general pages are made for all of western Europe.
+        _ => "éèàçäöüñáíóúêâîôßÉÄÖÜÑ",
+    }
+}
+
+/// Bytes that mean different things in the EBCDIC pages.
+fn variant() -> [bool; 256] {
+    let mut variant = [false; 256];
+    for page in CodePage::all().iter().filter(|page| page.is_ebcdic()) {
+        for (byte, variant) in (0..=255).zip(&mut variant) {
+            *variant |= page.to_char(byte) != CodePage::IBM037.to_char(byte);
+        }
+    }
+    variant
+}

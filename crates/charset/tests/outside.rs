@@ -1,0 +1,85 @@
+//! Our tables against the machine's `iconv`, and our proposals for real record files.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use quayline_charset::{Charset, CodePage, detect};
+
+#[test]
+fn pages_are_those_of_iconv_but_for_the_listed_bytes() {
+    let differences = listed_differences();
+    for page in CodePage::all() {
+        let listed = |byte: u8| {
+            let key = page.name().trim_start_matches("IBM").trim_start_matches("windows-").to_owned();
+            differences.get(&(key, byte)).copied()
+        };
+        // What iconv should say, as far as it should say anything: an unassigned byte ends its work.
+        let bytes: Vec<u8> = (0..=255).filter(|byte| listed(*byte).unwrap_or(page.to_char(*byte)).is_some()).collect();
+        let expected: String = bytes.iter().filter_map(|byte| listed(*byte).unwrap_or(page.to_char(*byte))).collect();
+        let Some(text) = iconv(page, &bytes) else {
+            eprintln!("SKIPPED: no iconv that knows {page}; its table is not compared");
+            continue;
+        };
+        assert_eq!(text, expected, "{page}");
+    }
+}
+
+/// glibc's reading of the bytes on which it differs from ours; the report's other columns do not matter here.
+fn listed_differences() -> HashMap<(String, u8), Option<char>> {
+    let report = include_str!("../tables/DISAGREEMENTS.md");
+    let rows = report.lines().filter(|line| line.contains("| 0x"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let byte = u8::from_str_radix(cells[2].trim_start_matches("0x"), 16).expect("the byte is hexadecimal");
+        let char =
+            cells[4].strip_prefix("U+").map(|hex| u32::from_str_radix(hex, 16).expect("the character is hexadecimal"));
+        ((cells[1].to_owned(), byte), char.and_then(char::from_u32))
+    })
+    .collect()
+}
+
+/// `None` if there is no iconv or it does not know the page.
+fn iconv(page: &CodePage, bytes: &[u8]) -> Option<String> {
+    let ccsid = page.ccsid();
+    let names = match page.name() {
+        name @ ("US-ASCII" | "ISO-8859-1" | "windows-1252") => vec![name.to_owned()],
+        _ => vec![format!("IBM{ccsid:03}"), format!("IBM-{ccsid}"), format!("CP{ccsid}")],
+    };
+    names.into_iter().find_map(|name| {
+        let mut child = Command::new("iconv")
+            .args(["-f", &name, "-t", "UTF-8"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        // iconv may end before it has read all; then its status tells.
+        let _ = child.stdin.take().expect("stdin is piped").write_all(bytes);
+        let output = child.wait_with_output().ok()?;
+        output.status.success().then(|| String::from_utf8(output.stdout).expect("iconv writes UTF-8"))
+    })
+}
+
+#[test]
+fn real_record_files_are_recognised() {
+    let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or(default, PathBuf::from);
+    for (file, expected) in [
+        ("ACCTDATA.ebcdic", CodePage::IBM037),
+        ("CARDDATA.ebcdic", CodePage::IBM037),
+        ("CUSTDATA.ebcdic", CodePage::IBM037),
+        ("TRANTYPE.ebcdic", CodePage::IBM037),
+        ("acctdata.ascii.txt", CodePage::ASCII),
+        ("custdata.ascii.txt", CodePage::ASCII),
+    ] {
+        let path = corpus.join("data/carddemo").join(file);
+        let Ok(bytes) = std::fs::read(&path) else {
+            eprintln!("SKIPPED: no {}; set QUAYLINE_CORPUS to the folder that holds data/", path.display());
+            continue;
+        };
+        let best = &detect(&bytes)[0];
+        assert_eq!(best.charset, Some(Charset::SingleByte(expected)), "{file}: {best:?}");
+    }
+}

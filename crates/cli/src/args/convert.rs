@@ -1,0 +1,278 @@
+//! Arguments of `quayline convert`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::CopybookArgs;
+
+/// Arguments of `quayline convert`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct ConvertArgs {
+    /// Files to convert; `-` is standard input
+    ///
+    /// Several files go to a folder named by --output, each to a file of its own name with the target's extension, or one after the other to
+    /// standard output (JSON lines and records only).
+    #[arg(required = true, value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// File to write; `-` or nothing is standard output
+    ///
+    /// It is written as FILE.partial and takes its name when it is complete.
+    #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
+    pub(crate) output: Option<PathBuf>,
+    /// Format to read, where content leaves doubt: record, json, csv or xml
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
+    pub(crate) from: Option<FromFormat>,
+    /// Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+    ///
+    /// Where it is left out, the name of --output says it; standard output gets JSON lines.
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
+    pub(crate) to: Option<ToFormat>,
+    /// Copybook that describes the records
+    #[arg(short, long, value_name = "FILE", help_heading = "Records")]
+    pub(crate) copybook: Option<PathBuf>,
+    /// Code page of the records' text, such as cp037 or cp1047
+    ///
+    /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
+    #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
+    pub(crate) encoding: Option<String>,
+    /// How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
+    #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FORMAT_LONG_HELP)]
+    pub(crate) format: Option<String>,
+    /// Code page of the records to write, where it is another
+    #[arg(long, value_name = "PAGE", help_heading = "Records")]
+    pub(crate) to_encoding: Option<String>,
+    /// How records stand in the file to write, where it is another way
+    #[arg(long, value_name = "FRAMING", help_heading = "Records")]
+    pub(crate) to_format: Option<String>,
+    /// Interface file that selects, renames and gives defaults
+    #[arg(short, long, value_name = "FILE", help_heading = "Records")]
+    pub(crate) interface: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Records")]
+    pub(crate) reading: CopybookArgs,
+    /// Bytes that are no value of their field: error, null or raw
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) invalid: Option<BadValueArg>,
+    /// Numeric fields that hold only spaces: error, null or raw
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) blank: Option<BadValueArg>,
+    /// Numeric fields that hold only binary zeros: error, null or raw
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) low_values: Option<BadValueArg>,
+    /// Blanks to cut from text: padding, both or keep
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Values")]
+    pub(crate) trim: Option<TrimArg>,
+    /// Records shorter than the layout: error or accept
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) short: Option<LengthArg>,
+    /// Records longer than the layout: error or accept
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) long: Option<LengthArg>,
+    /// Members missing in a document: initialize, value, low-values or error
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) absent: Option<AbsentArg>,
+    /// Keep what a canonical record would lose, for byte-identical round trips
+    ///
+    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve` and come back from it.
+    #[arg(long, help_heading = "Values")]
+    pub(crate) preserve: bool,
+    /// Numbers that JSON readers may corrupt: exact, safe or string
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Names and numbers")]
+    pub(crate) numbers: Option<NumbersArg>,
+    /// Keys: cobol, underscore, snake, kebab, camel or pascal
+    #[arg(long, value_enum, value_name = "STYLE", help_heading = "Names and numbers")]
+    pub(crate) key_style: Option<KeyStyleArg>,
+    /// FILLER items: drop or keep
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Names and numbers")]
+    pub(crate) fillers: Option<FillersArg>,
+    /// Views of redefined storage to show: all or original
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Names and numbers")]
+    pub(crate) redefines: Option<RedefinesArg>,
+    /// Threads that convert
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
+    pub(crate) jobs: u16,
+    /// File for records that do not convert, whole and unchanged
+    ///
+    /// Without it the run stops at the first such record.
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Rejected records after which the run stops
+    #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
+    pub(crate) max_rejects: Option<u64>,
+    /// File that holds the state to resume from
+    ///
+    /// It is OUTPUT.checkpoint where it is left out, written when a conversion from file to file is stopped or takes long, and removed when
+    /// the output is complete.
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint of a stopped run
+    #[arg(long, help_heading = "Running")]
+    pub(crate) resume: bool,
+    /// Print what was done and what it cost
+    #[arg(long, help_heading = "Running")]
+    pub(crate) stats: bool,
+    /// No progress bar
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_progress: bool,
+    /// Show the content of fields in messages
+    ///
+    /// Messages name place and shape only, since these files hold people's health and money.
+    #[arg(long, help_heading = "Running")]
+    pub(crate) show_data: bool,
+    /// Findings and statistics as JSON, one object a line on standard error
+    #[arg(long, help_heading = "Running")]
+    pub(crate) json: bool,
+}
+
+/// Formats to read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum FromFormat {
+    /// Records described by a copybook
+    Record,
+    /// JSON: documents one after another, or one array of them
+    #[value(alias = "jsonl")]
+    Json,
+    /// CSV with a header line
+    Csv,
+    /// XML: a root element with an element a document
+    Xml,
+}
+
+/// Formats to write.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ToFormat {
+    /// JSON, one document a line
+    Jsonl,
+    /// JSON, one array of documents
+    Json,
+    /// CSV with a header line
+    Csv,
+    /// XML: a root element with an element a document
+    Xml,
+    /// Parquet
+    Parquet,
+    /// Arrow IPC file
+    Arrow,
+    /// Arrow IPC stream
+    ArrowStream,
+    /// Records described by a copybook
+    Record,
+}
+
+/// What to do with bytes that are no value.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum BadValueArg {
+    /// Reject the record (default)
+    Error,
+    /// Null
+    Null,
+    /// The bytes as a string `0x...`, which converts back
+    Raw,
+}
+
+/// Blanks to cut.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum TrimArg {
+    /// Trailing ones, leading ones for JUSTIFIED RIGHT (default)
+    Padding,
+    /// Leading and trailing ones
+    Both,
+    /// None
+    Keep,
+}
+
+/// Records of another length.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum LengthArg {
+    /// Reject the record (default)
+    Error,
+    /// Short: what is missing is null; long: the rest is ignored
+    Accept,
+}
+
+/// Members that a document does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum AbsentArg {
+    /// Spaces for text, zero for numbers (default)
+    Initialize,
+    /// The VALUE clause where there is one, else as initialize
+    Value,
+    /// Binary zeros
+    LowValues,
+    /// Reject the document
+    Error,
+}
+
+/// Numbers in JSON.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum NumbersArg {
+    /// As JSON numbers with every digit (default)
+    Exact,
+    /// As strings where a 64-bit float would lose digits
+    Safe,
+    /// As strings, all of them
+    String,
+}
+
+/// COBOL names as keys.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum KeyStyleArg {
+    /// CUST-NAME (default)
+    Cobol,
+    /// CUST_NAME, as z/OS Connect writes it
+    Underscore,
+    /// cust_name
+    Snake,
+    /// cust-name
+    Kebab,
+    /// custName
+    Camel,
+    /// CustName
+    Pascal,
+}
+
+/// FILLER items.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum FillersArg {
+    /// Left out (default)
+    Drop,
+    /// Shown as FILL_0, FILL_1, ...
+    Keep,
+}
+
+/// Views of shared storage.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum RedefinesArg {
+    /// The original and every redefinition (default)
+    All,
+    /// The original only
+    Original,
+}
+
+/// Also of `quayline inspect --format`.
+pub(crate) const FORMAT_LONG_HELP: &str = "\
+How records stand in the file, as NAME or NAME:OPTION,OPTION...
+
+- fixed, fixed:N: N bytes each; `fixed` alone is the layout's maximum length, and the default
+- rdw: a length in front of every record, as z/OS writes V files. be or le; whole or body
+  (whether it counts itself); its form ll00, 00ll, ll or llll; any (reserved bytes); adjust=N; max=N
+- vb: blocks with a length in front, records with one inside; as rdw, and bdw-le, bdw-body,
+  bdw-adjust=N for the block's
+- vbs: spanned records; no-bdw where the block headers are gone
+- lines: lf, crlf, nl (0x15) or lf25 (0x25); strip-cr
+- length: a length field; offset=N, size=N; be, le, ascii or ebcdic; whole or body; adjust=N; strip
+- d: four ASCII digits in front that count themselves
+- gnucobol, gnucobol:N: variable sequential files with COB_VARSEQ_FORMAT N, 0 to 3
+- mf: Micro Focus variable format with its file header";
+
+const EXAMPLES: &str = "\
+Formats are recognised: the input's from its content and name, the output's from the name of --output.
+Everything but the output goes to standard error.
+
+Examples:
+  quayline convert orders.dat --copybook orders.cpy --encoding cp037 -o orders.jsonl
+  quayline convert orders.dat -c orders.cpy -e cp1140 -f rdw --rejects bad.dat -o orders.parquet
+  quayline convert orders.jsonl -c orders.cpy -e cp037 -o orders.dat
+  quayline convert - -c orders.cpy -e cp037 --to csv < orders.dat | head
+  quayline convert big.dat -c orders.cpy -e cp037 -o big.jsonl -j 2 --resume --stats";

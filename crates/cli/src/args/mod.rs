@@ -1,0 +1,142 @@
+//! The arguments of every command, with the text of `-h`, `--help` and `docs/cli.md`.
+
+mod convert;
+mod inspect;
+mod records;
+
+pub(crate) use convert::{ConvertArgs, FORMAT_LONG_HELP, FillersArg, KeyStyleArg, NumbersArg, RedefinesArg};
+pub(crate) use inspect::{As, InspectArgs};
+pub(crate) use records::{CopybookArgs, DialectName, SourceFormatArg};
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+
+use crate::env_vars;
+use crate::exit::Exit;
+
+/// Moves business records between COBOL files and JSON, CSV, XML, Parquet and Arrow
+///
+/// Data goes to standard output, everything else to standard error. A code page is never guessed, a record never lost silently.
+#[derive(Debug, Parser)]
+#[command(
+    name = "quayline",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Run a command with --help for everything about it, with examples.",
+    after_long_help = after_long_help()
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// When to colour: auto, always or never
+    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Shows the layout of a copybook, or proposes code page and framing of a data file
+    Inspect(Box<InspectArgs>),
+    /// Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
+    Convert(Box<ConvertArgs>),
+    /// Prints the completion script of a shell
+    #[command(
+        after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
+    )]
+    Completions(CompletionsArgs),
+}
+
+impl Command {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Command::Inspect(args) => args.json,
+            Command::Convert(args) => args.json,
+            Command::Completions(_) => false,
+        }
+    }
+}
+
+impl Cli {
+    /// Parses the arguments of a process, its name first.
+    ///
+    /// # Errors
+    /// What the parser answers instead: a mistake, help or version.
+    pub(crate) fn of(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+        // `-h` is one line an option, so it leaves the lists of values to `--help`. An argument that only looks like `-h` changes nothing but
+        // a help text that is not asked for.
+        let command = if arguments.len() < 2 || arguments.iter().any(|argument| argument == "-h") { Cli::brief() } else { Cli::command() };
+        let mut command = command;
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
+    /// The command as `-h` shows it.
+    pub(crate) fn brief() -> clap::Command {
+        let mut command = Cli::command().mut_args(without_values);
+        for sub in command.get_subcommands_mut() {
+            *sub = sub.clone().mut_args(without_values);
+        }
+        command
+    }
+}
+
+/// The argument without its list of values.
+fn without_values(argument: clap::Arg) -> clap::Arg {
+    let takes_values = argument.get_action().takes_values();
+    if takes_values { argument.hide_possible_values(true) } else { argument }
+}
+
+/// Arguments of `quayline completions`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// bash, elvish, fish, powershell or zsh
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[allow(missing_docs, reason = "the names say it")]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Exit codes and environment variables, printed behind the options of `quayline --help`.
+fn after_long_help() -> String {
+    let mut text = String::from("Exit codes:\n");
+    for (exit, meaning) in Exit::ALL {
+        text.push_str(&format!("  {:>3}  {meaning}\n", exit.code()));
+    }
+    text.push_str("\nEnvironment:\n");
+    for variable in env_vars::ALL {
+        text.push_str(&format!("  {:14} {}\n", variable.name, variable.meaning));
+    }
+    text.push_str("\nExamples:\n");
+    text.push_str("  quayline inspect orders.cpy\n");
+    text.push_str("  quayline inspect orders.dat --copybook orders.cpy\n");
+    text.push_str("  quayline convert orders.dat --copybook orders.cpy --encoding cp037 -o orders.jsonl\n");
+    text.push_str("  quayline convert orders.jsonl --copybook orders.cpy --encoding cp037 -o orders.dat");
+    text
+}

@@ -1,0 +1,69 @@
+//! Arguments that say how records are described and found: copybook and dialect.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// How to read a copybook; the same for every command that takes one.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopybookArgs {
+    /// Record description to use, where the copybook has several
+    ///
+    /// The name of a level-01 (or level-77) entry. A bare fragment that starts below level 01 is one record named like its file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) record: Option<String>,
+    /// Compiler to follow: ibm, gnucobol or microfocus
+    #[arg(long, value_enum, default_value_t = DialectName::Ibm, value_name = "NAME")]
+    pub(crate) dialect: DialectName,
+    /// Change one dialect setting, such as sync=8
+    #[arg(long = "set", value_name = "SETTING=VALUE", long_help = set_long_help())]
+    pub(crate) set: Vec<String>,
+    /// Folder to look for COPY members in, after the copybook's own
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub(crate) include: Vec<PathBuf>,
+    /// Columns of the copybook: auto, fixed or free
+    #[arg(long, value_enum, default_value_t = SourceFormatArg::Auto, value_name = "FORM")]
+    pub(crate) source_format: SourceFormatArg,
+}
+
+/// Dialect presets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum DialectName {
+    /// Enterprise COBOL for z/OS, 31-bit
+    Ibm,
+    /// GnuCOBOL 3, default configuration
+    Gnucobol,
+    /// Micro Focus (Rocket) COBOL, defaults
+    Microfocus,
+}
+
+impl DialectName {
+    /// The name as users write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            DialectName::Ibm => "ibm",
+            DialectName::Gnucobol => "gnucobol",
+            DialectName::Microfocus => "microfocus",
+        }
+    }
+}
+
+/// Column rules of COBOL source text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum SourceFormatArg {
+    /// Recognised from the text
+    Auto,
+    /// Columns 1-6 and 73-80 are ignored, column 7 is the indicator
+    Fixed,
+    /// Free form
+    Free,
+}
+
+/// Every dialect setting with its values.
+fn set_long_help() -> String {
+    let mut text = String::from("Change one dialect setting; may be given several times\n");
+    for setting in quayline_cobol::layout::Dialect::SETTINGS {
+        text.push_str(&format!("\n- {}={}: {}", setting.name, setting.values.join("|"), setting.meaning));
+    }
+    text
+}

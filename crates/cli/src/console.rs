@@ -1,0 +1,111 @@
+//! Standard error as people and programs read it: colours, findings, terminals.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use quayline_core::Finding;
+
+use crate::args::ColorWhen;
+use crate::env_vars;
+use crate::render;
+
+/// How to talk to whoever runs the command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Console {
+    /// Colours on standard error.
+    color_stderr: bool,
+    /// Colours on standard output.
+    color_stdout: bool,
+    /// Findings as JSON, one a line.
+    json: bool,
+}
+
+impl Console {
+    /// Decides on colours: `always`, `never`, or (`auto`) where the stream is a terminal that has them and `NO_COLOR` is not set.
+    pub(crate) fn new(color: ColorWhen, json: bool) -> Self {
+        let wanted = env_vars::NO_COLOR.value().is_none() && !dumb_terminal();
+        let color = |terminal: bool| match color {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => terminal && wanted,
+        };
+        Console {
+            color_stderr: color(std::io::stderr().is_terminal()) && !json,
+            color_stdout: color(std::io::stdout().is_terminal()) && !json,
+            json,
+        }
+    }
+
+    /// No colours, findings as text.
+    pub(crate) fn plain() -> Self {
+        Console { color_stderr: false, color_stdout: false, json: false }
+    }
+
+    /// Whether standard output takes colours.
+    pub(crate) fn color_stdout(&self) -> bool {
+        self.color_stdout
+    }
+
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints findings to standard error: text with a blank line between them, or one JSON object a line.
+    pub(crate) fn findings(&self, findings: &[Finding]) {
+        let mut text = String::new();
+        for finding in findings {
+            if self.json {
+                text.push_str(&render::finding_json(finding));
+                text.push('\n');
+            } else {
+                text.push_str(&render::finding_text(finding, self.color_stderr));
+                text.push_str("\n\n");
+            }
+        }
+        if !self.json {
+            text.pop();
+        }
+        self.note(&text);
+    }
+
+    /// Writes to standard error as it stands. Where even that is closed, nothing can be said, and the exit code still tells.
+    pub(crate) fn note(&self, text: &str) {
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Writes an answer to standard output.
+pub(crate) fn write_stdout(bytes: &[u8]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// Whether `TERM` says that the terminal can do nothing but print.
+pub(crate) fn dumb_terminal() -> bool {
+    env_vars::TERM.value().is_some_and(|term| term == "dumb")
+}
+
+/// A file's name as it may stand in a message: control characters escaped, so that no name can move a cursor or break a line.
+pub(crate) fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for c in path.display().to_string().chars() {
+        if c.is_control() {
+            text.extend(c.escape_default());
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_name_cannot_speak_to_the_terminal() {
+        assert_eq!(shown(Path::new("a b\u{1b}[31m\nü")), "a b\\u{1b}[31m\\nü");
+    }
+}

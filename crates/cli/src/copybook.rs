@@ -1,0 +1,182 @@
+//! Copybooks from files to layouts, as the arguments say.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quayline_cobol::copybook::{self, CopyError, CopyLibrary, Format, ParseOptions, SourceText};
+use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
+use quayline_core::{Fault, Finding, Findings, Limits, Place};
+use quayline_project::{CopyFolders, read_source};
+
+use crate::args::{CopybookArgs, SourceFormatArg};
+use crate::console::shown;
+use crate::exit::{CLI_INPUT, Stop, argument, plain};
+use crate::spelling::nearest;
+
+/// The record descriptions of one copybook.
+#[derive(Debug)]
+pub(crate) struct Described {
+    /// At least one, in the order of the text.
+    pub(crate) layouts: Vec<Layout>,
+    /// Findings that refuse nothing.
+    pub(crate) warnings: Vec<Finding>,
+    /// The text itself, for the digest of a checkpoint.
+    pub(crate) text: String,
+}
+
+/// Reads the copybook at `path` (`-` is standard input) with every layout in it.
+pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> {
+    let text = source_text(path)?;
+    describe(path, text, args)
+}
+
+/// The layouts of a copybook whose text is read already.
+pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
+    let dialect = dialect(args)?;
+    let library = Folders::of(path, &args.include);
+    let limits = Limits::default();
+    let options = ParseOptions {
+        format: match args.source_format {
+            SourceFormatArg::Auto => Format::Auto,
+            SourceFormatArg::Fixed => Format::Fixed,
+            SourceFormatArg::Free => Format::Free,
+        },
+        library: &library,
+        limits: &limits,
+        ..ParseOptions::default()
+    };
+    let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
+    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
+    let mut layouts = Vec::new();
+    let mut findings = Vec::new();
+    for record in &parsed.records {
+        match Layout::build(record, &dialect) {
+            Ok(layout) => layouts.push(layout),
+            Err(Findings(more)) => findings.extend(more),
+        }
+    }
+    if !findings.is_empty() {
+        return Err(Findings(findings).into());
+    }
+    Ok(Described { layouts, warnings: parsed.warnings, text })
+}
+
+impl Described {
+    /// The record descriptions that `--record` names: all of them without it.
+    pub(crate) fn selected(&self, record: Option<&str>) -> Result<Vec<&Layout>, Stop> {
+        let Some(wanted) = record else { return Ok(self.layouts.iter().collect()) };
+        let found: Vec<&Layout> = self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
+        if found.is_empty() {
+            let finding = argument(format!("the copybook has no record `{}`", wanted.to_uppercase()));
+            let hint = match nearest(wanted, self.layouts.iter().map(name)) {
+                Some(near) => format!("did you mean {near}? It has {}", self.names()),
+                None => format!("it has {}", self.names()),
+            };
+            return Err(finding.hint(hint).into());
+        }
+        Ok(found)
+    }
+
+    /// The one record description to use; where there are several, `--record` must say which.
+    pub(crate) fn one(&self, record: Option<&str>) -> Result<&Layout, Stop> {
+        match self.selected(record)?.as_slice() {
+            [layout] => Ok(layout),
+            several => {
+                let finding = argument(format!("the copybook describes {} records and one is needed", several.len()));
+                Err(finding.hint(format!("name one with --record: {}", self.names())).into())
+            }
+        }
+    }
+
+    /// Names of all records.
+    fn names(&self) -> String {
+        self.layouts.iter().map(name).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The record's name.
+pub(crate) fn name(layout: &Layout) -> &str {
+    &layout.field(FieldIndex::RECORD).name
+}
+
+/// The dialect: a preset and what `--set` changes.
+fn dialect(args: &CopybookArgs) -> Result<Dialect, Stop> {
+    let wrong = |error: DialectSettingError, written: &str| {
+        let names = Dialect::SETTINGS.iter().map(|setting| setting.name);
+        let known = names.clone().collect::<Vec<_>>().join(", ");
+        let hint = match nearest(written, names) {
+            Some(near) if matches!(error, DialectSettingError::Name { .. }) => format!("did you mean {near}? There are {known}"),
+            _ => format!("the settings are {known}"),
+        };
+        argument(error.to_string()).hint(hint)
+    };
+    let mut dialect = Dialect::preset(args.dialect.name()).map_err(|error| wrong(error, args.dialect.name()))?;
+    for setting in &args.set {
+        let Some((name, value)) = setting.split_once('=') else {
+            return Err(argument(format!("`--set {setting}` has no `=`")).hint("write it as `--set sync=8`").into());
+        };
+        dialect.set(name.trim(), value.trim()).map_err(|error| wrong(error, name.trim()))?;
+    }
+    Ok(dialect)
+}
+
+fn source_text(path: &Path) -> Result<String, Stop> {
+    if path != Path::new("-") {
+        return read_source(path).map_err(|error| unreadable(path, &error).into());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    // Latin-1 where it is no UTF-8, as for files.
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().map(|byte| char::from(*byte)).collect()))
+}
+
+/// The finding for a file that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
+    let finding = Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", plain(error)));
+    let finding = finding.at(Place { file: Some(shown(path).into()), ..Place::default() });
+    match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let names = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            let names: Vec<String> = names.take(10_000).collect();
+            let wanted = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            match nearest(wanted, names.iter().map(String::as_str)) {
+                Some(near) => finding.hint(format!("did you mean {}?", shown(&folder.join(near)).trim_start_matches("./"))),
+                None => finding.hint("check the path"),
+            }
+        }
+        std::io::ErrorKind::IsADirectory => finding.hint("name a file, not a folder"),
+        _ => finding,
+    }
+}
+
+/// COPY members in folders: the copybook's own, then those of `-I`.
+struct Folders(CopyFolders);
+
+impl Folders {
+    fn of(copybook: &Path, include: &[PathBuf]) -> Self {
+        let own = match copybook.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        Folders(CopyFolders::new(std::iter::once(own).chain(include.iter().cloned()).collect()))
+    }
+}
+
+impl CopyLibrary for Folders {
+    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
+        match self.0.find(member, library) {
+            Ok(Some(found)) => {
+                let name = shown(&found.path);
+                let name: Arc<str> = name.strip_prefix("./").unwrap_or(&name).into();
+                Ok(SourceText::new(name, found.text))
+            }
+            Ok(None) => {
+                let tried = self.0.folders().iter().map(|folder| shown(&folder.join(format!("{member}.cpy"))));
+                Err(CopyError::NotFound { tried: tried.collect() })
+            }
+            Err(error) => Err(CopyError::Unreadable { name: member.to_owned(), reason: plain(&error) }),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Every environment variable that the command reads, declared once with its meaning.
+
+/// One environment variable.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EnvVar {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// One line of meaning, for `--help` and `docs/cli.md`.
+    pub(crate) meaning: &'static str,
+}
+
+/// Set and not empty: no colours, whatever the terminal; `--color always` wins. See no-color.org.
+pub(crate) const NO_COLOR: EnvVar =
+    EnvVar { name: "NO_COLOR", meaning: "set and not empty: no colours; `--color always` wins" };
+
+/// `dumb` is a terminal without colours and without a cursor to move, so no progress bar either.
+pub(crate) const TERM: EnvVar = EnvVar { name: "TERM", meaning: "`dumb`: no colours and no progress bar" };
+
+/// Panics of ours show their backtrace, Rust's own switch.
+pub(crate) const RUST_BACKTRACE: EnvVar =
+    EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: a bug of ours is reported without its backtrace" };
+
+/// All of them, for the reference.
+pub(crate) const ALL: [EnvVar; 3] = [NO_COLOR, TERM, RUST_BACKTRACE];
+
+impl EnvVar {
+    /// Its value, where it is set and not empty.
+    pub(crate) fn value(self) -> Option<std::ffi::OsString> {
+        std::env::var_os(self.name).filter(|value| !value.is_empty())
+    }
+}

@@ -1,0 +1,204 @@
+//! How a command ends.
+
+use std::io::Write as _;
+
+use quayline_core::{Code, Fault, Finding, Findings, Severity};
+
+use crate::console::Console;
+use crate::env_vars;
+
+/// Exit codes, the same for every command. Declared once; `--help` and `docs/cli.md` print [`Exit::ALL`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Exit {
+    /// Everything asked for was done.
+    Done,
+    /// Data was rejected.
+    Rejected,
+    /// The command line, a copybook, a settings file or the machine is not as needed.
+    Usage,
+    /// Stopped before the end; the same command with `--resume` goes on.
+    Resumable,
+    /// A broken invariant of ours.
+    OurBug,
+    /// Stopped by Ctrl-C with nothing to resume from.
+    Interrupted,
+}
+
+impl Exit {
+    /// Every exit with its meaning.
+    pub(crate) const ALL: [(Exit, &'static str); 6] = [
+        (Exit::Done, "done; also when the reader of standard output closed it early"),
+        (Exit::Rejected, "data was rejected: the findings say which and why"),
+        (Exit::Usage, "usage or configuration: arguments, copybook, settings, a file that is not there, a full disk"),
+        (Exit::Resumable, "stopped but resumable: run the same command with --resume"),
+        (Exit::OurBug, "a bug of ours: please report it"),
+        (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a partial output is named"),
+    ];
+
+    /// The number.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Rejected => 1,
+            Exit::Usage => 2,
+            Exit::Resumable => 3,
+            Exit::OurBug => 70,
+            Exit::Interrupted => 130,
+        }
+    }
+
+    /// Which exit follows from findings: the worst fault of an error decides, ours before configuration before the sender.
+    pub(crate) fn of_findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Exit {
+        let mut exit = Exit::Done;
+        for finding in findings.into_iter().filter(|finding| finding.severity == Severity::Error) {
+            let this = match finding.fault {
+                Fault::Sender => Exit::Rejected,
+                Fault::Config | Fault::Caller | Fault::Environment => Exit::Usage,
+                Fault::Ours => Exit::OurBug,
+            };
+            if this.code() > exit.code() {
+                exit = this;
+            }
+        }
+        exit
+    }
+}
+
+/// Why a command could not go on.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Findings, at least one of them an error.
+    Findings(Findings),
+    /// Whoever reads standard output closed it: it had enough, nothing to say.
+    ClosedPipe,
+}
+
+impl Stop {
+    /// Prints what is to be said and gives the exit.
+    pub(crate) fn report(self, console: &Console) -> Exit {
+        match self {
+            Stop::ClosedPipe => Exit::Done,
+            Stop::Findings(findings) => {
+                console.findings(&findings.0);
+                Exit::of_findings(&findings.0)
+            }
+        }
+    }
+}
+
+impl From<Findings> for Stop {
+    fn from(findings: Findings) -> Self {
+        Stop::Findings(findings)
+    }
+}
+
+impl From<Finding> for Stop {
+    fn from(finding: Finding) -> Self {
+        Stop::Findings(finding.into())
+    }
+}
+
+/// A write to standard output that did not work.
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Stop::ClosedPipe;
+        }
+        let finding = Finding::error(
+            CLI_OUTPUT,
+            Fault::Environment,
+            format!("standard output cannot be written: {}", plain(&error)),
+        );
+        Stop::Findings(finding.hint("make room, or send the output elsewhere with `-o`").into())
+    }
+}
+
+/// Standard output cannot be written.
+pub(crate) const CLI_OUTPUT: Code = Code("CLI-001");
+/// A file that was named cannot be read.
+pub(crate) const CLI_INPUT: Code = Code("CLI-002");
+/// An argument has no such value, or two arguments do not go together.
+pub(crate) const CLI_ARGUMENT: Code = Code("CLI-003");
+
+/// A wrong argument.
+pub(crate) fn argument(message: impl Into<String>) -> Finding {
+    Finding::error(CLI_ARGUMENT, Fault::Caller, message)
+}
+
+/// An operating system's error without Rust's `(os error 2)`, in lower case as findings are.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// Prints what the argument parser answers: help and version to standard output, mistakes to standard error.
+pub(crate) fn answer_of_arguments(answer: &clap::Error) -> Exit {
+    let text = without_controls(&answer.render().to_string());
+    if answer.use_stderr() {
+        // Nothing can be done where even standard error is closed.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+        return Exit::Usage;
+    }
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => Exit::Done,
+        Err(error) => Stop::from(error).report(&Console::plain()),
+    }
+}
+
+/// The text with its control characters escaped: an argument that is quoted in it must not speak to the terminal.
+fn without_controls(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            safe.extend(c.escape_default());
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// Makes a panic a report that can be acted on; the process then ends with [`Exit::OurBug`].
+///
+/// The message of a panic is ours, so it holds no payload by STYLE 3.3; it names the broken invariant.
+pub(crate) fn report_our_bugs() {
+    std::panic::set_hook(Box::new(|panic| {
+        let what = panic.payload_as_str().unwrap_or("no message");
+        let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+        let mut text = format!(
+            "error[BUG]: {what}\n  at {place}, quayline {}\n\nhint: this is a bug of ours; please report it with this text and the command line\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        if env_vars::RUST_BACKTRACE.value().is_none_or(|value| value != "0") {
+            text.push_str(&format!("\n{}\n", std::backtrace::Backtrace::force_capture()));
+        }
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_fault_decides() {
+        let finding = |fault| Finding::error(Code("X"), fault, "x");
+        let warning = Finding::warning(Code("X"), Fault::Ours, "x");
+        assert_eq!(Exit::of_findings(&[]), Exit::Done);
+        assert_eq!(Exit::of_findings(&[warning]), Exit::Done);
+        assert_eq!(Exit::of_findings(&[finding(Fault::Sender)]), Exit::Rejected);
+        assert_eq!(Exit::of_findings(&[finding(Fault::Config), finding(Fault::Sender)]), Exit::Usage);
+        assert_eq!(Exit::of_findings(&[finding(Fault::Ours), finding(Fault::Sender)]), Exit::OurBug);
+    }
+
+    #[test]
+    fn a_system_error_reads_like_a_finding() {
+        assert_eq!(plain(&std::io::Error::from_raw_os_error(2)), "no such file or directory");
+    }
+}

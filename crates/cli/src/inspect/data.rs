@@ -1,0 +1,273 @@
+//! Code page and framing of a data file, proposed with evidence. Nothing is decided here.
+
+use std::path::Path;
+
+use quayline_charset::Charset;
+use quayline_frame::FramingSpec;
+use serde_json::{Value, json};
+
+use super::fit::{self, Fit};
+use super::print_json;
+use super::sample::Sample;
+use crate::args::InspectArgs;
+use crate::console::{Console, shown, write_stdout};
+use crate::copybook;
+use crate::exit::{Exit, Stop, argument};
+use crate::render::{Paint, Style, bytes_text, grouped};
+
+/// Proposals shown of each kind.
+const SHOWN_MAX: usize = 3;
+/// Score from which a code page is worth a trial, of 100.
+const CHARSET_SCORE_MIN: u8 = 20;
+/// Score from which a framing is worth a trial, of 1.
+const FRAMING_SCORE_MIN: f64 = 0.2;
+
+/// A character set that the data may have.
+pub(crate) struct CharsetProposal {
+    /// The set.
+    pub(crate) charset: Charset,
+    /// 0 to 100; nothing where the user named it.
+    score: Option<u8>,
+    /// Sets in which the sample means the same.
+    alike: Vec<Charset>,
+    evidence: Vec<String>,
+}
+
+/// A framing that the data may have.
+pub(crate) struct FramingProposal {
+    /// The framing.
+    pub(crate) spec: FramingSpec,
+    /// 0 to 1; nothing where the user or the copybook named it.
+    score: Option<f64>,
+    records: u64,
+    evidence: Vec<String>,
+}
+
+/// Prints the proposals; with a copybook, whether it fits.
+pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
+    let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading)).transpose()?;
+    let layout = match &copybook {
+        Some(described) => {
+            console.findings(&described.warnings);
+            Some(described.one(args.reading.record.as_deref())?)
+        }
+        None => None,
+    };
+    let record_length = layout.map(|layout| layout.length_max);
+    let charsets = charsets(sample, args.encoding.as_deref())?;
+    let framings = framings(sample, args.format.as_deref(), record_length)?;
+    let mut fits = match layout {
+        Some(layout) => fit::try_all(&args.file, sample, layout, &charsets, &framings)?,
+        None => Vec::new(),
+    };
+    fits.truncate(SHOWN_MAX);
+    let best = fits.first().filter(|fit| fit.decoded > 0);
+    let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
+    let framing = best.map(|fit| fit.framing.clone()).or(framings.first().map(|proposal| proposal.spec.clone()));
+    let command = command_line(args, charset, framing.as_ref());
+    let answer = Answer { args, sample, charsets: &charsets, framings: &framings, layout, fits: &fits, command: &command };
+    if console.json() { print_json(&answer.json())? } else { write_stdout(answer.text(console.color_stdout()).as_bytes())? }
+    Ok(Exit::Done)
+}
+
+fn charsets(sample: &Sample, named: Option<&str>) -> Result<Vec<CharsetProposal>, Stop> {
+    if let Some(name) = named {
+        let charset = charset_named(name)?;
+        return Ok(vec![CharsetProposal { charset, score: None, alike: Vec::new(), evidence: vec!["you named it".to_owned()] }]);
+    }
+    let found = quayline_charset::detect::detect(&sample.bytes).into_iter().filter_map(|candidate| {
+        let charset = candidate.charset?;
+        let worth = candidate.score >= CHARSET_SCORE_MIN;
+        worth.then_some(CharsetProposal { charset, score: Some(candidate.score), alike: candidate.alike, evidence: candidate.evidence })
+    });
+    Ok(found.take(SHOWN_MAX).collect())
+}
+
+fn framings(sample: &Sample, named: Option<&str>, record_length: Option<usize>) -> Result<Vec<FramingProposal>, Stop> {
+    if let Some(text) = named {
+        let spec = framing_named(text, record_length)?;
+        return Ok(vec![FramingProposal { spec, score: None, records: 0, evidence: vec!["you named it".to_owned()] }]);
+    }
+    let mut found: Vec<FramingProposal> = quayline_frame::detect(&sample.bytes, sample.file_len, record_length)
+        .into_iter()
+        .filter(|candidate| candidate.score >= FRAMING_SCORE_MIN)
+        .take(SHOWN_MAX)
+        .map(|candidate| FramingProposal {
+            spec: candidate.spec,
+            score: Some(candidate.score),
+            records: candidate.records_checked,
+            evidence: candidate.evidence,
+        })
+        .collect();
+    if let Some(length) = record_length {
+        let fixed = FramingSpec::Fixed { length };
+        if !found.iter().any(|proposal| proposal.spec == fixed) {
+            let evidence = vec!["the length of the copybook's record".to_owned()];
+            found.push(FramingProposal { spec: fixed, score: None, records: 0, evidence });
+        }
+    }
+    Ok(found)
+}
+
+/// The character set of this name.
+pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
+    Charset::by_name(name).map_err(|unknown| argument(unknown.to_string()).hint(unknown.hint()).into())
+}
+
+/// The framing of this text; `fixed` alone has the copybook's length.
+pub(crate) fn framing_named(text: &str, record_length: Option<usize>) -> Result<FramingSpec, Stop> {
+    if text.trim() == "fixed"
+        && let Some(length) = record_length
+    {
+        return Ok(FramingSpec::Fixed { length });
+    }
+    let spec = FramingSpec::parse(text).map_err(|error| error.finding())?;
+    spec.check(&quayline_core::Limits::default()).map_err(|error| error.finding())?;
+    Ok(spec)
+}
+
+struct Answer<'a> {
+    args: &'a InspectArgs,
+    sample: &'a Sample,
+    charsets: &'a [CharsetProposal],
+    framings: &'a [FramingProposal],
+    layout: Option<&'a quayline_cobol::layout::Layout>,
+    fits: &'a [Fit],
+    command: &'a [String],
+}
+
+impl Answer<'_> {
+    fn text(&self, color: bool) -> String {
+        let paint = Paint::new(color);
+        let name = shown(&self.args.file);
+        let length = self.sample.file_len.map_or_else(|| "a stream".to_owned(), |len| format!("{} bytes", grouped(len)));
+        let looked = if self.sample.is_whole() { String::new() } else { format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64)) };
+        let mut text = format!("{}  {length}{looked}\n", paint.text(Style::Strong, &name));
+        if self.sample.bytes.is_empty() {
+            text.push_str("\nthe file is empty\n");
+            return text;
+        }
+        text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "code page")));
+        for proposal in self.charsets {
+            let score = proposal.score.map_or_else(String::new, |score| format!("  {score} of 100"));
+            text.push_str(&format!("  {}{score}\n", proposal.charset.name()));
+            let alike: Vec<&str> = proposal.alike.iter().map(|charset| charset.name()).collect();
+            if !alike.is_empty() {
+                text.push_str(&format!("    - in this sample the same as {}\n", alike.join(", ")));
+            }
+            push_evidence(&mut text, &proposal.evidence);
+        }
+        if self.charsets.is_empty() {
+            text.push_str("  none: hardly any of it is text; it may be compressed, encrypted or all binary\n");
+        }
+        text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "framing")));
+        for proposal in self.framings {
+            let score = proposal.score.map_or_else(String::new, |score| format!("  {:.0} of 100", score * 100.0));
+            let records = if proposal.records > 0 { format!(", {} records", grouped(proposal.records)) } else { String::new() };
+            text.push_str(&format!("  {}{score}{records}\n", proposal.spec));
+            push_evidence(&mut text, &proposal.evidence);
+        }
+        if self.framings.is_empty() {
+            text.push_str("  none: no framing explains the bytes; ask the sender for RECFM and LRECL\n");
+        }
+        if let Some(layout) = self.layout {
+            text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "copybook")));
+            text.push_str(&fit::size_text(layout, self.sample.file_len));
+            for fit in self.fits {
+                text.push_str(&fit.text());
+            }
+        }
+        text.push_str(&format!("\n{}\n  {}\n", paint.text(Style::Faint, "try"), self.command.join(" ")));
+        text
+    }
+
+    fn json(&self) -> Value {
+        let charsets = self.charsets.iter().map(|proposal| {
+            json!({
+                "name": proposal.charset.name(),
+                "score": proposal.score,
+                "alike": proposal.alike.iter().map(|charset| charset.name()).collect::<Vec<_>>(),
+                "evidence": proposal.evidence,
+            })
+        });
+        let framings = self.framings.iter().map(|proposal| {
+            json!({
+                "name": proposal.spec.to_string(),
+                "score": proposal.score.map(|score| (score * 100.0).round()),
+                "records": proposal.records,
+                "evidence": proposal.evidence,
+            })
+        });
+        json!({
+            "schema": "quayline.proposal/1",
+            "file": shown(&self.args.file),
+            "bytes": self.sample.file_len,
+            "looked_at": self.sample.bytes.len(),
+            "code_pages": charsets.collect::<Vec<_>>(),
+            "framings": framings.collect::<Vec<_>>(),
+            "copybook": self.layout.map(|layout| json!({
+                "record": copybook::name(layout),
+                "length_min": layout.length_min,
+                "length_max": layout.length_max,
+                "fits": self.fits.iter().map(Fit::json).collect::<Vec<_>>(),
+            })),
+            "try": self.command,
+        })
+    }
+}
+
+fn push_evidence(text: &mut String, evidence: &[String]) {
+    for sentence in evidence {
+        text.push_str(&format!("    - {sentence}\n"));
+    }
+}
+
+/// The convert command to try, as words that a shell takes back.
+fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&FramingSpec>) -> Vec<String> {
+    let mut words = vec!["quayline".to_owned(), "convert".to_owned(), quoted(&args.file)];
+    words.push("--copybook".to_owned());
+    words.push(args.copybook.as_deref().map_or_else(|| "COPYBOOK.cpy".to_owned(), quoted));
+    if let Some(record) = &args.reading.record {
+        words.extend(["--record".to_owned(), quoted(Path::new(record))]);
+    }
+    if args.reading.dialect.name() != "ibm" {
+        words.extend(["--dialect".to_owned(), args.reading.dialect.name().to_owned()]);
+    }
+    for setting in &args.reading.set {
+        words.extend(["--set".to_owned(), quoted(Path::new(setting))]);
+    }
+    for folder in &args.reading.include {
+        words.extend(["-I".to_owned(), quoted(folder)]);
+    }
+    words.push("--encoding".to_owned());
+    words.push(charset.map_or_else(|| "CODE-PAGE".to_owned(), |charset| charset.name().to_lowercase()));
+    words.push("--format".to_owned());
+    words.push(framing.map_or_else(|| "FRAMING".to_owned(), ToString::to_string));
+    let out = args.file.file_stem().filter(|stem| *stem != "-").map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
+    words.extend(["-o".to_owned(), quoted(&out)]);
+    words
+}
+
+/// A path as a shell takes it: quoted where it holds more than plain characters.
+fn quoted(path: &Path) -> String {
+    let text = shown(path);
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// `300 bytes`, for the size line of a copybook.
+pub(super) fn length_text(min: usize, max: usize) -> String {
+    if min == max { bytes_text(max) } else { format!("{} to {}", grouped(min as u64), bytes_text(max)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_names_are_quoted_for_the_shell() {
+        assert_eq!(quoted(Path::new("a/b-c.dat")), "a/b-c.dat");
+        assert_eq!(quoted(Path::new("a b.dat")), "'a b.dat'");
+        assert_eq!(quoted(Path::new("it's")), "'it'\\''s'");
+    }
+}

@@ -1,0 +1,97 @@
+//! `quayline inspect`: what is in this copybook, what is this file?
+
+mod data;
+mod fit;
+mod sample;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::args::{As, InspectArgs};
+use crate::console::{Console, shown, write_stdout};
+use crate::copybook::{self, Described};
+use crate::exit::{Exit, Stop, argument};
+use crate::render::{layout_json, layout_tree};
+
+use sample::Sample;
+
+/// Shows a copybook's layouts or proposes what a data file is.
+pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
+    let sample = Sample::read(&args.file)?;
+    let is = args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
+    match is {
+        As::Copybook => {
+            if args.copybook.is_some() || args.encoding.is_some() || args.format.is_some() {
+                let finding = argument("--copybook, --encoding and --format are for data files, and this is a copybook");
+                return Err(finding.hint("add `--as data` if it is data").into());
+            }
+            let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;
+            show_layouts(&described, args, console)
+        }
+        As::Data => data::propose(&sample, args, console),
+    }
+}
+
+fn show_layouts(described: &Described, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
+    let layouts = described.selected(args.reading.record.as_deref())?;
+    console.findings(&described.warnings);
+    if console.json() {
+        let records: Vec<Value> = layouts.iter().map(|layout| layout_json(layout)).collect();
+        let answer = json!({ "schema": "quayline.layout/1", "file": shown(&args.file), "records": records });
+        print_json(&answer)?;
+    } else {
+        let trees: Vec<String> = layouts.iter().map(|layout| layout_tree(layout, console.color_stdout())).collect();
+        write_stdout(trees.join("\n").as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Prints a JSON object for programs, indented so that people can read it too.
+fn print_json(answer: &Value) -> Result<(), Stop> {
+    let mut text = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
+    text.push('\n');
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
+
+/// COBOL source by its name and being text, or by its words; else data.
+fn what_it_is(path: &Path, sample: &Sample) -> As {
+    let Some(text) = sample.text() else { return As::Data };
+    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
+    let named = matches!(extension.as_deref(), Some("cpy" | "cbl" | "cob" | "cobol" | "copy" | "pco" | "cpb"));
+    if named || has_data_descriptions(text) { As::Copybook } else { As::Data }
+}
+
+/// Whether some line is a level number, a name and a clause of the data division.
+fn has_data_descriptions(text: &str) -> bool {
+    const CLAUSES: [&str; 10] =
+        ["PIC", "PICTURE", "USAGE", "OCCURS", "REDEFINES", "VALUE", "COMP", "COMP-3", "BINARY", "PACKED-DECIMAL"];
+    text.lines().any(|line| {
+        // Columns 1 to 6 of fixed form may hold a sequence number.
+        let fixed = line.get(6..).unwrap_or_default();
+        [line, fixed].into_iter().any(|line| {
+            let mut words = line.split_whitespace();
+            let level = words.next().and_then(|word| word.parse::<u8>().ok());
+            let level = level.is_some_and(|level| matches!(level, 1..=49 | 66 | 77 | 88));
+            level
+                && words.next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == ':'))
+                && words.next().is_some_and(|clause| CLAUSES.contains(&clause.trim_end_matches('.').to_ascii_uppercase().as_str()))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cobol_is_told_from_data() {
+        assert!(has_data_descriptions("       01 R.\n          05 A PIC X(3).\n"));
+        assert!(has_data_descriptions("000100 05 A PICTURE IS 9.\n"));
+        assert!(has_data_descriptions("05 :TAG:-A REDEFINES B.\n"));
+        assert!(!has_data_descriptions("05 A quick brown fox\n"));
+        assert!(!has_data_descriptions("1 Main Street\n"));
+        assert!(!has_data_descriptions(""));
+    }
+}

@@ -1,0 +1,71 @@
+//! The first bytes of a file, and how long it is.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::copybook::unreadable;
+use crate::exit::Stop;
+
+/// Bytes looked at: dozens of the longest records that z/OS writes, read in a moment.
+const SAMPLE_BYTES: u64 = 4 << 20;
+
+/// The first bytes of a file.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    /// The bytes, at most [`SAMPLE_BYTES`].
+    pub(crate) bytes: Vec<u8>,
+    /// Length of the file, where it is known.
+    pub(crate) file_len: Option<u64>,
+}
+
+impl Sample {
+    /// Reads the start of a file; `-` is standard input.
+    pub(crate) fn read(path: &Path) -> Result<Self, Stop> {
+        let refuse = |error: std::io::Error| Stop::from(unreadable(path, &error));
+        let mut bytes = Vec::new();
+        // One byte more than is looked at tells whether that was all.
+        let most = SAMPLE_BYTES + 1;
+        let mut file_len = None;
+        if path == Path::new("-") {
+            std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(refuse)?;
+        } else {
+            let file = File::open(path).map_err(refuse)?;
+            let metadata = file.metadata().map_err(refuse)?;
+            if metadata.is_file() {
+                file_len = Some(metadata.len());
+            }
+            file.take(most).read_to_end(&mut bytes).map_err(refuse)?;
+        }
+        if bytes.len() as u64 == most {
+            bytes.pop();
+        } else {
+            file_len = Some(bytes.len() as u64);
+        }
+        Ok(Sample { bytes, file_len })
+    }
+
+    /// Whether the sample is the whole file.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.file_len == Some(self.bytes.len() as u64)
+    }
+
+    /// The sample as text, where it is some: UTF-8 without control characters but white space and Ctrl-Z.
+    pub(crate) fn text(&self) -> Option<&str> {
+        let text = match std::str::from_utf8(&self.bytes) {
+            Ok(text) => text,
+            Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.bytes[..error.valid_up_to()]).ok()?,
+            Err(_) => return None,
+        };
+        (!text.chars().any(|c| c.is_control() && !c.is_whitespace() && c != '\u{1a}')).then_some(text)
+    }
+
+    /// The whole file as COBOL source: what is not UTF-8 is Latin-1, and what does not fit the sample is read again.
+    pub(crate) fn into_text(self, path: &Path) -> Result<String, Stop> {
+        if !self.is_whole() && path != Path::new("-") {
+            return quayline_project::read_source(path).map_err(|error| unreadable(path, &error).into());
+        }
+        let latin1 = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect();
+        Ok(String::from_utf8(self.bytes).unwrap_or_else(|error| latin1(error.as_bytes())))
+    }
+}

@@ -1,0 +1,13 @@
+//! What people and programs read: findings and layouts, as text and as JSON.
+
+mod finding;
+mod layout_json;
+mod numbers;
+mod paint;
+mod tree;
+
+pub(crate) use finding::{finding_json, finding_text};
+pub(crate) use layout_json::{layout_json, literal_text};
+pub(crate) use numbers::{bytes_text, count_of, grouped};
+pub(crate) use paint::{Paint, Style};
+pub(crate) use tree::layout_tree;

@@ -1,0 +1,4 @@
+//! What people see of each command: exit code, standard output, standard error.
+
+mod arguments;
+mod world;

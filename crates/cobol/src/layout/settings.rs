@@ -1,0 +1,210 @@
+//! Dialect settings by name, as users write them: `sync=8`, `float=ieee-little`.
+
+use super::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
+
+/// One setting of a [`Dialect`]: its name, the values it takes, and what it means.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DialectSetting {
+    /// Name as users write it.
+    pub name: &'static str,
+    /// Values as users write them; the first is the IBM preset's.
+    pub values: &'static [&'static str],
+    /// One line of meaning.
+    pub meaning: &'static str,
+}
+
+/// Why a setting is refused.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DialectSettingError {
+    /// No preset of that name.
+    #[error("no dialect is named `{found}`; there are ibm, gnucobol and microfocus")]
+    Preset {
+        /// What was written.
+        found: String,
+    },
+    /// No setting of that name.
+    #[error("no dialect setting is named `{found}`")]
+    Name {
+        /// What was written.
+        found: String,
+    },
+    /// Not a value of the setting.
+    #[error("`{found}` is not a value of the dialect setting {setting}, which takes {}", .values.join(", "))]
+    Value {
+        /// The setting.
+        setting: &'static str,
+        /// What was written.
+        found: String,
+        /// What may be written.
+        values: &'static [&'static str],
+    },
+}
+
+const YES_NO: &[&str] = &["yes", "no"];
+
+impl Dialect {
+    /// Every setting, in the order of the fields of [`Dialect`].
+    pub const SETTINGS: [DialectSetting; 10] = [
+        DialectSetting {
+            name: "binary-sizes",
+            values: &["2-4-8", "1-2-4-8", "1-to-8"],
+            meaning: "bytes of COMP, COMP-4 and BINARY by digits",
+        },
+        DialectSetting {
+            name: "binary-order",
+            values: &["big", "little"],
+            meaning: "byte order of COMP, COMP-4 and BINARY",
+        },
+        DialectSetting {
+            name: "native-order",
+            values: &["big", "little"],
+            meaning: "byte order of COMP-5, INDEX and POINTER",
+        },
+        DialectSetting {
+            name: "truncate",
+            values: YES_NO,
+            meaning: "whether COMP holds only the digits of its picture when written, TRUNC(STD)",
+        },
+        DialectSetting {
+            name: "sync",
+            values: &["4", "8"],
+            meaning: "alignment of an 8-byte binary with SYNCHRONIZED, in bytes",
+        },
+        DialectSetting { name: "pointer", values: &["4", "8"], meaning: "bytes of a POINTER" },
+        DialectSetting { name: "index", values: &["4", "8"], meaning: "bytes of an INDEX" },
+        DialectSetting {
+            name: "float",
+            values: &["hexadecimal", "ieee-big", "ieee-little"],
+            meaning: "format of COMP-1 and COMP-2",
+        },
+        DialectSetting {
+            name: "overpunch",
+            values: &["ebcdic", "ascii"],
+            meaning: "sign overpunch of zoned numbers in ASCII data",
+        },
+        DialectSetting {
+            name: "odo-slide",
+            values: YES_NO,
+            meaning: "whether what lies behind an OCCURS DEPENDING ON moves with its count",
+        },
+    ];
+
+    /// The preset of this name: `ibm`, `gnucobol` or `microfocus`, in any case.
+    ///
+    /// # Errors
+    /// [`DialectSettingError::Preset`] for another name.
+    pub fn preset(name: &str) -> Result<Dialect, DialectSettingError> {
+        match name.to_ascii_lowercase().as_str() {
+            "ibm" => Ok(Dialect::IBM),
+            "gnucobol" => Ok(Dialect::GNUCOBOL),
+            "microfocus" => Ok(Dialect::MICRO_FOCUS),
+            _ => Err(DialectSettingError::Preset { found: name.to_owned() }),
+        }
+    }
+
+    /// Changes one setting; names and values as in [`Dialect::SETTINGS`].
+    ///
+    /// # Errors
+    /// [`DialectSettingError`] for an unknown name or value; the dialect is then unchanged.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), DialectSettingError> {
+        let setting = Self::SETTINGS
+            .into_iter()
+            .find(|setting| setting.name == name)
+            .ok_or_else(|| DialectSettingError::Name { found: name.to_owned() })?;
+        let wrong =
+            || DialectSettingError::Value { setting: setting.name, found: value.to_owned(), values: setting.values };
+        let at = setting.values.iter().position(|known| *known == value).ok_or_else(wrong)?;
+        let order = if at == 0 { ByteOrder::Big } else { ByteOrder::Little };
+        let bytes = if at == 0 { 4 } else { 8 };
+        match setting.name {
+            "binary-sizes" => {
+                self.binary_sizes =
+                    [BinarySizes::TwoFourEight, BinarySizes::OneTwoFourEight, BinarySizes::OneToEight][at];
+            }
+            "binary-order" => self.binary_order = order,
+            "native-order" => self.native_order = order,
+            "truncate" => self.binary_truncate = at == 0,
+            "sync" => self.sync_eight_bytes = bytes,
+            "pointer" => self.pointer_bytes = bytes,
+            "index" => self.index_bytes = bytes,
+            "float" => {
+                self.float_format = [FloatFormat::Hexadecimal, FloatFormat::IeeeBig, FloatFormat::IeeeLittle][at];
+            }
+            "overpunch" => self.overpunch = [OverpunchVariant::Ebcdic, OverpunchVariant::Ascii][at],
+            _ => self.odo_slide = at == 0,
+        }
+        Ok(())
+    }
+
+    /// The value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
+    #[must_use]
+    pub fn settings(&self) -> [(&'static str, &'static str); 10] {
+        let order = |order| if order == ByteOrder::Big { 0 } else { 1 };
+        let bytes = |bytes| if bytes == 4 { 0 } else { 1 };
+        let yes = |yes: bool| usize::from(!yes);
+        let at = [
+            match self.binary_sizes {
+                BinarySizes::TwoFourEight => 0,
+                BinarySizes::OneTwoFourEight => 1,
+                BinarySizes::OneToEight => 2,
+            },
+            order(self.binary_order),
+            order(self.native_order),
+            yes(self.binary_truncate),
+            bytes(self.sync_eight_bytes),
+            bytes(self.pointer_bytes),
+            bytes(self.index_bytes),
+            match self.float_format {
+                FloatFormat::Hexadecimal => 0,
+                FloatFormat::IeeeBig => 1,
+                FloatFormat::IeeeLittle => 2,
+            },
+            match self.overpunch {
+                OverpunchVariant::Ebcdic => 0,
+                OverpunchVariant::Ascii => 1,
+            },
+            yes(self.odo_slide),
+        ];
+        core::array::from_fn(|i| (Self::SETTINGS[i].name, Self::SETTINGS[i].values[at[i]]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_every_setting_reads_back() {
+        for setting in Dialect::SETTINGS {
+            for value in setting.values {
+                let mut dialect = Dialect::MICRO_FOCUS;
+                dialect.set(setting.name, value).unwrap();
+                assert!(dialect.settings().contains(&(setting.name, value)), "{} = {value}", setting.name);
+            }
+        }
+    }
+
+    #[test]
+    fn settings_rebuild_every_preset() {
+        for preset in ["ibm", "gnucobol", "microfocus"] {
+            let preset = Dialect::preset(preset).unwrap();
+            let mut rebuilt = Dialect::IBM;
+            for (name, value) in preset.settings() {
+                rebuilt.set(name, value).unwrap();
+            }
+            assert_eq!(rebuilt, preset);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_or_value_says_what_there_is() {
+        let mut dialect = Dialect::IBM;
+        assert_eq!(dialect.set("synk", "8").unwrap_err().to_string(), "no dialect setting is named `synk`");
+        assert_eq!(
+            dialect.set("sync", "16").unwrap_err().to_string(),
+            "`16` is not a value of the dialect setting sync, which takes 4, 8"
+        );
+        assert_eq!(dialect, Dialect::IBM);
+    }
+}

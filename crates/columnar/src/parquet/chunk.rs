@@ -1,0 +1,294 @@
+//! One column of the row group being built.
+
+use std::io::{Cursor, Read};
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, PageType, Type};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, OffsetIndexBuilder, PageEncodingStats};
+use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+
+use crate::dictionary::Dictionary;
+use crate::parquet::hybrid;
+use crate::parquet::pages::{ColumnPage, Compressor, Distinct, PageBody};
+use crate::parquet::range::Range;
+use crate::parquet::{Codec, ParquetOptions};
+
+/// Pages of one column, kept until their row group is complete.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pages: Vec<WrittenPage>,
+    dictionary: Dictionary,
+    /// Of all pages with values so far.
+    range: Option<Range>,
+}
+
+#[derive(Debug)]
+struct WrittenPage {
+    /// Header and body.
+    bytes: Bytes,
+    /// Header and body before compression.
+    uncompressed: usize,
+    rows: usize,
+    levels: usize,
+    nulls: usize,
+    keys: bool,
+    range: Range,
+}
+
+impl Chunk {
+    pub(crate) fn new() -> Self {
+        Chunk { pages: Vec::new(), dictionary: Dictionary::default(), range: None }
+    }
+
+    /// Adds a page of `rows` rows; returns the bytes of memory that it takes.
+    pub(crate) fn push(
+        &mut self,
+        page: ColumnPage,
+        rows: usize,
+        options: &ParquetOptions,
+        compressor: &mut Compressor,
+    ) -> Result<usize> {
+        let before = self.dictionary.memory();
+        let (bytes, uncompressed, keys) = match page.body {
+            PageBody::Plain { bytes, uncompressed } => (bytes, uncompressed, false),
+            PageBody::Keys { mut levels, keys, distinct } => {
+                let fits = self.dictionary.bytes() + distinct.bytes() <= options.dictionary_bytes_max;
+                if fits {
+                    self.put_keys(&keys, &distinct, &mut levels);
+                } else {
+                    put_values(&keys, &distinct, &mut levels);
+                }
+                (compressor.compress(&levels), levels.len(), fits)
+            }
+        };
+        let body = Page::DataPage {
+            buf: bytes.into(),
+            num_values: u32::try_from(page.levels)
+                .map_err(|_| ParquetError::General("page of 2^32 values".to_owned()))?,
+            encoding: if keys { Encoding::RLE_DICTIONARY } else { Encoding::PLAIN },
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        };
+        let (bytes, uncompressed) = serialize(body, uncompressed)?;
+        if page.levels > page.nulls {
+            match &mut self.range {
+                Some(range) => range.merge(&page.range),
+                None => self.range = Some(page.range.clone()),
+            }
+        }
+        let memory = bytes.len() + size_of::<WrittenPage>() + self.dictionary.memory() - before;
+        self.pages.push(WrittenPage {
+            bytes,
+            uncompressed,
+            rows,
+            levels: page.levels,
+            nulls: page.nulls,
+            keys,
+            range: page.range,
+        });
+        Ok(memory)
+    }
+
+    /// Appends keys of the chunk's dictionary for those of the page's.
+    fn put_keys(&mut self, keys: &[u16], distinct: &Distinct, body: &mut Vec<u8>) {
+        let names: Vec<u32> = (0..distinct.len()).map(|key| self.dictionary.intern(distinct.get(key)).0).collect();
+        // A page of nulls has no key; its width must still be one that readers take.
+        let width = hybrid::width(self.dictionary.len().saturating_sub(1)).max(1);
+        body.push(width.to_le_bytes()[0]);
+        let keys: Vec<u32> = keys.iter().map(|key| names[usize::from(*key)]).collect();
+        hybrid::encode(&keys, width, body);
+    }
+
+    /// The finished chunk and what its row group must know of it.
+    pub(crate) fn finish(
+        self,
+        column: &ColumnDescPtr,
+        codec: Codec,
+        compressor: &mut Compressor,
+    ) -> Result<(ChunkBytes, ColumnCloseResult)> {
+        let dictionary =
+            if self.pages.iter().any(|page| page.keys) { Some(self.dictionary_page(compressor)?) } else { None };
+        let head = dictionary.as_ref().map_or(0, |(bytes, _)| bytes.len());
+        let mut offsets = OffsetIndexBuilder::new();
+        let mut offset = head as i64;
+        for page in &self.pages {
+            let len = i32::try_from(page.bytes.len()).map_err(|_| ParquetError::General("page of 2 GiB".to_owned()))?;
+            offsets.append_offset_and_size(offset, len);
+            offsets.append_row_count(page.rows as i64);
+            offset += i64::from(len);
+        }
+        let rows: usize = self.pages.iter().map(|page| page.rows).sum();
+        let nulls: usize = self.pages.iter().map(|page| page.nulls).sum();
+        let levels: usize = self.pages.iter().map(|page| page.levels).sum();
+        let uncompressed: usize = self.pages.iter().map(|page| page.uncompressed).sum();
+        let statistics = self.range.as_ref().unwrap_or(&Range::None).statistics(nulls as u64);
+        let builder = ColumnChunkMetaData::builder(column.clone())
+            .set_compression(match codec {
+                Codec::Snappy => Compression::SNAPPY,
+                Codec::Uncompressed => Compression::UNCOMPRESSED,
+            })
+            .set_encodings(self.encodings())
+            .set_page_encoding_stats(self.encoding_stats(dictionary.is_some()))
+            .set_num_values(levels as i64)
+            .set_total_compressed_size(offset)
+            .set_total_uncompressed_size((uncompressed + dictionary.as_ref().map_or(0, |(_, size)| *size)) as i64)
+            .set_dictionary_page_offset(dictionary.is_some().then_some(0))
+            .set_data_page_offset(head as i64)
+            .set_statistics(statistics.unwrap_or_else(|| only_nulls(column.physical_type(), nulls as u64)));
+        let close = ColumnCloseResult {
+            bytes_written: offset.unsigned_abs(),
+            rows_written: rows as u64,
+            metadata: builder.build()?,
+            bloom_filter: None,
+            column_index: self.column_index(column.physical_type())?,
+            offset_index: Some(offsets.build()),
+        };
+        let parts = dictionary.into_iter().map(|(bytes, _)| bytes).chain(self.pages.into_iter().map(|page| page.bytes));
+        Ok((ChunkBytes { parts: parts.collect() }, close))
+    }
+
+    fn dictionary_page(&self, compressor: &mut Compressor) -> Result<(Bytes, usize)> {
+        let mut body = Vec::with_capacity(self.dictionary.bytes() + 4 * self.dictionary.len());
+        for value in self.dictionary.iter() {
+            put_value(value, &mut body);
+        }
+        let page = Page::DictionaryPage {
+            buf: compressor.compress(&body).into(),
+            num_values: u32::try_from(self.dictionary.len())
+                .map_err(|_| ParquetError::General("2^32 distinct values".to_owned()))?,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        };
+        serialize(page, body.len())
+    }
+
+    fn encodings(&self) -> Vec<Encoding> {
+        let mut encodings = vec![Encoding::RLE];
+        if self.pages.iter().any(|page| page.keys) {
+            encodings.push(Encoding::RLE_DICTIONARY);
+        }
+        // A dictionary page is plain too.
+        encodings.push(Encoding::PLAIN);
+        encodings
+    }
+
+    fn encoding_stats(&self, dictionary: bool) -> Vec<PageEncodingStats> {
+        let keys = self.pages.iter().filter(|page| page.keys).count();
+        let entry = |page_type, encoding, count: usize| {
+            let count = i32::try_from(count).ok().filter(|count| *count > 0)?;
+            Some(PageEncodingStats { page_type, encoding, count })
+        };
+        [
+            entry(PageType::DICTIONARY_PAGE, Encoding::PLAIN, usize::from(dictionary)),
+            entry(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, keys),
+            entry(PageType::DATA_PAGE, Encoding::PLAIN, self.pages.len() - keys),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Minimum and maximum of each page; none when a page with values has none.
+    fn column_index(&self, physical: Type) -> Result<Option<ColumnIndexMetaData>> {
+        let mut index = ColumnIndexBuilder::new(physical);
+        for page in &self.pages {
+            let empty = page.levels == page.nulls;
+            let Some((min, max)) = page.range.index_bytes().or_else(|| empty.then(Default::default)) else {
+                return Ok(None);
+            };
+            index.append(empty, min, max, page.nulls as i64, None);
+        }
+        index.build().map(Some)
+    }
+}
+
+/// Appends values for keys: the dictionary is full.
+fn put_values(keys: &[u16], distinct: &Distinct, body: &mut Vec<u8>) {
+    for key in keys {
+        put_value(distinct.get((*key).into()).bytes(), body);
+    }
+}
+
+fn put_value(value: &[u8], body: &mut Vec<u8>) {
+    let len = u32::try_from(value.len()).expect("a value is shorter than 4 GiB");
+    body.extend_from_slice(&len.to_le_bytes());
+    body.extend_from_slice(value);
+}
+
+/// Header and body in one, and their size without compression.
+fn serialize(page: Page, uncompressed: usize) -> Result<(Bytes, usize)> {
+    let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + 64));
+    let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, uncompressed))?;
+    Ok((out.into_inner()?.into(), spec.uncompressed_size))
+}
+
+fn only_nulls(physical: Type, nulls: u64) -> Statistics {
+    let nulls = Some(nulls);
+    match physical {
+        Type::BOOLEAN => Statistics::boolean(None, None, None, nulls, false),
+        Type::INT32 => Statistics::int32(None, None, None, nulls, false),
+        Type::INT64 => Statistics::int64(None, None, None, nulls, false),
+        Type::INT96 => Statistics::int96(None, None, None, nulls, false),
+        Type::FLOAT => Statistics::float(None, None, None, nulls, false),
+        Type::DOUBLE => Statistics::double(None, None, None, nulls, false),
+        Type::BYTE_ARRAY => Statistics::byte_array(None, None, None, nulls, false),
+        Type::FIXED_LEN_BYTE_ARRAY => Statistics::fixed_len_byte_array(None, None, None, nulls, false),
+    }
+}
+
+/// A chunk's pages as the row group writer reads them: once, from the start.
+pub(crate) struct ChunkBytes {
+    parts: Vec<Bytes>,
+}
+
+impl Length for ChunkBytes {
+    fn len(&self) -> u64 {
+        self.parts.iter().map(|part| part.len() as u64).sum()
+    }
+}
+
+impl ChunkReader for ChunkBytes {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        if start != 0 {
+            return Err(ParquetError::General("chunks are read from their start".to_owned()));
+        }
+        let parts: Vec<Cursor<Bytes>> = self.parts.iter().cloned().map(Cursor::new).collect();
+        Ok(Box::new(Parts { parts: parts.into_iter(), part: None }))
+    }
+
+    fn get_bytes(&self, _: u64, _: usize) -> Result<Bytes> {
+        Err(ParquetError::General("chunks are read from their start".to_owned()))
+    }
+}
+
+struct Parts {
+    parts: std::vec::IntoIter<Cursor<Bytes>>,
+    part: Option<Cursor<Bytes>>,
+}
+
+impl Read for Parts {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            if let Some(part) = &mut self.part {
+                let n = part.read(buf)?;
+                if n > 0 || buf.is_empty() {
+                    return Ok(n);
+                }
+            }
+            match self.parts.next() {
+                Some(part) => self.part = Some(part),
+                None => return Ok(0),
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! One batch as a page in each column.
+
+use std::sync::Arc;
+
+use arrow_buffer::{ToByteSlice, i256};
+use snap::raw::{Encoder, max_compress_len};
+
+use crate::bytes_column::{BytesColumn, BytesValues};
+use crate::dictionary::Dictionary;
+use crate::error::ColumnError;
+use crate::leaf::Store;
+use crate::parquet::Codec;
+use crate::parquet::levels::{Column, Container, Levels};
+use crate::parquet::range::{Range, big_endian};
+use crate::sink::ColumnSink;
+use crate::validity::Validity;
+
+/// Turns the rows of a sink into pages; one for each thread.
+#[derive(Clone, Debug)]
+pub struct ParquetEncoder {
+    table: Arc<Table>,
+    compressor: Compressor,
+    body: Vec<u8>,
+}
+
+/// What all encoders of a file share.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) containers: Vec<Container>,
+    /// Bytes of each column's values where its type has a fixed length, else 0.
+    pub(crate) fixed: Vec<usize>,
+    pub(crate) codec: Codec,
+}
+
+/// The encoded rows of one batch, for [`ParquetWriter::write`](crate::ParquetWriter::write).
+#[derive(Debug)]
+pub struct ParquetPages {
+    pub(crate) rows: usize,
+    pub(crate) pages: Vec<ColumnPage>,
+}
+
+/// The page of one column.
+#[derive(Debug)]
+pub(crate) struct ColumnPage {
+    /// Values, nulls and empty lists included.
+    pub(crate) levels: usize,
+    pub(crate) nulls: usize,
+    pub(crate) range: Range,
+    pub(crate) body: PageBody,
+}
+
+#[derive(Debug)]
+pub(crate) enum PageBody {
+    /// The whole page, compressed.
+    Plain { bytes: Vec<u8>, uncompressed: usize },
+    /// Keys of a dictionary of this batch: the writer knows the chunk's.
+    Keys { levels: Vec<u8>, keys: Vec<u16>, distinct: Distinct },
+}
+
+/// Distinct values in key order.
+#[derive(Debug, Default)]
+pub(crate) struct Distinct {
+    ends: Vec<u32>,
+    /// With room behind the last value, so that block copies reach over it.
+    bytes: Vec<u8>,
+}
+
+impl ParquetEncoder {
+    pub(crate) fn new(table: Arc<Table>) -> Self {
+        ParquetEncoder { compressor: Compressor::new(table.codec), table, body: Vec::new() }
+    }
+
+    /// The rows of `sink` as pages; the sink is empty afterwards.
+    ///
+    /// # Errors
+    /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] when a refusal was never asked for;
+    /// [`ColumnError::OtherShape`] for a sink that is not a sibling of the writer's.
+    pub fn take_pages(&mut self, sink: &mut ColumnSink) -> Result<ParquetPages, ColumnError> {
+        sink.check_complete()?;
+        let table = Arc::clone(&self.table);
+        let leaves = sink.plan.nodes.iter().filter(|node| node.leaf.is_some()).count();
+        if leaves != table.columns.len() || table.columns.iter().any(|column| sink.leaves.len() <= column.node.index())
+        {
+            return Err(ColumnError::OtherShape);
+        }
+        let levels: Vec<Levels> = table.containers.iter().map(|container| container.levels(sink)).collect();
+        let pages = table.columns.iter().zip(&table.fixed).map(|(column, fixed)| {
+            self.page(sink, *column, &table.containers[column.container], &levels[column.container], *fixed)
+        });
+        let pages = ParquetPages { rows: sink.rows(), pages: pages.collect() };
+        sink.clear();
+        Ok(pages)
+    }
+
+    fn page(
+        &mut self,
+        sink: &ColumnSink,
+        column: Column,
+        container: &Container,
+        levels: &Levels,
+        fixed: usize,
+    ) -> ColumnPage {
+        let len = sink.count(column.node);
+        let leaf = &sink.leaves[column.node.index()];
+        let validity = &leaf.validity;
+        let mut body = core::mem::take(&mut self.body);
+        body.clear();
+        container.put(levels, validity, len, &mut body);
+        let values = len - validity.nulls();
+        let (levels, nulls) = (levels.count, levels.count - values);
+        let range = match &leaf.store {
+            Store::Text(column) | Store::Bytes(column) => match column.values(len) {
+                BytesValues::Interned { keys, dictionary } => {
+                    let (keys, distinct) = used(keys, dictionary, validity);
+                    let range = Range::of_bytes(distinct.iter());
+                    let body = PageBody::Keys {
+                        levels: core::mem::replace(&mut body, core::mem::take(&mut self.body)),
+                        keys,
+                        distinct,
+                    };
+                    return ColumnPage { levels, nulls, range, body };
+                }
+                BytesValues::Plain { .. } => put_bytes(column, len, validity, &mut body),
+            },
+            Store::Int32(numbers) => {
+                let values = present(&numbers.values[..len], validity);
+                body.extend_from_slice(values.as_ref().to_byte_slice());
+                ends(&values).map_or(Range::None, |(min, max)| Range::Int32(min, max))
+            }
+            Store::Int64(numbers) => {
+                let values = present(&numbers.values[..len], validity);
+                body.extend_from_slice(values.as_ref().to_byte_slice());
+                ends(&values).map_or(Range::None, |(min, max)| Range::Int64(min, max))
+            }
+            Store::Int128(numbers) => {
+                let values = present(&numbers.values[..len], validity);
+                body.extend(values.iter().flat_map(|n| n.to_be_bytes().into_iter().skip(16 - fixed)));
+                let range = ends(&values);
+                range.map_or(Range::None, |(min, max)| Range::Wide(i256::from_i128(min), i256::from_i128(max), fixed))
+            }
+            Store::Int256(numbers) => {
+                let values = present(&numbers.values[..len], validity);
+                for n in values.iter() {
+                    body.extend_from_slice(&big_endian(*n, fixed));
+                }
+                ends(&values).map_or(Range::None, |(min, max)| Range::Wide(min, max, fixed))
+            }
+            Store::Float32(values) => {
+                body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
+                Range::None
+            }
+            Store::Float64(values) => {
+                body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
+                Range::None
+            }
+            Store::Bool(values) => {
+                let values = present(&values[..len], validity);
+                body.extend(
+                    values.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit))),
+                );
+                ends(&values).map_or(Range::None, |(min, max)| Range::Bool(min, max))
+            }
+            Store::Group => unreachable!("columns are leaves"),
+        };
+        let bytes = self.compressor.compress(&body);
+        let uncompressed = body.len();
+        self.body = body;
+        ColumnPage { levels, nulls, range, body: PageBody::Plain { bytes, uncompressed } }
+    }
+}
+
+impl ParquetPages {
+    /// Rows in these pages.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of memory.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let bytes = self.pages.iter().map(|page| match &page.body {
+            PageBody::Plain { bytes, .. } => bytes.len(),
+            PageBody::Keys { levels, keys, distinct } => {
+                levels.len() + keys.len() * 2 + distinct.ends.len() * 4 + distinct.bytes.len()
+            }
+        });
+        bytes.sum::<usize>() + self.pages.len() * size_of::<ColumnPage>()
+    }
+}
+
+impl Distinct {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, key: usize) -> quayline_core::Run<'_> {
+        let start = key.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
+        quayline_core::Run::new(&self.bytes[start..], self.ends[key] as usize - start)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|key| self.get(key).bytes())
+    }
+
+    /// Bytes of all values.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ends.last().map_or(0, |end| *end as usize)
+    }
+
+    fn push(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.ends.push(u32::try_from(self.bytes.len()).expect("a dictionary of one batch is bounded far below 4 GiB"));
+    }
+}
+
+/// Keys without nulls and the values that they name. Values that only discarded documents had are left out.
+fn used(keys: &[u16], dictionary: &Dictionary, validity: &Validity) -> (Vec<u16>, Distinct) {
+    let keys: Vec<u16> = present(keys, validity).into_owned();
+    let mut seen = vec![false; dictionary.len()];
+    for key in &keys {
+        seen[usize::from(*key)] = true;
+    }
+    let mut distinct = Distinct::default();
+    let mut names = Vec::with_capacity(dictionary.len());
+    for (value, seen) in dictionary.iter().zip(&seen) {
+        names.push(u16::try_from(distinct.len()).expect("keys are 16 bits"));
+        if *seen {
+            distinct.push(value);
+        }
+    }
+    distinct.bytes.resize(distinct.bytes.len() + 16, 0);
+    let keys = if distinct.len() == dictionary.len() {
+        keys
+    } else {
+        keys.iter().map(|key| names[usize::from(*key)]).collect()
+    };
+    (keys, distinct)
+}
+
+/// Appends plain byte strings, each with its length in front, and says their range.
+fn put_bytes(column: &BytesColumn, len: usize, validity: &Validity, body: &mut Vec<u8>) -> Range {
+    let values =
+        || column.values(len).iter().enumerate().filter(|(at, _)| validity.is_valid(*at)).map(|(_, value)| value);
+    for value in values() {
+        let len = u32::try_from(value.len()).expect("a column of one batch is bounded far below 4 GiB");
+        body.extend_from_slice(&len.to_le_bytes());
+        body.extend_from_slice(value);
+    }
+    Range::of_bytes(values())
+}
+
+/// The values that are not null.
+fn present<'a, T: Copy>(values: &'a [T], validity: &Validity) -> std::borrow::Cow<'a, [T]> {
+    if validity.nulls() == 0 {
+        return values.into();
+    }
+    values.iter().enumerate().filter(|(at, _)| validity.is_valid(*at)).map(|(_, value)| *value).collect()
+}
+
+fn ends<T: Copy + Ord>(values: &[T]) -> Option<(T, T)> {
+    let first = *values.first()?;
+    Some(values.iter().fold((first, first), |(min, max), n| (min.min(*n), max.max(*n))))
+}
+
+/// Compresses pages.
+#[derive(Debug)]
+pub(crate) struct Compressor {
+    codec: Codec,
+    snappy: Encoder,
+    scratch: Vec<u8>,
+}
+
+impl Compressor {
+    pub(crate) fn new(codec: Codec) -> Self {
+        Compressor { codec, snappy: Encoder::new(), scratch: Vec::new() }
+    }
+
+    pub(crate) fn compress(&mut self, body: &[u8]) -> Vec<u8> {
+        match self.codec {
+            Codec::Uncompressed => body.to_vec(),
+            Codec::Snappy => {
+                let room = max_compress_len(body.len());
+                if self.scratch.len() < room {
+                    self.scratch.resize(room, 0);
+                }
+                let len = self
+                    .snappy
+                    .compress(body, &mut self.scratch)
+                    .expect("pages are far below 4 GiB and the room suffices");
+                self.scratch[..len].to_vec()
+            }
+        }
+    }
+}
+
+impl Clone for Compressor {
+    fn clone(&self) -> Self {
+        Compressor::new(self.codec)
+    }
+}

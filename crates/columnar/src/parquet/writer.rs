@@ -1,0 +1,162 @@
+//! Row groups and footer.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+
+use crate::counted::Counted;
+use crate::error::ColumnError;
+use crate::parquet::ParquetOptions;
+use crate::parquet::chunk::Chunk;
+use crate::parquet::levels::{TooDeep, columns};
+use crate::parquet::pages::{Compressor, ParquetEncoder, ParquetPages, Table};
+use crate::sink::ColumnSink;
+
+/// Writes a Parquet file from pages, in the order given.
+///
+/// Pages are kept until their row group has [`ParquetOptions::row_group_bytes_max`] bytes or [`ParquetOptions::row_group_rows_max`] rows, then
+/// written column by column. The footer comes with [`ParquetWriter::finish`]; a file without it is no Parquet file to any reader.
+pub struct ParquetWriter<W: Write + Send> {
+    file: SerializedFileWriter<Counted<W>>,
+    table: Arc<Table>,
+    options: ParquetOptions,
+    compressor: Compressor,
+    chunks: Vec<Chunk>,
+    /// Of the row group being built.
+    rows: usize,
+    memory: usize,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Starts a file for the documents of `sink` and its siblings.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; [`ColumnError::Library`] for a leaf below more than 127 lists.
+    pub fn new(out: W, sink: &ColumnSink, options: &ParquetOptions) -> Result<Self, ColumnError> {
+        let schema = sink.schema();
+        let descriptor = ArrowSchemaConverter::new().convert(&schema)?;
+        let (columns, containers) = columns(&sink.plan).map_err(|TooDeep(node)| ColumnError::Library {
+            library: "parquet",
+            message: format!(
+                "{} lies below more lists than levels of eight bits count",
+                sink.plan.nodes[node.index()].name
+            ),
+        })?;
+        for (column, described) in columns.iter().zip(descriptor.columns()) {
+            let container = &containers[column.container];
+            let ours = (i16::from(container.def_max), i16::from(container.rep_max));
+            if ours != (described.max_def_level(), described.max_rep_level())
+                || columns.len() != descriptor.num_columns()
+            {
+                let message = format!("levels of {} are {ours:?} to us", described.path().string());
+                return Err(ColumnError::Library { library: "parquet", message });
+            }
+        }
+        let fixed =
+            descriptor.columns().iter().map(|column| usize::try_from(column.type_length()).unwrap_or(0)).collect();
+        let mut properties =
+            WriterProperties::builder().set_created_by(format!("quayline {}", env!("CARGO_PKG_VERSION"))).build();
+        add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
+        let file = SerializedFileWriter::new(Counted::new(out), descriptor.root_schema_ptr(), Arc::new(properties))?;
+        let chunks = columns.iter().map(|_| Chunk::new()).collect();
+        let table = Arc::new(Table { columns, containers, fixed, codec: options.codec });
+        let compressor = Compressor::new(options.codec);
+        Ok(ParquetWriter { file, table, options: options.clone(), compressor, chunks, rows: 0, memory: 0 })
+    }
+
+    /// An encoder for one thread.
+    #[must_use]
+    pub fn encoder(&self) -> ParquetEncoder {
+        ParquetEncoder::new(Arc::clone(&self.table))
+    }
+
+    /// Adds the next rows; a full row group is written out.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn write(&mut self, pages: ParquetPages) -> Result<(), ColumnError> {
+        if pages.rows == 0 {
+            return Ok(());
+        }
+        if pages.pages.len() != self.chunks.len() {
+            return Err(ColumnError::OtherShape);
+        }
+        if self.rows + pages.rows > self.options.row_group_rows_max {
+            self.flush()?;
+        }
+        self.rows += pages.rows;
+        for (chunk, page) in self.chunks.iter_mut().zip(pages.pages) {
+            self.memory += chunk.push(page, pages.rows, &self.options, &mut self.compressor)?;
+        }
+        if self.memory >= self.options.row_group_bytes_max {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the row group out that was begun.
+    fn flush(&mut self) -> Result<(), ColumnError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let descriptors = self.file.schema_descr().columns().to_vec();
+        let mut group = self.file.next_row_group()?;
+        for (chunk, descriptor) in self.chunks.iter_mut().zip(&descriptors) {
+            let chunk = core::mem::replace(chunk, Chunk::new());
+            let (bytes, close) = chunk.finish(descriptor, self.options.codec, &mut self.compressor)?;
+            group.append_column(&bytes, close)?;
+        }
+        group.close()?;
+        self.rows = 0;
+        self.memory = 0;
+        Ok(())
+    }
+
+    /// Bytes of memory that the row group being built takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn bytes_written(&self) -> u64 {
+        self.file.bytes_written() as u64
+    }
+
+    /// Writes the last row group and the footer; returns the output with its length in bytes.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`].
+    pub fn finish(mut self) -> Result<(W, u64), ColumnError> {
+        self.flush()?;
+        self.file.finish()?;
+        // The library's own way out would write the footer again.
+        Ok(self.file.inner_mut().take())
+    }
+}
+
+impl<W: Write + Send> core::fmt::Debug for ParquetWriter<W> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ParquetWriter")
+            .field("options", &self.options)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl From<ParquetError> for ColumnError {
+    fn from(error: ParquetError) -> Self {
+        match error {
+            ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+                Ok(source) => ColumnError::Output(*source),
+                Err(other) => ColumnError::library("parquet", &other),
+            },
+            other => ColumnError::library("parquet", &other),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! What framing a file seems to have, with the evidence. It proposes; users name.
+
+use quayline_core::{Limits, RecordNumber};
+
+use crate::period::{Period, find_periods, period_at};
+use crate::spec::*;
+use crate::{EndOfInput, Splitter, Step};
+
+/// A framing that the sample may have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FramingCandidate {
+    /// The framing.
+    pub spec: FramingSpec,
+    /// How well it fits, 0 to 1. Above 0.9: nothing else explains the bytes; below 0.5: it breaks, or little speaks for it.
+    pub score: f64,
+    /// Why, in sentences without content of the file.
+    pub evidence: Vec<String>,
+    /// Whole records that it finds in the sample.
+    pub records_checked: u64,
+    /// The first record that it cannot be right about: the framing breaks there.
+    pub first_junk_record: Option<RecordNumber>,
+}
+
+/// Proposes framings for the start of a file, best first; empty where nothing speaks for any.
+///
+/// `sample` is the file's first bytes, a few hundred KiB (three records at least, where records are long); `file_len` its whole length, where
+/// known; `record_length` the length that the copybook gives, where there is one.
+#[must_use]
+pub fn detect(sample: &[u8], file_len: Option<u64>, record_length: Option<usize>) -> Vec<FramingCandidate> {
+    if sample.is_empty() {
+        return Vec::new();
+    }
+    let sample = Sample { bytes: sample, file_len, record_length };
+    let mut found = sample.chains();
+    found.extend(sample.lines());
+    found.extend(sample.fixed());
+    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    found
+}
+
+pub(crate) struct Sample<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) file_len: Option<u64>,
+    pub(crate) record_length: Option<usize>,
+}
+
+/// How far a framing holds in a sample.
+pub(crate) struct Walked {
+    pub(crate) records: u64,
+    /// Bytes before the first junk.
+    pub(crate) bytes: usize,
+    pub(crate) empty: u64,
+    pub(crate) shortest: usize,
+    pub(crate) longest: usize,
+    pub(crate) junk: Option<RecordNumber>,
+    /// Whether the last record ends where the file ends.
+    pub(crate) ends_with_file: bool,
+}
+
+impl Sample<'_> {
+    fn whole_file(&self) -> bool {
+        self.file_len == Some(self.bytes.len() as u64)
+    }
+
+    pub(crate) fn walk(&self, spec: &FramingSpec) -> Option<Walked> {
+        let mut splitter = Splitter::new(spec, &Limits::default()).ok()?;
+        let end = if self.whole_file() { EndOfInput::Yes } else { EndOfInput::No };
+        let mut walked = Walked {
+            records: 0,
+            bytes: 0,
+            empty: 0,
+            shortest: usize::MAX,
+            longest: 0,
+            junk: None,
+            ends_with_file: false,
+        };
+        loop {
+            match splitter.split(&self.bytes[walked.bytes..], end) {
+                Ok(Step::Record { body, consumed, .. }) => {
+                    walked.records += 1;
+                    walked.empty += u64::from(body.is_empty());
+                    walked.shortest = walked.shortest.min(body.len());
+                    walked.longest = walked.longest.max(body.len());
+                    walked.bytes += consumed;
+                }
+                Ok(Step::NeedMore { at_least }) => {
+                    // A record that would end behind the file's end is junk too.
+                    let file_ends = self.file_len.is_some_and(|len| (walked.bytes + at_least) as u64 > len);
+                    walked.junk = file_ends.then_some(splitter.next_record());
+                    break;
+                }
+                Ok(Step::Done { .. }) => {
+                    walked.ends_with_file = true;
+                    break;
+                }
+                Err(fault) => {
+                    walked.junk = Some(fault.record);
+                    break;
+                }
+            }
+        }
+        Some(walked)
+    }
+
+    /// Framings with lengths in the data.
+    fn chains(&self) -> Vec<FramingCandidate> {
+        let mut found: Vec<FramingCandidate> =
+            chain_specs().into_iter().filter_map(|(spec, strength)| self.chain(spec, strength)).collect();
+        // A file in blocks is a chain of RDWs too, one a block; the finer explanation is the right one.
+        let fits = |found: &[FramingCandidate], test: fn(&FramingSpec) -> bool| {
+            found.iter().any(|c| test(&c.spec) && c.first_junk_record.is_none() && c.score > 0.7)
+        };
+        if fits(&found, |spec| {
+            matches!(
+                spec,
+                FramingSpec::Blocked(_) | FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present })
+            )
+        }) {
+            for candidate in found.iter_mut().filter(|c| matches!(c.spec, FramingSpec::Rdw(_))) {
+                candidate.score = candidate.score.min(0.4);
+                candidate
+                    .evidence
+                    .push("but inside each such record the same chain begins again: it is a block".into());
+            }
+        }
+        // A length of two bytes that counts itself leads along a chain of four-byte words as well, two bytes of each taken for data.
+        let words = fits(&found, |spec| match spec {
+            FramingSpec::Rdw(rdw) => rdw.header == RdwHeader::TwoReserved && rdw.counts == Counts::Whole,
+            spec => matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_)),
+        });
+        found.retain(|c| match c.spec {
+            FramingSpec::Rdw(two) => !words || two.header != RdwHeader::Two || two.counts != Counts::Whole,
+            _ => true,
+        });
+        // Spanned framing reads files without segments too.
+        let plain_blocks = fits(&found, |spec| matches!(spec, FramingSpec::Blocked(_)));
+        let plain = plain_blocks || fits(&found, |spec| matches!(spec, FramingSpec::Rdw(_)));
+        found.retain(|c| match c.spec {
+            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present }) => !plain_blocks,
+            FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Removed }) => !plain,
+            _ => true,
+        });
+        found
+    }
+
+    fn chain(&self, spec: FramingSpec, strength: Strength) -> Option<FramingCandidate> {
+        let walked = self.walk(&spec)?;
+        if walked.records == 0 || walked.empty * 2 > walked.records {
+            return None;
+        }
+        let lengths = if walked.shortest == walked.longest {
+            format!("each {} bytes long", walked.longest)
+        } else {
+            format!("{} to {} bytes long", walked.shortest, walked.longest)
+        };
+        let mut evidence =
+            vec![format!("{} lengths in a row lead from one to the next, records are {lengths}", walked.records)];
+        let n = walked.records.min(60);
+        let (most, needed) = match strength {
+            Strength::Strong => (0.99, 2),
+            Strength::Weak => (0.93, 6),
+        };
+        let mut score = most * (1.0 - 0.5f64.powf(n as f64 * 2.0 / needed as f64));
+        if walked.ends_with_file {
+            evidence.push("the last record ends with the file".into());
+            score = score.max(most - 0.2);
+        }
+        if self.record_length == Some(walked.longest) {
+            evidence.push("the longest record is as long as the layout".into());
+            score = score.max(most - 0.04);
+        }
+        if let FramingSpec::Blocked(_) = spec {
+            score += 0.005;
+        }
+        if let Some(junk) = walked.junk {
+            if walked.records < 2 {
+                return None;
+            }
+            evidence.push(format!("junk after record {}", walked.records));
+            debug_assert_eq!(junk.0, walked.records + 1);
+            score = 0.3 * walked.bytes as f64 / self.bytes.len() as f64;
+        }
+        let (records_checked, first_junk_record) = (walked.records, walked.junk);
+        Some(FramingCandidate { spec, score, evidence, records_checked, first_junk_record })
+    }
+
+    fn lines(&self) -> Vec<FramingCandidate> {
+        let crlf = self.line_candidate(LineEnd::CrLf);
+        let lf = self.line_candidate(LineEnd::Lf).filter(|lf| {
+            // Where every LF has its CR, CR LF says more.
+            crlf.as_ref().is_none_or(|crlf| crlf.records_checked < lf.records_checked)
+        });
+        let rest = [LineEnd::Nl, LineEnd::EbcdicLf].map(|end| self.line_candidate(end));
+        [crlf, lf].into_iter().chain(rest).flatten().collect()
+    }
+
+    fn line_candidate(&self, end: LineEnd) -> Option<FramingCandidate> {
+        let spec = FramingSpec::Lines(LineSpec { end, ..LineSpec::default() });
+        let walked = self.walk(&spec)?;
+        let terminators = match end.bytes() {
+            [byte] => self.bytes.iter().filter(|b| *b == byte).count(),
+            pair => self.bytes.windows(2).filter(|window| window == &pair).count(),
+        };
+        if terminators == 0 {
+            return None;
+        }
+        let text = match end {
+            LineEnd::Lf | LineEnd::CrLf => ascii_text_share(self.bytes),
+            LineEnd::Nl | LineEnd::EbcdicLf => ebcdic_text_share(self.bytes, end),
+        };
+        let mut evidence = vec![format!("{terminators} line ends, {:.0} % of the bytes are text", text * 100.0)];
+        let equal = terminators >= 3 && walked.shortest == walked.longest;
+        let score = if equal {
+            evidence.push(format!("every line has {} bytes", walked.longest));
+            0.97
+        } else if text > 0.995 {
+            0.94
+        } else {
+            0.3 * text
+        };
+        let score = if text < 0.5 && !equal { return None } else { score };
+        Some(FramingCandidate {
+            spec,
+            score,
+            evidence,
+            records_checked: walked.records,
+            first_junk_record: walked.junk,
+        })
+    }
+
+    fn fixed(&self) -> Vec<FramingCandidate> {
+        let mut found = Vec::new();
+        let mut lengths: Vec<usize> = self.record_length.into_iter().collect();
+        let periods = find_periods(self.bytes, self.file_len);
+        lengths.extend(periods.iter().map(|period| period.length).filter(|length| Some(*length) != self.record_length));
+        for length in lengths.into_iter().filter(|length| *length > 0) {
+            let period = periods.iter().copied().find(|p| p.length == length);
+            let period = period.or_else(|| period_at(self.bytes, length));
+            found.extend(self.fixed_candidate(length, period));
+        }
+        found
+    }
+
+    fn fixed_candidate(&self, length: usize, period: Option<Period>) -> Option<FramingCandidate> {
+        let spec = FramingSpec::Fixed { length };
+        let walked = self.walk(&spec)?;
+        let of_layout = self.record_length == Some(length);
+        let mut evidence = Vec::new();
+        let mut score: f64 = if of_layout { 0.3 } else { 0.0 };
+        if of_layout {
+            evidence.push(format!("the layout has {length} bytes"));
+        }
+        if let Some(Period { contrast, deviations, .. }) = period
+            && deviations > 6.0
+        {
+            evidence.push(format!(
+                "bytes repeat at a distance of {length}: {:.0} % more than at its neighbours",
+                contrast * 100.0
+            ));
+            score += 0.7 * (1.0 - (-deviations / 6.0).exp());
+        }
+        let remainder = self.file_len.map(|len| len % length as u64);
+        match (self.file_len, remainder) {
+            (Some(len), Some(0)) => {
+                evidence.push(format!("the file's {len} bytes are {} records exactly", len / length as u64));
+                score += if of_layout { 0.4 } else { 0.2 };
+            }
+            (Some(len), Some(rest)) => {
+                evidence
+                    .push(format!("the file's {len} bytes are {} records and {rest} bytes more", len / length as u64));
+                score *= 0.4;
+            }
+            _ => {}
+        }
+        if score < 0.05 {
+            return None;
+        }
+        let first_junk_record =
+            remainder.filter(|rest| *rest > 0).zip(self.file_len).map(|(_, len)| RecordNumber(len / length as u64 + 1));
+        Some(FramingCandidate {
+            spec,
+            score: score.min(0.9),
+            evidence,
+            records_checked: walked.records,
+            first_junk_record,
+        })
+    }
+}
+
+/// How much one header that fits says.
+#[derive(Clone, Copy)]
+enum Strength {
+    /// It has bytes that must be zero.
+    Strong,
+    /// Any two bytes are a length.
+    Weak,
+}
+
+fn chain_specs() -> Vec<(FramingSpec, Strength)> {
+    let rdw = |header, order, counts| {
+        let length_max = if counts == Counts::Whole { 32_760 } else { 65_535 };
+        FramingSpec::Rdw(RdwSpec { header, order, counts, length_max, ..RdwSpec::default() })
+    };
+    let gnucobol = |format| RdwSpec::gnucobol(format).map(FramingSpec::Rdw);
+    let mut specs = Vec::new();
+    for counts in [Counts::Whole, Counts::Body] {
+        specs.push((rdw(RdwHeader::TwoReserved, ByteOrder::Big, counts), Strength::Strong));
+        specs.push((rdw(RdwHeader::TwoReserved, ByteOrder::Little, counts), Strength::Strong));
+        specs.push((rdw(RdwHeader::ReservedTwo, ByteOrder::Little, counts), Strength::Strong));
+        specs.push((rdw(RdwHeader::Two, ByteOrder::Big, counts), Strength::Weak));
+        specs.push((rdw(RdwHeader::Two, ByteOrder::Little, counts), Strength::Weak));
+    }
+    // Four bytes, low first, read like two and two reserved ones up to 65,535; so only the high-first form is of its own.
+    specs.extend(gnucobol(1).map(|spec| (spec, Strength::Strong)));
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        let header = if order == ByteOrder::Big { RdwHeader::TwoReserved } else { RdwHeader::ReservedTwo };
+        let rdw = RdwSpec { header, order, ..RdwSpec::default() };
+        let bdw = BdwSpec { order, ..BdwSpec::default() };
+        specs.push((FramingSpec::Blocked(BlockedSpec { bdw, rdw }), Strength::Strong));
+    }
+    specs.push((FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present }), Strength::Strong));
+    specs.push((FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Removed }), Strength::Strong));
+    specs.push((FramingSpec::LengthField(LengthFieldSpec::ansi_d()), Strength::Strong));
+    let ebcdic_d = LengthFieldSpec { encoding: LengthEncoding::EbcdicDigits, ..LengthFieldSpec::ansi_d() };
+    specs.push((FramingSpec::LengthField(ebcdic_d), Strength::Strong));
+    specs.push((FramingSpec::MicroFocus, Strength::Strong));
+    specs
+}
+
+/// Bytes above 0x7f count where they are few, or UTF-8: text in another alphabet, not EBCDIC.
+fn ascii_text_share(bytes: &[u8]) -> f64 {
+    let ascii = share(bytes, |b| (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\r' | b'\t'));
+    let high = share(bytes, |b| b >= 0x80);
+    let utf8 = || core::str::from_utf8(bytes).map_or_else(|e| e.error_len().is_none(), |_| true);
+    if high < 0.1 || utf8() { ascii + high } else { ascii }
+}
+
+fn ebcdic_text_share(bytes: &[u8], end: LineEnd) -> f64 {
+    share(bytes, |b| b >= 0x40 && b != 0xff || end.bytes().contains(&b) || matches!(b, 0x05 | 0x0d))
+}
+
+fn share(bytes: &[u8], test: impl Fn(u8) -> bool) -> f64 {
+    bytes.iter().filter(|b| test(**b)).count() as f64 / bytes.len().max(1) as f64
+}

@@ -1,0 +1,275 @@
+//! What cannot be written, and what writing looks like.
+
+use expect_test::{Expect, expect};
+use quayline_core::Limits;
+use quayline_frame::{Framer, FramerOptions, FramingSpec, Resume, empty_source};
+
+fn write(spec: &str, block_bytes: u32, bodies: &[&[u8]], expect: Expect) {
+    let limits = Limits { record_bytes_max: 20, line_bytes_max: 20, ..Limits::default() };
+    let options = FramerOptions { block_bytes, ..FramerOptions::default() };
+    let mut framer = Framer::new(&FramingSpec::parse(spec).unwrap(), options, &limits).unwrap();
+    let mut out = Vec::new();
+    let mut text = String::new();
+    for body in bodies {
+        if let Err(fault) = framer.frame(body, &mut out) {
+            assert_eq!(fault.resume(), Resume::NextRecord);
+            text.push_str(&format!("{}\n", fault.finding()));
+        }
+    }
+    framer.finish(&mut out);
+    expect.assert_eq(&format!("{text}{}\n", out.escape_ascii()));
+}
+
+#[test]
+fn a_record_that_its_framing_cannot_hold_is_refused_and_the_next_goes_on() {
+    write(
+        "fixed:3",
+        0,
+        &[b"a", b"abcd", b"xyz"],
+        expect![[r#"
+        error[FRM-020]: the record has 4 bytes, its framing holds at most 3
+          at record 2, byte 3
+
+        hint: choose a framing that holds such a record, or a longer record length
+        a@@xyz
+    "#]],
+    );
+    write(
+        "rdw:max=6",
+        0,
+        &[b"a", b"abcd", b"xy"],
+        expect![[r#"
+        error[FRM-020]: the record has 4 bytes, its framing holds at most 2
+          at record 2, byte 5
+
+        hint: choose a framing that holds such a record, or a longer record length
+        \x00\x05\x00\x00a\x00\x06\x00\x00xy
+    "#]],
+    );
+    write(
+        "rdw",
+        0,
+        &[b"123456789012345678901", b"a"],
+        expect![[r#"
+        error[FRM-020]: the record has 21 bytes, its framing holds at most 20
+          at record 1, byte 0
+
+        hint: choose a framing that holds such a record, or a longer record length
+        \x00\x05\x00\x00a
+    "#]],
+    );
+    write(
+        "vb",
+        12,
+        &[b"a", b"abcde", b"xy"],
+        expect![[r#"
+        error[FRM-020]: the record has 5 bytes, its framing holds at most 4
+          at record 2, byte 9
+
+        hint: choose a framing that holds such a record, or a longer record length
+        \x00\t\x00\x00\x00\x05\x00\x00a\x00\n\x00\x00\x00\x06\x00\x00xy
+    "#]],
+    );
+    write(
+        "d",
+        0,
+        &[b"ab", b""],
+        expect![[r#"
+        0006ab0004
+    "#]],
+    );
+    write(
+        "length:size=1,ascii,body,strip",
+        0,
+        &[b"a", b"1234567890"],
+        expect![[r#"
+        error[FRM-020]: the record has 11 bytes, its framing holds at most 10
+          at record 2, byte 2
+
+        hint: choose a framing that holds such a record, or a longer record length
+        1a
+    "#]],
+    );
+    write(
+        "length:offset=1,size=2",
+        0,
+        &[b"A\xff\xffbc", b"A\0"],
+        expect![[r#"
+        error[FRM-022]: the record has 2 bytes, but its length field ends at 3
+          at record 2, byte 5
+
+        hint: check offset and size of the length field against the copybook
+        A\x00\x05bc
+    "#]],
+    );
+}
+
+#[test]
+fn a_terminator_inside_a_line_is_refused() {
+    write(
+        "lines",
+        0,
+        &[b"a\rb", b"a\nb"],
+        expect![[r#"
+        error[FRM-021]: byte 1 of the record is the line's terminator: the line would end there
+          at record 2, byte 4
+
+        hint: write such records with `fixed` or `rdw`: binary fields may hold any byte
+        a\rb\n
+    "#]],
+    );
+    write(
+        "lines:crlf",
+        0,
+        &[b"a\nb\r", b"a\r\nb"],
+        expect![[r#"
+        error[FRM-021]: byte 1 of the record is the line's terminator: the line would end there
+          at record 2, byte 6
+
+        hint: write such records with `fixed` or `rdw`: binary fields may hold any byte
+        a\nb\r\r\n
+    "#]],
+    );
+    write(
+        "lines:strip-cr",
+        0,
+        &[b"a\r"],
+        expect![[r#"
+        error[FRM-021]: byte 1 of the record is the line's terminator: the line would end there
+          at record 1, byte 0
+
+        hint: write such records with `fixed` or `rdw`: binary fields may hold any byte
+
+    "#]],
+    );
+}
+
+#[test]
+fn large_blocks_get_an_extended_header() {
+    let limits = Limits::default();
+    let options = FramerOptions { block_bytes: 40_000, ..FramerOptions::default() };
+    let mut framer = Framer::new(&FramingSpec::parse("vb").unwrap(), options, &limits).unwrap();
+    let mut out = Vec::new();
+    framer.frame(&[0; 20_000], &mut out).unwrap();
+    framer.frame(&[0; 15_000], &mut out).unwrap();
+    framer.finish(&mut out);
+    assert_eq!(out[..8], *b"\x80\0\x88\xc4\x4e\x24\0\0");
+}
+
+#[test]
+fn text_that_is_no_framing_is_refused() {
+    let check = |text: &str, expect: Expect| match FramingSpec::parse(text) {
+        Ok(spec) => match spec.check(&Limits::default()) {
+            Ok(()) => panic!("{text} was taken"),
+            Err(error) => expect.assert_eq(&error.finding().to_string()),
+        },
+        Err(error) => expect.assert_eq(&error.finding().to_string()),
+    };
+    check(
+        "fix",
+        expect![[r#"
+        error[FRM-031]: `fix` is no framing; expected fixed, rdw, vb, vbs, lines, length, d, gnucobol or mf
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "fixed",
+        expect![[r#"
+        error[FRM-031]: framing `fixed` needs the record length, as in `fixed:200`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "fixed:x",
+        expect![[r#"
+        error[FRM-031]: `fixed` needs a number that fits, found `x`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "fixed:0",
+        expect![[r#"
+        error[FRM-030]: a fixed record length of 0 never ends the first record
+
+        hint: give the length of a record in bytes, as in `fixed:200`"#]],
+    );
+    check(
+        "fixed:99999999",
+        expect![[r#"
+        error[FRM-030]: a fixed record length of 99999999 bytes is above the limit record_bytes_max = 16777216
+
+        hint: raise the limit or correct the number"#]],
+    );
+    check(
+        "rdw:big",
+        expect![[r#"
+        error[FRM-031]: framing `rdw` has no option `big`; it has be, le, whole, body, ll00, 00ll, ll, llll, any, adjust=N, max=N
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "rdw:max=-1",
+        expect![[r#"
+        error[FRM-031]: `max` needs a number that fits, found `-1`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "lines:cr",
+        expect![[r#"
+        error[FRM-031]: framing `lines` has no option `cr`; it has lf, crlf, nl, lf25, strip-cr
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "length:offset=4",
+        expect![[r#"
+        error[FRM-031]: framing `length` needs the field's size, as in `length:offset=0,size=2`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "length:size=9",
+        expect![[r#"
+        error[FRM-030]: a length field has 9 bytes, expected 1 to 8
+
+        hint: give the field's size in bytes, as in `length:size=2`"#]],
+    );
+    check(
+        "length:offset=2,size=2,strip",
+        expect![[r#"
+        error[FRM-030]: a length field at offset 2 cannot be stripped: the bytes before it would be lost
+
+        hint: leave out `strip` and describe the field in the copybook"#]],
+    );
+    check(
+        "gnucobol:4",
+        expect![[r#"
+        error[FRM-031]: `gnucobol` needs a number that fits, found `4`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "vbs:bdw",
+        expect![[r#"
+        error[FRM-031]: framing `vbs` has no option `bdw`; it has no-bdw
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+    check(
+        "mf:2",
+        expect![[r#"
+        error[FRM-031]: framing `mf` has no option `2`; it has none
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
+    );
+}
+
+#[test]
+fn an_empty_source_is_a_warning() {
+    expect![[r#"
+        warning[FRM-007]: the source is empty: 0 records
+
+        hint: if records were expected, ask the sender; a transfer that failed at once leaves such a file"#]]
+    .assert_eq(&empty_source().to_string());
+}

@@ -1,0 +1,72 @@
+//! Clocks, injected so that tests need no real time.
+
+use core::time::Duration;
+
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use crate::Times;
+
+/// A reading of both clocks; only differences mean anything.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Instant {
+    /// Monotonic wall time.
+    pub wall: Duration,
+    /// CPU time of the thread that read.
+    pub cpu: Duration,
+}
+
+impl Instant {
+    /// Time since an earlier reading on the same thread; 0 where a clock went back.
+    #[must_use]
+    pub fn since(self, earlier: Instant) -> Times {
+        Times { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }
+    }
+}
+
+/// Reads time.
+pub trait Clock {
+    /// Both clocks, for the calling thread.
+    fn now(&self) -> Instant;
+}
+
+impl<C: Clock> Clock for &C {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+}
+
+/// The machine's monotonic clock and thread CPU clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Instant {
+        Instant {
+            wall: duration(clock_gettime(ClockId::Monotonic)),
+            cpu: duration(clock_gettime(ClockId::ThreadCPUTime)),
+        }
+    }
+}
+
+pub(crate) fn duration(time: Timespec) -> Duration {
+    // Both parts are never negative on these clocks; a broken kernel reads as zero.
+    let (seconds, nanos) = (u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0));
+    Duration::new(seconds, nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_wall_and_cpu_time() {
+        let start = SystemClock.now();
+        let mut sum = 0u64;
+        while SystemClock.now().since(start).cpu < Duration::from_millis(5) {
+            sum = core::hint::black_box(sum + 1);
+        }
+        let took = SystemClock.now().since(start);
+        assert!(took.wall >= Duration::from_millis(4), "{took:?}");
+        assert_eq!(start.since(SystemClock.now()), Times::default());
+    }
+}

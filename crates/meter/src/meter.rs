@@ -1,0 +1,199 @@
+//! One run.
+
+use crate::{Clock, Instant, Lane, ProcessUse, Report, SystemClock, Totals};
+
+/// Covers a run from its begin to its report. Lanes may begin and end at any time in between, on any thread.
+#[derive(Clone, Debug)]
+pub struct Meter<C = SystemClock> {
+    clock: C,
+    began: Instant,
+    process: ProcessUse,
+}
+
+impl Meter {
+    /// Begins now, by the machine's clocks.
+    #[must_use]
+    pub fn start() -> Self {
+        Meter::with_clock(SystemClock)
+    }
+}
+
+impl<C: Clock + Clone> Meter<C> {
+    /// Begins now, by another clock.
+    #[must_use]
+    pub fn with_clock(clock: C) -> Self {
+        let began = clock.now();
+        Meter { clock, began, process: ProcessUse::now() }
+    }
+
+    /// A lane for the calling thread.
+    #[must_use]
+    pub fn lane(&self) -> Lane<C> {
+        Lane::begin(self.clock.clone())
+    }
+
+    /// What the run came to, up to now. `totals` are the merged totals of its lanes.
+    #[must_use]
+    pub fn report(&self, totals: &Totals) -> Report {
+        let wall = self.clock.now().since(self.began).wall;
+        Report::new(wall, totals, ProcessUse::now().since(&self.process))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+    use core::time::Duration;
+
+    use expect_test::{Expect, expect};
+
+    use super::*;
+    use crate::{Phase, Times};
+
+    /// Time that a test moves.
+    #[derive(Default)]
+    struct Hands(Cell<Instant>);
+
+    impl Hands {
+        fn pass(&self, wall_ms: u64, cpu_ms: u64) {
+            let mut now = self.0.get();
+            now.wall += Duration::from_millis(wall_ms);
+            now.cpu += Duration::from_millis(cpu_ms);
+            self.0.set(now);
+        }
+    }
+
+    impl Clock for Hands {
+        fn now(&self) -> Instant {
+            self.0.get()
+        }
+    }
+
+    fn check(report: &Report, expected: Expect) {
+        let mut text = format!("wall {:?} lanes {} {:?}\n", report.wall, report.lanes, report.lane_time);
+        for line in &report.phases {
+            let Times { wall, cpu } = line.times;
+            text.push_str(&format!("{} {wall:?} cpu {cpu:?} share {:.2}", line.phase.name(), line.share));
+            if line.estimated != Times::default() {
+                text.push_str(&format!(" estimated {:?}", line.estimated.wall));
+            }
+            text.push('\n');
+        }
+        text.push_str(&format!("unaccounted {:?} share {:.3}", report.unaccounted, report.unaccounted_share()));
+        expected.assert_eq(&text);
+    }
+
+    #[test]
+    fn phases_and_the_unaccounted_rest_are_the_elapsed_time() {
+        let hands = Hands::default();
+        let meter = Meter::with_clock(&hands);
+        let mut lane = meter.lane();
+        hands.pass(2, 1);
+        assert_eq!(lane.enter(Phase::Read), None);
+        hands.pass(10, 3);
+        assert_eq!(lane.enter(Phase::Decode), Some(Phase::Read));
+        hands.pass(50, 50);
+        lane.within(Phase::Wait, |_| hands.pass(20, 0));
+        hands.pass(10, 10);
+        lane.enter(Phase::Write);
+        hands.pass(7, 6);
+        lane.leave();
+        hands.pass(1, 1);
+        let totals = lane.finish();
+        hands.pass(5, 5);
+        let report = meter.report(&totals);
+        check(
+            &report,
+            expect![[r#"
+            wall 105ms lanes 1 Times { wall: 100ms, cpu: 71ms }
+            read 10ms cpu 3ms share 0.10
+            decode 60ms cpu 60ms share 0.60
+            write 7ms cpu 6ms share 0.07
+            wait 20ms cpu 0ns share 0.20
+            unaccounted Unaccounted { wall_ns: 3000000, cpu_ns: 2000000 } share 0.030"#]],
+        );
+        assert!(report.identity_holds(0.03));
+        assert!(!report.identity_holds(0.02));
+        assert_eq!(totals.switches, 7);
+    }
+
+    #[test]
+    fn lanes_of_several_threads_add_up() {
+        let meter = Meter::start();
+        let work = || {
+            let mut lane = meter.lane();
+            for _ in 0..10 {
+                lane.enter(Phase::Decode);
+                core::hint::black_box((0..100_000u64).fold(0, |sum, i| sum ^ core::hint::black_box(i)));
+                lane.enter(Phase::Write);
+                lane.counters.records += 100;
+                lane.counters.bytes_in += 1000;
+                lane.counters.batches += 1;
+            }
+            lane.finish()
+        };
+        let mut totals = Totals::default();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(work)).collect();
+            for thread in threads {
+                totals.merge(&thread.join().unwrap());
+            }
+        });
+        let report = meter.report(&totals);
+        assert_eq!((report.lanes, report.counters.records, report.counters.batches), (3, 3000, 30));
+        assert!(report.identity_holds(0.02), "{report:?}");
+        assert!(report.lane_time.cpu <= report.process.cpu, "{report:?}");
+        assert!(report.cpu_per_record().unwrap() > Duration::ZERO);
+        assert!(report.records_per_s().unwrap() > 0.0);
+    }
+
+    #[test]
+    fn estimates_move_time_and_say_so() {
+        let hands = Hands::default();
+        let meter = Meter::with_clock(&hands);
+        let mut lane = meter.lane();
+        lane.enter(Phase::Decode);
+        hands.pass(100, 100);
+        lane.leave();
+        let part = |ms| Times { wall: Duration::from_millis(ms), cpu: Duration::from_millis(ms) };
+        lane.move_estimate(Phase::Decode, Phase::Encode, part(40));
+        assert_eq!(lane.charged(Phase::Decode), part(60));
+        lane.move_estimate(Phase::Decode, Phase::Map, part(80));
+        check(
+            &meter.report(&lane.finish()),
+            expect![[r#"
+            wall 100ms lanes 1 Times { wall: 100ms, cpu: 100ms }
+            map 60ms cpu 60ms share 0.60 estimated 60ms
+            encode 40ms cpu 40ms share 0.40 estimated 40ms
+            unaccounted Unaccounted { wall_ns: 0, cpu_ns: 0 } share 0.000"#]],
+        );
+    }
+
+    #[test]
+    fn time_charged_twice_is_negative_unaccounted_time() {
+        let hands = Hands::default();
+        let meter = Meter::with_clock(&hands);
+        let mut lane = meter.lane();
+        lane.enter(Phase::Write);
+        hands.pass(100, 10);
+        lane.charge(Phase::Commit, Times { wall: Duration::from_millis(30), cpu: Duration::ZERO });
+        let report = meter.report(&lane.finish());
+        check(
+            &report,
+            expect![[r#"
+            wall 100ms lanes 1 Times { wall: 100ms, cpu: 10ms }
+            write 100ms cpu 10ms share 1.00
+            commit 30ms cpu 0ns share 0.30
+            unaccounted Unaccounted { wall_ns: -30000000, cpu_ns: 0 } share -0.300"#]],
+        );
+        assert!(!report.identity_holds(0.1));
+    }
+
+    #[test]
+    fn an_empty_run_has_no_rates() {
+        let hands = Hands::default();
+        let report = Meter::with_clock(&hands).report(&Totals::default());
+        assert_eq!((report.records_per_s(), report.cpu_per_record(), report.cpus_busy()), (None, None, None));
+        assert!(report.identity_holds(0.0));
+    }
+}

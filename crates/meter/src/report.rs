@@ -1,0 +1,171 @@
+//! The outcome of a run, as data.
+
+use core::time::Duration;
+
+use crate::{Counters, Histogram, Phase, ProcessUse, Times, Totals};
+
+/// The outcome of a run. Rendering is the caller's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Wall time of the run.
+    pub wall: Duration,
+    /// Lanes that worked for it.
+    pub lanes: u32,
+    /// Time of all lanes from begin to end, which the phases and [`Report::unaccounted`] add up to.
+    pub lane_time: Times,
+    /// Phases that took time, in the order of a record's way.
+    pub phases: Vec<PhaseLine>,
+    /// Lane time outside of all phases.
+    pub unaccounted: Unaccounted,
+    /// Counts.
+    pub counters: Counters,
+    /// What the process used during the run.
+    pub process: ProcessUse,
+    /// Changes of phase, each about 0.3 µs: what measuring cost.
+    pub switches: u64,
+}
+
+/// One phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhaseLine {
+    /// The phase.
+    pub phase: Phase,
+    /// Its time, summed over lanes.
+    pub times: Times,
+    /// Its part of the lanes' wall time, 0 to 1.
+    pub share: f64,
+    /// How much of the time is an estimate.
+    pub estimated: Times,
+}
+
+/// Time that no phase explains, in nanoseconds; negative if phases were charged more than there was.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Unaccounted {
+    /// Of the wall time.
+    pub wall_ns: i64,
+    /// Of the CPU time.
+    pub cpu_ns: i64,
+}
+
+impl Report {
+    pub(crate) fn new(wall: Duration, totals: &Totals, process: ProcessUse) -> Self {
+        let lane_wall = totals.elapsed.wall.as_secs_f64();
+        let mut sum = Times::default();
+        let mut phases = Vec::new();
+        for (phase, times) in totals.phases.iter() {
+            sum += *times;
+            if *times != Times::default() {
+                let share = if lane_wall > 0.0 { times.wall.as_secs_f64() / lane_wall } else { 0.0 };
+                phases.push(PhaseLine { phase, times: *times, share, estimated: totals.estimated[phase] });
+            }
+        }
+        let unaccounted = Unaccounted {
+            wall_ns: nanos(totals.elapsed.wall) - nanos(sum.wall),
+            cpu_ns: nanos(totals.elapsed.cpu) - nanos(sum.cpu),
+        };
+        Report {
+            wall,
+            lanes: totals.lanes,
+            lane_time: totals.elapsed,
+            phases,
+            unaccounted,
+            counters: totals.counters,
+            process,
+            switches: totals.switches,
+        }
+    }
+
+    /// Whether the phases explain the lanes' wall time up to a part of `tolerance` (0.02 is 2 %), or a millisecond a lane.
+    #[must_use]
+    pub fn identity_holds(&self, tolerance: f64) -> bool {
+        let slack = self.lane_time.wall.as_secs_f64() * tolerance;
+        let off = self.unaccounted.wall_ns.unsigned_abs() as f64 / 1e9;
+        off <= slack.max(f64::from(self.lanes) * 1e-3)
+    }
+
+    /// Unaccounted part of the lanes' wall time; negative as in [`Unaccounted`].
+    #[must_use]
+    pub fn unaccounted_share(&self) -> f64 {
+        let lanes = self.lane_time.wall.as_secs_f64();
+        if lanes > 0.0 { self.unaccounted.wall_ns as f64 / 1e9 / lanes } else { 0.0 }
+    }
+
+    /// Records a second of the run's wall time; `None` if that was not measurable.
+    #[must_use]
+    pub fn records_per_s(&self) -> Option<f64> {
+        per(self.counters.records as f64, self.wall)
+    }
+
+    /// Input in megabytes (10^6 bytes) a second of the run's wall time.
+    #[must_use]
+    pub fn mb_in_per_s(&self) -> Option<f64> {
+        per(self.counters.bytes_in as f64 / 1e6, self.wall)
+    }
+
+    /// Output in megabytes (10^6 bytes) a second of the run's wall time.
+    #[must_use]
+    pub fn mb_out_per_s(&self) -> Option<f64> {
+        per(self.counters.bytes_out as f64 / 1e6, self.wall)
+    }
+
+    /// CPU time of the process per record, refused ones included.
+    #[must_use]
+    pub fn cpu_per_record(&self) -> Option<Duration> {
+        let records = self.counters.records + self.counters.rejected;
+        (records > 0).then(|| self.process.cpu.div_f64(records as f64))
+    }
+
+    /// Processors busy on average: process CPU time over wall time.
+    #[must_use]
+    pub fn cpus_busy(&self) -> Option<f64> {
+        per(self.process.cpu.as_secs_f64(), self.wall)
+    }
+}
+
+/// A distribution in a few numbers; units are the histogram's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentiles {
+    /// Number of values.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: u64,
+    /// Half of the values do not exceed it.
+    pub p50: u64,
+    /// 90 in 100 do not.
+    pub p90: u64,
+    /// 99 in 100 do not.
+    pub p99: u64,
+    /// 999 in 1,000 do not.
+    pub p99_9: u64,
+    /// Largest.
+    pub max: u64,
+}
+
+impl Percentiles {
+    /// `None` for an empty histogram.
+    #[must_use]
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        let at = |percent| histogram.percentile(percent);
+        Some(Percentiles {
+            count: histogram.count(),
+            mean: histogram.mean()?,
+            min: histogram.min()?,
+            p50: at(50.0)?,
+            p90: at(90.0)?,
+            p99: at(99.0)?,
+            p99_9: at(99.9)?,
+            max: histogram.max()?,
+        })
+    }
+}
+
+fn per(amount: f64, time: Duration) -> Option<f64> {
+    (time > Duration::ZERO).then(|| amount / time.as_secs_f64())
+}
+
+/// Saturates behind 292 years.
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}

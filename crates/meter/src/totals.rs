@@ -1,0 +1,94 @@
+//! What lanes add up to.
+
+use core::ops::{AddAssign, SubAssign};
+use core::time::Duration;
+
+use crate::PhaseTable;
+
+/// Wall and CPU time.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Times {
+    /// Time on the wall clock.
+    pub wall: Duration,
+    /// Time on the processor.
+    pub cpu: Duration,
+}
+
+impl AddAssign for Times {
+    fn add_assign(&mut self, other: Times) {
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+    }
+}
+
+/// Ends at zero.
+impl SubAssign for Times {
+    fn sub_assign(&mut self, other: Times) {
+        self.wall = self.wall.saturating_sub(other.wall);
+        self.cpu = self.cpu.saturating_sub(other.cpu);
+    }
+}
+
+impl Times {
+    pub(crate) fn min(self, other: Times) -> Times {
+        Times { wall: self.wall.min(other.wall), cpu: self.cpu.min(other.cpu) }
+    }
+}
+
+/// Things counted, each from 0.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Records or documents that went through.
+    pub records: u64,
+    /// Records that were refused.
+    pub rejected: u64,
+    /// Bytes read.
+    pub bytes_in: u64,
+    /// Bytes written.
+    pub bytes_out: u64,
+    /// Batches.
+    pub batches: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Counters) {
+        self.records += other.records;
+        self.rejected += other.rejected;
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.batches += other.batches;
+    }
+}
+
+/// The sum of finished lanes.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Totals {
+    /// Lanes in the sum.
+    pub lanes: u32,
+    /// From begin to end, summed over lanes: two lanes of a second each are two seconds.
+    pub elapsed: Times,
+    /// Charged to each phase.
+    pub phases: PhaseTable<Times>,
+    /// How much of each phase is an estimate moved from another.
+    pub estimated: PhaseTable<Times>,
+    /// Counts.
+    pub counters: Counters,
+    /// Changes of phase: clock readings that the meter itself cost.
+    pub switches: u64,
+}
+
+impl Totals {
+    /// Adds another lane or sum of lanes.
+    pub fn merge(&mut self, other: &Totals) {
+        self.lanes += other.lanes;
+        self.elapsed += other.elapsed;
+        for (phase, times) in other.phases.iter() {
+            self.phases[phase] += *times;
+        }
+        for (phase, times) in other.estimated.iter() {
+            self.estimated[phase] += *times;
+        }
+        self.counters += other.counters;
+        self.switches += other.switches;
+    }
+}

@@ -1,0 +1,13 @@
+//! Reads the workspace as data: packages and edges from `cargo metadata`, tables from Markdown, tracked files from git.
+//!
+//! The tests in `tests/tidy` hold what it reads against `ARCHITECTURE.md` and the project's rules.
+
+mod markdown;
+mod packages;
+mod spdx;
+mod tracked;
+
+pub use markdown::{CodeBlock, Table, code_blocks, tables};
+pub use packages::{Edge, EdgeKind, Package, Packages};
+pub use spdx::Licence;
+pub use tracked::{TrackedFile, root, tracked_files};

@@ -1,0 +1,79 @@
+//! The codes of findings: one place in the sources, one explanation in `docs/errors/`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quayline_tidy::{TrackedFile, tracked_files};
+
+/// One meaning, one place: what shares a code shares a file; elsewhere a constant of that file is used.
+#[test]
+fn every_code_is_at_home_in_one_file() {
+    let mut homes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in &sources() {
+        for code in codes_in_source(&file.text) {
+            homes.entry(code).or_default().insert(file.path.clone());
+        }
+    }
+    assert!(!homes.is_empty(), "no code found: this test has lost its way of recognising them");
+    let wrong: Vec<String> = homes
+        .iter()
+        .filter(|(_, files)| files.len() > 1)
+        .map(|(code, files)| format!("{code} stands in {files:?}: two meanings, or a constant is missing"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_code_is_explained_and_every_explained_code_exists() {
+    let files = tracked_files();
+    let documents: Vec<&TrackedFile> =
+        files.iter().filter(|file| file.path.starts_with("docs/errors/") && file.path.ends_with(".md")).collect();
+    let explained: Vec<&str> = documents.iter().flat_map(|file| file.text.lines()).filter_map(explained_code).collect();
+    let sources = sources();
+    let used: Vec<String> = sources.iter().flat_map(|file| codes_in_source(&file.text)).collect();
+    let missing: Vec<&String> = used.iter().filter(|code| !explained.contains(&code.as_str())).collect();
+    assert!(missing.is_empty(), "not explained in docs/errors/: {missing:?}");
+    let stale: Vec<&&str> = explained.iter().filter(|code| !used.iter().any(|used| used == *code)).collect();
+    assert!(stale.is_empty(), "explained in docs/errors/ and used nowhere: {stale:?}");
+    for (i, code) in explained.iter().enumerate() {
+        assert!(!explained[..i].contains(code), "{code} is explained twice in docs/errors/");
+    }
+}
+
+/// Rust sources without their tests.
+fn sources() -> Vec<TrackedFile> {
+    tracked_files()
+        .into_iter()
+        .filter(|file| {
+            let inside = file.path.starts_with("crates/") && file.path.contains("/src/") && file.path.ends_with(".rs");
+            inside && !file.path.ends_with("/tests.rs") && !file.path.contains("/tests/")
+        })
+        .map(|mut file| {
+            // A file's own tests come last.
+            if let Some(at) = file.text.find("#[cfg(test)]\nmod tests {") {
+                file.text.truncate(at);
+            }
+            file
+        })
+        .collect()
+}
+
+/// Each string literal that is a code, comments apart.
+fn codes_in_source(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    lines.flat_map(|line| line.split('"')).filter(|literal| is_code(literal)).map(str::to_owned).collect()
+}
+
+/// `COB-021` of a heading `### COB-021 …` or a table row `| COB-021 | …`.
+fn explained_code(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches('#').trim_start_matches('|').trim_start().trim_start_matches('`');
+    let heads = line.starts_with('#') || line.starts_with('|');
+    let code = rest.split([' ', '`', '|', ':']).next()?;
+    (heads && is_code(code)).then_some(code)
+}
+
+/// Three capitals, a dash, three digits.
+fn is_code(text: &str) -> bool {
+    let Some((area, number)) = text.split_once('-') else { return false };
+    let all = |part: &str, is: fn(&u8) -> bool| part.len() == 3 && part.as_bytes().iter().all(is);
+    all(area, u8::is_ascii_uppercase) && all(number, u8::is_ascii_digit)
+}

@@ -1,0 +1,7 @@
+//! Tests over the workspace itself.
+
+mod arrows;
+mod codes;
+mod documents;
+mod files;
+mod licences;

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The main job on files of this repository: an EBCDIC file with its copybook to JSON and Parquet, and back byte for byte.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh demo
+# shellcheck disable=SC2086 # the flags are words
+cargo build ${CARGO_FLAGS:-} --quiet -p quayline-cli
+PATH=$PWD/target/debug:$PATH
+out=target/demo
+rm -rf "$out"
+mkdir -p "$out"
+
+# say COMMENT, show COMMAND...: the command as one would type it, then what it prints.
+say() { printf '\n# %s\n' "$1"; }
+show() { printf '$ %s\n' "$*"; "$@"; }
+
+accounts="--copybook examples/accounts/accounts.cpy --encoding cp037 --format fixed"
+
+say "What is in the copybook?"
+show quayline inspect examples/accounts/accounts.cpy
+
+say "Twelve accounts from EBCDIC, zoned, packed and binary numbers to JSON lines; the first two:"
+# shellcheck disable=SC2086
+show quayline convert examples/accounts/accounts.ebcdic $accounts --output "$out/accounts.jsonl"
+head -n 2 "$out/accounts.jsonl"
+
+say "And back: the same bytes."
+# shellcheck disable=SC2086
+show quayline convert "$out/accounts.jsonl" $accounts --to record --output "$out/accounts.ebcdic"
+show cmp examples/accounts/accounts.ebcdic "$out/accounts.ebcdic"
+
+say "A COMMAREA of 30,128 bytes with two arrays of varying length, by its interface file:"
+show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --format fixed \
+  --interface examples/dealership/rename.toml --output "$out/car100.jsonl"
+printf '%s bytes of JSON: %s...\n' "$(wc -c <"$out/car100.jsonl")" "$(head -c 300 "$out/car100.jsonl")"
+
+say "The same file as Parquet, lists and decimals kept:"
+show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --format fixed \
+  --output "$out/car100.parquet"
+ls -l "$out" | awk 'NR > 1 { printf "%10d  %s\n", $5, $9 }'

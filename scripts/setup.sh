@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Checks that this machine can build (`setup.sh demo`) or build and test (`setup.sh test`) Quayline, and mends what it can.
+#
+# Silent and quick when everything is there. As root on a machine with apt-get it installs what is missing; elsewhere it prints
+# exactly what to install and stops. Rust itself is never installed here: how a machine gets its compilers is its owner's choice.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+purpose=${1:-demo}
+case $purpose in
+  demo | test) ;;
+  *) echo "usage: scripts/setup.sh [demo|test]" >&2; exit 2 ;;
+esac
+
+rust_min=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+missing_packages=()
+problems=()
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# need COMMAND DEBIAN-PACKAGE WHY
+need() { have "$1" || missing_packages+=("$2"); }
+
+check_rust() {
+  local found
+  if ! have cargo || ! have rustc; then
+    problems+=("Rust $rust_min or newer (cargo and rustc): install it with rustup")
+    return
+  fi
+  found=$(rustc --version | sed -n 's/^rustc \([0-9.]*\).*/\1/p')
+  if [ "$(printf '%s\n%s\n' "$rust_min" "$found" | sort -V | head -n 1)" != "$rust_min" ]; then
+    problems+=("Rust $rust_min or newer, found ${found:-none}: run \`rustup update stable\`")
+  fi
+  if [ "$purpose" = test ]; then
+    # One call each is slower than a look at the path; the components are separate programs.
+    have cargo-fmt || problems+=("rustfmt: run \`rustup component add rustfmt\`")
+    have cargo-clippy || problems+=("clippy: run \`rustup component add clippy\`")
+  fi
+}
+
+check_programs() {
+  have cc || have gcc || have clang || missing_packages+=(gcc libc6-dev)
+  need make make
+  if [ "$purpose" = test ]; then
+    # libFuzzer is C++; the differential tests compile COBOL.
+    have c++ || have g++ || missing_packages+=(g++)
+    need cobc gnucobol3
+  fi
+}
+
+install_packages() {
+  [ ${#missing_packages[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -eq 0 ] && have apt-get; then
+    echo "setup: installing ${missing_packages[*]}" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq >&2
+    apt-get install -y -qq --no-install-recommends "${missing_packages[@]}" >&2
+  else
+    problems+=("${missing_packages[*]} (Debian names): run \`sudo apt-get update && sudo apt-get install ${missing_packages[*]}\`")
+  fi
+}
+
+check_rust
+check_programs
+install_packages
+
+if [ ${#problems[@]} -gt 0 ]; then
+  echo "setup: this machine lacks what \`make $purpose\` needs:" >&2
+  printf '  - %s\n' "${problems[@]}" >&2
+  exit 1
+fi

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Every check, in the order in which a person wants to hear of trouble. Prints each step with its elapsed time and what was skipped.
+#
+# FUZZ_SECONDS (default 5): how long each fuzz target runs.   CARGO_FLAGS: added to every cargo call.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh test
+
+flags=${CARGO_FLAGS:-}
+log=target/test-logs
+mkdir -p "$log"
+began=$SECONDS
+
+# step NAME COMMAND...: runs it, shows its output, stops the run if it fails.
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n=== %s\n' "$name"
+  if ! "$@" 2>&1 | tee "$log/${name// /-}.log"; then
+    printf '=== %s: FAILED after %d s\n' "$name" $((SECONDS - start)) >&2
+    exit 1
+  fi
+  printf '=== %s: passed in %d s\n' "$name" $((SECONDS - start))
+}
+
+printf 'rustc   %s\ncargo   %s\ncobc    %s\nmachine %s, %s cores\ncommit  %s\n' \
+  "$(rustc --version)" "$(cargo --version)" "$(cobc --version | head -n 1)" "$(uname -sm)" "$(nproc)" \
+  "$(git rev-parse --short HEAD 2>/dev/null || echo none)"
+
+# shellcheck disable=SC2086 # the flags are words
+{
+  step "format" cargo fmt --all --check
+  step "lints" cargo clippy $flags --workspace --all-targets -- -D warnings
+  step "tests" cargo test $flags --workspace --no-fail-fast
+  RUSTDOCFLAGS="-D warnings" step "documents" cargo doc $flags --workspace --no-deps --document-private-items
+  step "demo" scripts/demo.sh
+  step "fuzz targets" scripts/fuzz.sh all "${FUZZ_SECONDS:-5}"
+}
+
+# A test that cannot run says `skipped: NAME: REASON`; nobody should have to scroll for it.
+skipped=$(grep -rhoE '^skipped: .*' "$log" | sort | uniq -c || true)
+if [ -n "$skipped" ]; then
+  printf '\n!!! SKIPPED on this machine:\n%s\n' "$skipped"
+fi
+awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+     END { printf "\nall checks passed in '$((SECONDS - began))' s\n%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$log/tests.log"
