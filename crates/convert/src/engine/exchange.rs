@@ -10,13 +10,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use quayline_core::Findings;
+use quayline_core::{Finding, Findings};
 use quayline_meter::{Meter, Phase, Totals};
 
 use crate::engine::block::Block;
 use crate::engine::intake::{Intake, Taken};
 use crate::engine::lane::{Lane, LaneFacts};
 use crate::engine::lot::Lot;
+use crate::engine::misfit;
 use crate::error::ConvertError;
 
 /// A lane's line of time.
@@ -129,6 +130,9 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             Taken::Lost(finding) => lot.end = Some(ConvertError::Refused(Findings(vec![finding]))),
             Taken::Block | Taken::End => {}
         }
+        if let Some(records) = &self.facts.records {
+            lot.misfit = misfit::explain(records, block, lot, &self.facts.file);
+        }
     }
 
     /// Waits for an empty lot; `None` when the run ends.
@@ -158,9 +162,10 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             let mut lot = order.ready.swap_remove(at);
             drop(order);
             clock.enter(Phase::Write);
+            let misfit = lot.misfit.clone();
             let mut done = writer.write(&mut lot, clock);
             if let (Ok(()), Some(end)) = (&done, lot.end.take()) {
-                done = Err(end);
+                done = Err(with_misfit(end, misfit));
             }
             lot.clear();
             clock.enter(Phase::Wait);
@@ -187,6 +192,17 @@ impl<W: Outlet> Drop for Alarm<'_, '_, W> {
             let _order = lock(&self.0.order);
             self.0.changed.notify_all();
         }
+    }
+}
+
+/// A broken framing in the first block with a word on the likely one.
+fn with_misfit(end: ConvertError, misfit: Option<Finding>) -> ConvertError {
+    match end {
+        ConvertError::Refused(Findings(mut findings)) => {
+            findings.extend(misfit);
+            ConvertError::Refused(Findings(findings))
+        }
+        end => end,
     }
 }
 

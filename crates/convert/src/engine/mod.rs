@@ -9,6 +9,7 @@ mod findings_file;
 mod intake;
 mod lane;
 mod lot;
+mod misfit;
 mod output;
 mod partial;
 mod lanes;

@@ -21,6 +21,7 @@ use crate::engine::intake::Intake;
 use crate::engine::lane::LaneFacts;
 use crate::engine::lanes::{Ends, ended};
 use crate::engine::lot::CodeCounts;
+use crate::engine::misfit::SourceFacts;
 use crate::engine::output::OutFile;
 use crate::engine::partial::{PartialFile, sync_folder_of, with_suffix};
 use crate::engine::resume::{self, Resume};
@@ -210,6 +211,14 @@ impl Run {
             file: Arc::clone(&conversion.source.name),
             reject_form: ends.reject_form(),
             stop_at_reject: conversion.rejects == Rejects::Stop,
+            records: match &conversion.source.format {
+                SourceFormat::Records(framing) => Some(SourceFacts {
+                    framing: framing.clone(),
+                    bytes: self.source_bytes,
+                    record_length: conversion.schema.record_length(),
+                }),
+                SourceFormat::Json(_) => None,
+            },
         };
         let cutter = ends.cutter(self.from, &facts.file)?;
         let reader = core::mem::replace(&mut self.reader, ended());
