@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use quayline_cobol::copybook::{CopyError, CopyLibrary, SourceText};
+
 /// Extensions a member may have, in the order in which they are tried; the empty one is the bare name.
 const EXTENSIONS: [&str; 7] = ["cpy", "cbl", "cob", "copy", "inc", "txt", ""];
 
@@ -56,6 +58,29 @@ impl CopyFolders {
             }
         }
         Ok(None)
+    }
+}
+
+impl CopyLibrary for CopyFolders {
+    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
+        match self.find(member, library) {
+            Ok(Some(found)) => Ok(SourceText::new(found.path.display().to_string(), found.text)),
+            Ok(None) => Err(CopyError::NotFound { tried: self.tried(member, library) }),
+            Err(error) => Err(CopyError::Unreadable { name: member.to_owned(), reason: error.to_string() }),
+        }
+    }
+}
+
+impl CopyFolders {
+    /// What was looked for, as a user would name it.
+    fn tried(&self, member: &str, library: Option<&str>) -> Vec<String> {
+        let names = |folder: &Path| format!("{}.cpy (or .cbl, .cob, .copy, .inc, .txt, none)", folder.join(member).display());
+        let mut tried = Vec::new();
+        for folder in &self.folders {
+            tried.extend(library.map(|library| names(&folder.join(library))));
+            tried.push(names(folder));
+        }
+        tried
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Finding, Limits, Sink};
+use quayline_core::{Finding, Sink};
 
 use crate::engine::block::Block;
 use crate::engine::lot::{Lot, Payload};
+use crate::engine::misfit::SourceFacts;
 use crate::engine::reject::RejectForm;
 
 /// Decodes the records of a block and drives a target with them. One per lane.
@@ -40,8 +41,8 @@ pub(crate) struct LaneFacts {
     pub(crate) reject_form: RejectForm,
     /// Whether a lane may stop at its first reject.
     pub(crate) stop_at_reject: bool,
-    #[expect(dead_code, reason = "bounds of families")]
-    pub(crate) limits: Limits,
+    /// For a source of records.
+    pub(crate) records: Option<SourceFacts>,
 }
 
 /// A source and a target composed: compiled as one loop.

@@ -87,6 +87,16 @@ impl Schema {
         self.plans().map(RecordPlan::length_max).max()
     }
 
+    /// The length that every record has; `None` where it varies.
+    pub(crate) fn record_length(&self) -> Option<usize> {
+        let mut lengths = self.plans().map(|plan| {
+            let layout = plan.layout();
+            (layout.length_min == layout.length_max).then_some(layout.length_max)
+        });
+        let first = lengths.next()?;
+        lengths.all(|length| length == first).then_some(first)?
+    }
+
     fn plans(&self) -> impl Iterator<Item = &RecordPlan> {
         let (one, types) = match &self.records {
             Records::None => (None, None),

@@ -1,5 +1,6 @@
 use std::fs;
 
+use quayline_cobol::copybook::{CopyError, CopyLibrary as _};
 use quayline_project::CopyFolders;
 
 fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
@@ -55,4 +56,16 @@ fn text_that_is_not_utf8_is_latin1() {
     let folder = folder(&[("A.cpy", b"* gr\xfc\xdfe")]);
     let found = CopyFolders::new(vec!["/not/there".into(), folder.path().into()]).find("a", None).expect("readable");
     assert_eq!(found.expect("found").text, "* gr\u{fc}\u{df}e");
+}
+
+#[test]
+fn copybooks_find_their_members_here() {
+    let folder = folder(&[("outer.cpy", b""), ("INNER.CPY", b"       05 B PIC X(3).\n")]);
+    let folders = CopyFolders::new(vec![folder.path().into()]);
+    let found = folders.member("INNER", None).expect("found");
+    assert!(found.name.ends_with("INNER.CPY"), "{}", found.name);
+    let missing = folders.member("NOPE", Some("LIB")).expect_err("not there");
+    let CopyError::NotFound { tried } = missing else { panic!("{missing:?}") };
+    assert_eq!(tried.len(), 2);
+    assert!(tried[0].contains("LIB") && tried[0].contains("NOPE.cpy"), "{tried:?}");
 }

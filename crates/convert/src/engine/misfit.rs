@@ -1,0 +1,43 @@
+//! When most of the first records are rejected, the cause is seldom the records.
+
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Place, RecordNumber};
+use quayline_frame::{FramingSpec, explain_misfit};
+
+use crate::codes;
+use crate::engine::block::Block;
+use crate::engine::lot::Lot;
+
+/// What is known of a source of records before its first record.
+#[derive(Debug)]
+pub(crate) struct SourceFacts {
+    pub(crate) framing: FramingSpec,
+    pub(crate) bytes: Option<u64>,
+    /// Length of every record, where the description has one.
+    pub(crate) record_length: Option<usize>,
+}
+
+/// Says why most records of the first block were rejected, or why the framing broke in it.
+pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<str>) -> Option<Finding> {
+    let tally = lot.tally;
+    let first = block.before.next == RecordNumber::FIRST;
+    let broken = lot.end.is_some();
+    let mostly_rejected = tally.records_rejected * 2 > tally.records_in;
+    if !first || !(mostly_rejected || broken) {
+        return None;
+    }
+    let sample = &block.bytes[..block.filled];
+    let junk = lot.findings.iter().filter_map(|finding| finding.place.record).min();
+    let found = explain_misfit(sample, facts.bytes, facts.record_length, &facts.framing, junk).or_else(|| {
+        let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
+        (!broken).then(|| {
+            Finding::warning(codes::MISFIT, Fault::Config, message)
+                .hint("the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it")
+        })
+    });
+    found.map(|finding| {
+        let place = Place { file: Some(Arc::clone(file)), ..finding.place.clone() };
+        finding.at(place)
+    })
+}
