@@ -6,11 +6,13 @@
 //!
 //! Knows nothing of files, framing, JSON or partners; never guesses a code page.
 
+pub mod copybook;
 mod decode;
 mod encode;
 mod fault;
 mod interface;
 pub mod layout;
+pub mod picture;
 mod plan;
 
 pub use decode::RecordDecoder;

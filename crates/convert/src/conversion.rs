@@ -9,7 +9,7 @@ use std::time::Duration;
 use quayline_core::Limits;
 use quayline_frame::FramingSpec;
 
-use crate::{ConvertError, Progress, Report, Schema, SyncHook};
+use crate::{Progress, Schema, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -59,14 +59,6 @@ impl Conversion {
             sync_hook: None,
         }
     }
-
-    /// Does it.
-    ///
-    /// The calling thread is one of the lanes. An output file takes its name only when this returns `Ok`.
-    ///
-    /// # Errors
-    /// [`ConvertError`]: see there. `Ok` with `tally.records_rejected > 0` means that records were rejected.
-    pub fn run(self) -> Result<Report, ConvertError>;
 }
 
 /// Where documents come from.
@@ -95,24 +87,14 @@ pub enum SourceFormat {
     Records(FramingSpec),
     /// JSON: documents one after another (lines or any white space between them) or one array of documents; which, the first
     /// non-blank byte tells.
-    Json,
-    /// CSV with a header line that names the columns.
-    Csv(CsvRead),
-    /// XML: one root element whose children are the documents.
-    Xml,
+    Json(JsonRead),
 }
 
-/// How CSV is read.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct CsvRead {
-    /// Separator; default `,`.
-    pub delimiter: u8,
-}
-
-impl Default for CsvRead {
-    fn default() -> Self {
-        CsvRead { delimiter: b',' }
-    }
+/// How JSON is read.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct JsonRead {
+    /// Members that the shape does not have are passed over; by default they are errors, since most often a name is misspelt.
+    pub ignore_unknown: bool,
 }
 
 /// Where documents go.
@@ -139,10 +121,6 @@ pub enum TargetFormat {
     JsonLines(JsonWrite),
     /// One JSON array of documents, a document a line.
     JsonArray(JsonWrite),
-    /// CSV with a header line; lists become numbered columns, `NAME[0]`.
-    Csv(CsvWrite),
-    /// XML: a root element with a child element a document.
-    Xml(XmlWrite),
     /// Records in this framing.
     Records(FramingSpec),
     /// A Parquet file.
@@ -168,32 +146,8 @@ pub enum JsonNumbers {
     Exact,
     /// As strings where the field may hold more than 15 digits, so that every value of a field has one type.
     SafeStrings,
-}
-
-/// How CSV is written.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct CsvWrite {
-    /// Separator; default `,`.
-    pub delimiter: u8,
-}
-
-impl Default for CsvWrite {
-    fn default() -> Self {
-        CsvWrite { delimiter: b',' }
-    }
-}
-
-/// How XML is written.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct XmlWrite {
-    /// Name of the root element; default `records`.
-    pub root: String,
-}
-
-impl Default for XmlWrite {
-    fn default() -> Self {
-        XmlWrite { root: "records".to_owned() }
-    }
+    /// Always as strings.
+    Strings,
 }
 
 /// How Parquet is written.

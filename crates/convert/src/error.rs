@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use quayline_core::{Code, Fault, Finding, Findings, Place, RecordNumber};
+use quayline_core::{Fault, Finding, Findings, Place, RecordNumber};
+
+use crate::codes;
 
 /// Why a run ended early. An output file keeps its `.partial` name in every case.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +47,7 @@ pub struct Stopped {
 impl Stopped {
     fn finding(&self) -> Finding {
         let finding = Finding::error(
-            Code("CNV-002"),
+            codes::STOPPED,
             Fault::Environment,
             format!("stopped before record {}", self.next),
         );
@@ -97,11 +99,11 @@ impl From<Finding> for ConvertError {
 }
 
 fn closed_pipe() -> Finding {
-    Finding::error(Code("CNV-003"), Fault::Environment, "the reader of the output closed it before the end")
+    Finding::error(codes::CLOSED_PIPE, Fault::Environment, "the reader of the output closed it before the end")
 }
 
 fn io_finding(doing: &str, path: &std::path::Path, source: &io::Error) -> Finding {
-    let finding = Finding::error(Code("CNV-001"), Fault::Environment, format!("cannot {doing}: {source}")).at(Place {
+    let finding = Finding::error(codes::IO, Fault::Environment, format!("cannot {doing}: {source}")).at(Place {
         file: Some(path.display().to_string().into()),
         ..Place::default()
     });

@@ -1,11 +1,27 @@
 //! Any format to any without a map: streaming, ordered, parallel, resumable.
 //!
 //! ```text
-//! source ──cut──▶ block of whole records ──lane: decode ▶ sink──▶ batch of output, rejects, findings ──in order──▶ target
+//! source ──cut──▶ block of whole records ──lane: decode ▶ sink──▶ lot of output, rejects, findings ──in order──▶ target
 //! ```
 //!
 //! * A [`Conversion`] says from where, to where and how; [`Conversion::run`] does it and gives a [`Report`].
-//! * Every record is written, rejected or skipped: the [`Tally`](quayline_core::Tally) of the report adds up.
+//! * Every record is written, rejected or skipped, and exactly one of these: the [`Tally`](quayline_core::Tally) of the report adds up.
 //! * An output file is complete or it is named `.partial`.
-//!
-//! The public types are in `conversion`, `schema`, `report`, `progress`, `sync` and `error`; they join the build with the codecs.
+//! * The same source and settings give the same bytes for any number of lanes, and after a stop and a resume.
+
+mod codes;
+mod conversion;
+mod engine;
+mod error;
+mod progress;
+mod report;
+mod schema;
+mod sync;
+
+pub use conversion::*;
+pub use engine::definition_digest;
+pub use error::{ConvertError, Stopped};
+pub use progress::{Advance, Progress};
+pub use report::Report;
+pub use schema::Schema;
+pub use sync::{SyncHook, SyncPoint};

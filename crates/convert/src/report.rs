@@ -1,9 +1,8 @@
 //! What a run did and what it cost.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use quayline_core::{Code, Finding, Tally};
+use quayline_core::{Code, Finding, RecordNumber, Tally};
 
 /// What a run did and what it cost.
 #[derive(Clone, Debug)]
@@ -27,10 +26,13 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// How often each code was found, by code. In this run.
     pub findings_by_code: Vec<(Code, u64)>,
+    /// A word on why so many of the first records were rejected, where they look like another framing or copybook.
+    pub misfit: Option<Finding>,
     /// Set when this run went on from a checkpoint: the first record of this run.
-    pub resumed_at: Option<u64>,
-    /// Where the time went.
-    pub cost: Cost,
+    pub resumed_at: Option<RecordNumber>,
+    /// Where the time went, by phase, with the accounting identity; CPU time and peak memory of the process. Decoding and encoding are one
+    /// composed loop and are charged to the phase `decode`; `commit` is fsync, checkpoints and renames.
+    pub cost: quayline_meter::Report,
 }
 
 impl Report {
@@ -40,31 +42,4 @@ impl Report {
         let t = &self.tally;
         t.records_in == t.records_out + t.records_rejected + t.records_skipped
     }
-}
-
-/// Where the time of a run went. The identity: `read + convert + write + sync + idle + other == wall × lanes`.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Cost {
-    /// Threads that converted.
-    pub lanes: usize,
-    /// From start to end.
-    pub wall: Duration,
-    /// Reading the source and cutting it into blocks of whole records, all lanes.
-    pub read: Duration,
-    /// Decoding and encoding, one composed loop, all lanes.
-    pub convert: Duration,
-    /// Writing the output and rejects, all lanes.
-    pub write: Duration,
-    /// fsync and checkpoints.
-    pub sync: Duration,
-    /// Waiting for another lane.
-    pub idle: Duration,
-    /// What no phase claims: start and end of the run.
-    pub other: Duration,
-    /// CPU time of the process in the run.
-    pub cpu: Duration,
-    /// CPU time of the lanes while converting only.
-    pub convert_cpu: Duration,
-    /// Largest resident memory of the process so far, bytes.
-    pub peak_memory_bytes: u64,
 }

@@ -51,6 +51,10 @@ pub struct Dialect {
     pub native_order: ByteOrder,
     /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`), checked on encode; decode takes the whole range.
     pub binary_truncate: bool,
+    /// Most digits of a binary item: 18 in Enterprise COBOL; 19 and more take 16 bytes.
+    pub binary_digits_max: u16,
+    /// Whether SYNCHRONIZED aligns at all; without IBMCOMP, Micro Focus takes it as a comment.
+    pub sync_aligns: bool,
     /// Alignment of an 8-byte binary with SYNCHRONIZED: 4 on z/OS (31-bit), 8 in GnuCOBOL.
     pub sync_eight_bytes: usize,
     /// Bytes of a POINTER: 4 or 8.
@@ -72,6 +76,8 @@ impl Dialect {
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Big,
         binary_truncate: true,
+        binary_digits_max: 18,
+        sync_aligns: true,
         sync_eight_bytes: 4,
         pointer_bytes: 4,
         index_bytes: 4,
@@ -86,6 +92,8 @@ impl Dialect {
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Little,
         binary_truncate: true,
+        binary_digits_max: 38,
+        sync_aligns: true,
         sync_eight_bytes: 8,
         pointer_bytes: 8,
         index_bytes: 4,
@@ -100,6 +108,8 @@ impl Dialect {
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Little,
         binary_truncate: true,
+        binary_digits_max: 38,
+        sync_aligns: false,
         sync_eight_bytes: 8,
         pointer_bytes: 8,
         index_bytes: 4,

@@ -1,12 +1,22 @@
 //! A layout: every field of a record with offset, length, type, occurrence and path.
 
+mod build;
+mod counters;
 mod dialect;
+mod item;
+mod place;
+mod redefines;
+mod renames;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
 pub use settings::{DialectSetting, DialectSettingError};
 
 use std::sync::Arc;
+
+use quayline_core::Finding;
 
 /// Index of a field in its [`Layout`], in the order of the copybook; the record itself is 0.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -39,6 +49,8 @@ pub struct Layout {
     pub length_min: usize,
     /// The settings the layout was computed with.
     pub dialect: Dialect,
+    /// Findings that refuse nothing.
+    pub warnings: Vec<Finding>,
 }
 
 impl Layout {
@@ -290,6 +302,18 @@ pub enum EditSymbol {
     InsertZero,
     /// `/`.
     Slash,
+}
+
+impl EditSymbol {
+    /// Bytes of the field it takes: two for CR and DB, none for V and P.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            EditSymbol::Credit | EditSymbol::Debit => 2,
+            EditSymbol::ImpliedPoint | EditSymbol::Scaling => 0,
+            _ => 1,
+        }
+    }
 }
 
 /// VALUE literal.

@@ -9,16 +9,18 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use quayline_core::Findings;
+use quayline_meter::{Meter, Phase, Totals};
 
 use crate::engine::block::Block;
 use crate::engine::intake::{Intake, Taken};
 use crate::engine::lane::{Lane, LaneFacts};
 use crate::engine::lot::Lot;
-use crate::engine::spent::Spent;
 use crate::error::ConvertError;
+
+/// A lane's line of time.
+pub(crate) type Clock = quayline_meter::Lane;
 
 /// Writes lots in order.
 pub(crate) trait Outlet: Send {
@@ -26,7 +28,7 @@ pub(crate) trait Outlet: Send {
     ///
     /// # Errors
     /// Whatever ends the run.
-    fn write(&mut self, lot: &mut Lot, spent: &mut Spent) -> Result<(), ConvertError>;
+    fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError>;
 }
 
 /// What the lanes of a run share.
@@ -77,32 +79,36 @@ impl<'r, W: Outlet> Exchange<'r, W> {
     }
 
     /// Runs one lane until the source ends or the run does. Returns its time.
-    pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block) -> Spent {
+    pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block, meter: &Meter) -> Totals {
         let alarm = Alarm(self);
-        let mut spent = Spent::start();
-        while let Some(mut lot) = self.free_lot(&mut spent) {
-            let taken = {
-                let mut intake = spent.idle(|| lock(&self.intake));
-                if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
-                    break;
-                }
-                spent.read(|| intake.take(&mut block))
-            };
+        let mut clock = meter.lane();
+        while let Some(mut lot) = self.free_lot(&mut clock) {
+            clock.enter(Phase::Wait);
+            let mut intake = lock(&self.intake);
+            if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
+                break;
+            }
+            clock.enter(Phase::Read);
+            let taken = intake.take(&mut block);
+            lot.seq = block.seq;
+            drop(intake);
             match taken {
                 Ok(Taken::End) => break,
-                Ok(taken) => spent.convert(|| self.convert(lane, &block, taken, &mut lot)),
+                Ok(taken) => {
+                    clock.enter(Phase::Decode);
+                    self.convert(lane, &block, taken, &mut lot);
+                    clock.counters.bytes_in += lot.after.offset.0 - block.before.offset.0;
+                    clock.counters.batches += 1;
+                }
                 Err(source) => {
-                    lot.seq = block.seq;
+                    lot.after = block.before;
                     lot.end = Some(ConvertError::io("read", self.source_path)(source));
-                    // The failed read took no number; the lot stands where its block would have stood.
-                    lot.seq = lock(&self.intake).next_seq();
                 }
             }
-            self.hand_in(lot, &mut spent);
+            self.hand_in(lot, &mut clock);
         }
         drop(alarm);
-        spent.stop();
-        spent
+        clock.finish()
     }
 
     /// Takes the writer back when all lanes have ended, with the error that ended the run.
@@ -126,24 +132,23 @@ impl<'r, W: Outlet> Exchange<'r, W> {
     }
 
     /// Waits for an empty lot; `None` when the run ends.
-    fn free_lot(&self, spent: &mut Spent) -> Option<Lot> {
+    fn free_lot(&self, clock: &mut Clock) -> Option<Lot> {
+        clock.enter(Phase::Wait);
         let mut order = lock(&self.order);
-        let waits = Instant::now();
-        let lot = loop {
+        loop {
             if self.stop.load(Ordering::Relaxed) {
-                break None;
+                return None;
             }
             if let Some(lot) = order.free.pop() {
-                break Some(lot);
+                return Some(lot);
             }
             order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
-        };
-        spent.add_idle(waits.elapsed());
-        lot
+        }
     }
 
     /// Hands a lot in, and writes while the next lot in order is there and nobody else writes.
-    fn hand_in(&self, lot: Lot, spent: &mut Spent) {
+    fn hand_in(&self, lot: Lot, clock: &mut Clock) {
+        clock.enter(Phase::Wait);
         let mut order = lock(&self.order);
         order.ready.push(lot);
         while order.error.is_none()
@@ -152,11 +157,13 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         {
             let mut lot = order.ready.swap_remove(at);
             drop(order);
-            let mut done = writer.write(&mut lot, spent);
+            clock.enter(Phase::Write);
+            let mut done = writer.write(&mut lot, clock);
             if let (Ok(()), Some(end)) = (&done, lot.end.take()) {
                 done = Err(end);
             }
             lot.clear();
+            clock.enter(Phase::Wait);
             order = lock(&self.order);
             order.writer = Some(writer);
             order.next += 1;

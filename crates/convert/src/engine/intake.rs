@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use quayline_core::{Finding, Limits};
 
-use crate::engine::block::{BLOCK_BYTES, Block, Position};
+use crate::engine::block::{Block, Position};
 
 /// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
 const SLACK: usize = 64;
@@ -57,6 +57,7 @@ pub(crate) struct Intake {
     /// Whether nothing more is to come.
     done: bool,
     seq: u64,
+    block_bytes: usize,
     /// Most bytes one record may take with its framing.
     record_bytes_max: usize,
 }
@@ -75,9 +76,9 @@ pub(crate) enum Taken {
 }
 
 impl Intake {
-    pub(crate) fn new(reader: Box<dyn Read + Send>, cutter: Box<dyn Cutter>, limits: &Limits) -> Self {
-        let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(BLOCK_BYTES);
-        Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, record_bytes_max }
+    pub(crate) fn new(reader: Box<dyn Read + Send>, cutter: Box<dyn Cutter>, block_bytes: usize, limits: &Limits) -> Self {
+        let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(block_bytes);
+        Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, block_bytes, record_bytes_max }
     }
 
     /// Fills `block` with the next whole records.
@@ -90,11 +91,12 @@ impl Intake {
         if self.done {
             return Ok(Taken::End);
         }
+        block.seq = self.seq;
         block.before = self.cutter.position();
         block.skipped = 0;
         block.filled = 0;
-        let mut want = BLOCK_BYTES;
-        make_room(block, want.max(self.carry.len()));
+        let mut want = self.block_bytes.max(self.carry.len());
+        make_room(block, want);
         block.bytes[..self.carry.len()].copy_from_slice(&self.carry);
         block.filled = self.carry.len();
         self.carry.clear();
@@ -110,7 +112,7 @@ impl Intake {
             let taken = match cut.end {
                 CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
                     // One record fills the buffer: the cutter's limits say no before this one does.
-                    want = at_least.max(block.filled + BLOCK_BYTES).min(self.record_bytes_max.max(at_least));
+                    want = at_least.max(block.filled + self.block_bytes).min(self.record_bytes_max.max(at_least));
                     make_room(block, want);
                     continue;
                 }
@@ -130,7 +132,6 @@ impl Intake {
             };
             self.carry.extend_from_slice(&block.bytes[cut.consumed..block.filled]);
             block.after = self.cutter.position();
-            block.seq = self.seq;
             self.seq += 1;
             return Ok(taken);
         }

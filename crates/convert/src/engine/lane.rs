@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Finding, Limits, Sink};
+use quayline_core::{Finding, Sink};
 
 use crate::engine::block::Block;
 use crate::engine::lot::{Lot, Payload};
@@ -40,8 +40,6 @@ pub(crate) struct LaneFacts {
     pub(crate) reject_form: RejectForm,
     /// Whether a lane may stop at its first reject.
     pub(crate) stop_at_reject: bool,
-    #[expect(dead_code, reason = "bounds of families")]
-    pub(crate) limits: Limits,
 }
 
 /// A source and a target composed: compiled as one loop.

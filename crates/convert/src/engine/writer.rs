@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Fault, Finding, SourceDigest, Tally};
+use quayline_meter::Phase;
 
 use crate::codes;
 use crate::conversion::Checkpoints;
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, DONE};
-use crate::engine::exchange::Outlet;
+use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
 use crate::engine::partial::{PartialFile, sync_folder_of};
-use crate::engine::spent::Spent;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 use crate::sync::{SyncHook, SyncPoint};
@@ -63,7 +63,7 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl Outlet for Writer<'_> {
-    fn write(&mut self, lot: &mut Lot, spent: &mut Spent) -> Result<(), ConvertError> {
+    fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
         let stops = self.rejects.is_none() && lot.tally.records_rejected > 0;
         if stops {
             let mut findings = core::mem::take(&mut lot.findings);
@@ -72,13 +72,17 @@ impl Outlet for Writer<'_> {
             self.state.tally.add(Tally { records_rejected: 0, ..lot.tally });
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
-        spent.write(|| self.write_lot(lot))?;
+        let before = self.output.bytes();
+        self.write_lot(lot)?;
+        clock.counters.bytes_out += self.output.bytes() - before;
+        clock.counters.records += lot.tally.records_out + lot.tally.records_skipped;
+        clock.counters.rejected += lot.tally.records_rejected;
         self.advance(lot);
         if self.rejects_max.is_some_and(|max| self.state.tally.records_rejected > max) {
             return Err(self.too_many());
         }
         if lot.end.is_none() && self.checkpoint_is_due() {
-            spent.sync(|| self.checkpoint())?;
+            clock.within(Phase::Commit, |_| self.checkpoint())?;
         }
         Ok(())
     }
@@ -106,7 +110,7 @@ impl Writer<'_> {
         state.findings.extend(lot.findings.drain(..room));
         state.misfit = state.misfit.take().or(lot.misfit.take());
         if let Some(progress) = self.progress {
-            progress.advance(&Advance {
+            progress.advance(Advance {
                 source_bytes: state.position.offset.0,
                 source_bytes_total: self.source_bytes_total,
                 records: state.tally.records_in,

@@ -1,0 +1,120 @@
+//! Reference format: which columns of a line are COBOL.
+
+/// How the columns of a source text are used.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Format {
+    /// Decided for each text by itself, from all of its lines.
+    ///
+    /// A line votes for *free* where it can only be free: its first character stands in columns 1 to 6 and begins a level number with a
+    /// name, a division, section or COPY statement, or `*>`; or column 7 holds what is no indicator while columns 1 to 6 are blank. A line
+    /// votes for *fixed* where columns 1 to 6 are digits and column 7 is an indicator, or where columns 1 to 6 are blank and column 7 is
+    /// `*`, `/` or `-`. More votes win; without votes the text is fixed.
+    #[default]
+    Auto,
+    /// Columns 1-6 sequence number, 7 indicator, 8-72 text, from 73 on identification.
+    Fixed,
+    /// The whole line is text.
+    Free,
+}
+
+/// A format that was decided.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Decided {
+    Fixed,
+    Free,
+}
+
+impl Format {
+    pub(crate) fn decide(self, text: &str) -> Decided {
+        match self {
+            Format::Fixed => Decided::Fixed,
+            Format::Free => Decided::Free,
+            Format::Auto => {
+                let votes: i64 = text.lines().map(vote).sum();
+                if votes > 0 { Decided::Free } else { Decided::Fixed }
+            }
+        }
+    }
+}
+
+/// Columns from 1 with tabs expanded: the character and the column it starts in.
+pub(crate) fn columns(line: &str) -> impl Iterator<Item = (usize, usize, char)> + '_ {
+    let mut column = 1;
+    line.chars().enumerate().map(move |(index, c)| {
+        let at = column;
+        column = if c == '\t' { (column - 1) / TAB * TAB + TAB + 1 } else { column + 1 };
+        (index, at, c)
+    })
+}
+
+/// Tabs stop every eight columns: 1, 9, 17 …
+const TAB: usize = 8;
+
+/// +1 for a line that is surely free, -1 for one that is surely fixed.
+fn vote(line: &str) -> i64 {
+    let mut sequence = String::new();
+    let mut indicator = ' ';
+    for (_, column, c) in columns(line).take_while(|(_, column, _)| *column <= 7) {
+        match column {
+            1..=6 => sequence.push(c),
+            _ => indicator = c,
+        }
+    }
+    let digits = sequence.len() == 6 && sequence.bytes().all(|b| b.is_ascii_digit());
+    let blank = sequence.trim().is_empty();
+    let is_indicator = matches!(indicator, ' ' | '*' | '/' | '-' | 'D' | 'd' | '$' | '\t');
+    if digits && is_indicator {
+        return -1;
+    }
+    if blank {
+        let comment = line.trim_start().starts_with("*>");
+        return match indicator {
+            '*' | '/' | '-' if !comment => -1,
+            _ if is_indicator || comment || line.trim_start().starts_with(">>") => 0,
+            _ => 1,
+        };
+    }
+    i64::from(begins_code(line.trim_start()))
+}
+
+/// Whether a text that starts in columns 1 to 6 can only be COBOL, not a sequence number or a change mark.
+fn begins_code(text: &str) -> bool {
+    if text.starts_with("*>") {
+        return true;
+    }
+    let mut words = text.split([' ', '\t']).filter(|w| !w.is_empty());
+    let Some(first) = words.next() else { return false };
+    let second = words.next();
+    if (1..=2).contains(&first.len()) && first.bytes().all(|b| b.is_ascii_digit()) {
+        let name = second.unwrap_or("").trim_end_matches('.');
+        return name.bytes().any(|b| b.is_ascii_alphabetic()) && first.parse::<u8>().is_ok_and(|l| l > 0);
+    }
+    let first = first.to_ascii_uppercase();
+    let second = second.map(|w| w.trim_end_matches('.').to_ascii_uppercase());
+    match first.as_str() {
+        "IDENTIFICATION" | "ID" | "ENVIRONMENT" | "DATA" | "PROCEDURE" => second.as_deref() == Some("DIVISION"),
+        "FILE" | "WORKING-STORAGE" | "LOCAL-STORAGE" | "LINKAGE" => second.as_deref() == Some("SECTION"),
+        "COPY" | "REPLACE" | "FD" | "SD" => second.is_some(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_that_can_be_nothing_else_decide() {
+        let check = |text: &str, expected: Decided| assert_eq!(Format::Auto.decide(text), expected, "{text:?}");
+        check("", Decided::Fixed);
+        check("       01 A.\n           05 B PIC X.", Decided::Fixed);
+        check("01 A.\n  05 B PIC X.", Decided::Free);
+        check("      01 A.", Decided::Free);
+        check("000100 01 A.", Decided::Fixed);
+        check("      * note\n01     05 B PIC X.", Decided::Fixed);
+        check("*> note\n           05 B PIC X.", Decided::Free);
+        check("\t05 B PIC X.", Decided::Fixed);
+        check("PAY001 01 A.", Decided::Fixed);
+        check("copy other.", Decided::Free);
+    }
+}

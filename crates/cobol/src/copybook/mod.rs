@@ -1,0 +1,184 @@
+//! Source text to record descriptions.
+//!
+//! ```text
+//! SourceText ─lines─▶ logical lines ─token─▶ text words ─expand─▶ text words ─parser─▶ entries ─hierarchy─▶ RecordDescription
+//!             columns, comments,             COPY, REPLACE                    clauses              levels
+//!             continuation
+//! ```
+//!
+//! Every stage goes on after a finding, so that one run names all of them.
+
+mod clauses;
+pub(crate) mod codes;
+#[cfg(test)]
+mod corpus_tests;
+pub(crate) mod entry;
+mod expand;
+mod format;
+mod hierarchy;
+mod ignored;
+mod library;
+mod lines;
+mod literal;
+mod occurs;
+mod parser;
+mod picture_clause;
+mod replace;
+pub(crate) mod report;
+pub(crate) mod source;
+mod special_names;
+mod token;
+mod usage;
+
+pub use format::Format;
+pub use hierarchy::{RecordDescription, Section};
+pub use library::{CopyError, CopyLibrary, MemoryLibrary, NoLibrary};
+
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Limits};
+
+use self::expand::Expander;
+use self::parser::Parser;
+use self::report::Report;
+use self::source::{Sources, Span};
+use crate::picture::PictureSettings;
+
+/// A text with the name the user knows it by.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SourceText {
+    /// File name or member name, for messages.
+    pub name: Arc<str>,
+    /// The text: lines that end with LF or CR LF, in UTF-8. A byte-order mark is skipped, Ctrl-Z ends it.
+    pub text: Arc<str>,
+}
+
+impl SourceText {
+    /// A text under a name.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        SourceText { name: name.into(), text: text.into() }
+    }
+}
+
+/// How a copybook is read.
+#[derive(Clone, Copy)]
+pub struct ParseOptions<'a> {
+    /// Use of columns, for the copybook and all it copies.
+    pub format: Format,
+    /// Where COPY finds its members.
+    pub library: &'a dyn CopyLibrary,
+    /// Text as behind `COPY … REPLACING`, applied to the copybook itself: `==:TAG:== BY ==CUST==`.
+    pub replacing: Option<&'a str>,
+    /// Name of the record made for entries that stand in front of the first level 01; by default the source's name without folder and
+    /// extension.
+    pub fragment_name: Option<&'a str>,
+    /// DECIMAL-POINT IS COMMA and CURRENCY SIGN, for a copybook without SPECIAL-NAMES; those of a program come on top.
+    pub picture: &'a PictureSettings,
+    /// Bounds: `copy_depth_max`, `copybook_bytes_max`, `findings_max`, `fields_max`, `record_bytes_max`.
+    pub limits: &'a Limits,
+}
+
+impl core::fmt::Debug for ParseOptions<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ParseOptions")
+            .field("format", &self.format)
+            .field("replacing", &self.replacing)
+            .field("fragment_name", &self.fragment_name)
+            .field("picture", &self.picture)
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for ParseOptions<'static> {
+    fn default() -> Self {
+        static PICTURE: PictureSettings = PictureSettings::DEFAULT;
+        static LIMITS: std::sync::LazyLock<Limits> = std::sync::LazyLock::new(Limits::default);
+        ParseOptions {
+            format: Format::Auto,
+            library: &NoLibrary,
+            replacing: None,
+            fragment_name: None,
+            picture: &PICTURE,
+            limits: &LIMITS,
+        }
+    }
+}
+
+/// The record descriptions of one source text.
+#[derive(Clone, Debug)]
+pub struct Copybook {
+    /// Level-01 records, level-77 items and, first, the record made of entries in front of the first 01; in the order of the text. At least one.
+    pub records: Vec<RecordDescription>,
+    /// Findings that refuse nothing.
+    pub warnings: Vec<Finding>,
+}
+
+/// Reads a copybook: a fragment, records, or a whole program up to its PROCEDURE DIVISION.
+///
+/// # Errors
+/// All findings at once, warnings included, if at least one is an error. Codes `COB-001` to `COB-044`; `docs/errors/cobol.md` lists them.
+///
+/// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division and Compiler-directing statements; ISO/IEC 1989:2023 for
+/// free form and partial-word replacement.
+pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook, Findings> {
+    let mut sources = Sources::default();
+    let mut report = Report::new(options.limits.findings_max);
+    if source.text.len() > options.limits.copybook_bytes_max {
+        let message = format!(
+            "{} has {} bytes, more than a copybook may have: {} (limit copybook_bytes_max)",
+            source.name,
+            source.text.len(),
+            options.limits.copybook_bytes_max
+        );
+        return Err(Finding::error(codes::SOURCE_TOO_LARGE, Fault::Config, message)
+            .hint("raise the limit, or name another file")
+            .into());
+    }
+    let text = source.text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&source.text), Arc::from);
+    let file = sources.add(Arc::clone(&source.name), text, None);
+
+    let mut expander = Expander::new(&mut sources, &mut report, options.library, options.format, options.limits);
+    let tokens = expander.expand(file);
+    let tokens = match options.replacing {
+        None => tokens,
+        Some(phrase) => expander.replace_all(phrase, tokens),
+    };
+
+    let parsed =
+        Parser::new(&tokens, &sources, &mut report, options.picture.clone(), options.limits.record_bytes_max).parse();
+    if let Some(start) = parsed.data_start {
+        // What stands in front of the DATA DIVISION is not ours to judge: an AUTHOR paragraph may hold a lone quote.
+        let start = sources.root(start);
+        report.retain(|at| {
+            let at = sources.root(at);
+            at.file != start.file || (at.line, at.column) >= (start.line, start.column)
+        });
+    }
+    let sources = Arc::new(sources);
+    let name = options.fragment_name.map_or_else(|| stem(&source.name), str::to_uppercase);
+    let records = hierarchy::records(parsed.entries, &name, &sources, &mut report, options.limits);
+    let (findings, failed) = report.finish();
+    if failed {
+        return Err(Findings(findings));
+    }
+    if records.is_empty() {
+        let at = Span { file, line: 1, column: 1, width: 1 };
+        let finding = Finding::error(codes::NOTHING_DESCRIBED, Fault::Config, "no data description was found")
+            .at(sources.place(at))
+            .hint("a copybook has entries such as `05 NAME PIC X(10).`; if it has, say which format its columns are in (fixed or free)");
+        return Err(Findings(findings.into_iter().chain([finding]).collect()));
+    }
+    Ok(Copybook { records, warnings: findings })
+}
+
+/// File name without folder and extension, as a COBOL name.
+fn stem(name: &str) -> String {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let stem = file.split('.').next().unwrap_or(file);
+    let word: String =
+        stem.to_uppercase().chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+    let word = word.trim_matches('-');
+    if word.is_empty() { "RECORD".to_owned() } else { word.to_owned() }
+}

@@ -1,0 +1,67 @@
+//! Collects findings, bounded.
+
+use quayline_core::{Code, Fault, Finding, Severity};
+
+use super::source::{Sources, Span};
+
+/// Findings so far. Beyond the limit they are only counted.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// With the span each was found at, so that those outside the data division can be dropped.
+    found: Vec<(Span, Finding)>,
+    max: usize,
+    more: usize,
+}
+
+impl Report {
+    pub(crate) fn new(findings_max: usize) -> Self {
+        Report { found: Vec::new(), max: findings_max, more: 0 }
+    }
+
+    pub(crate) fn error(
+        &mut self,
+        sources: &Sources,
+        code: Code,
+        at: Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(at, Finding::error(code, Fault::Config, message).at(sources.place(at)).hint(hint));
+    }
+
+    pub(crate) fn warning(
+        &mut self,
+        sources: &Sources,
+        code: Code,
+        at: Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.push(at, Finding::warning(code, Fault::Config, message).at(sources.place(at)).hint(hint));
+    }
+
+    pub(crate) fn push(&mut self, at: Span, finding: Finding) {
+        if self.found.len() < self.max {
+            self.found.push((at, finding));
+        } else {
+            self.more += usize::from(finding.severity == Severity::Error);
+        }
+    }
+
+    /// Keeps only what `keep` says of the span.
+    pub(crate) fn retain(&mut self, keep: impl Fn(Span) -> bool) {
+        self.found.retain(|(at, _)| keep(*at));
+    }
+
+    /// The findings, in the order of their places where they are in one text, and whether one of them is an error.
+    pub(crate) fn finish(mut self) -> (Vec<Finding>, bool) {
+        self.found.sort_by_key(|(at, _)| (at.file, at.line, at.column));
+        let failed = self.more > 0 || self.found.iter().any(|(_, f)| f.severity == Severity::Error);
+        let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, f)| f).collect();
+        if self.more > 0 {
+            let message = format!("{} more errors are not shown (limit findings_max)", self.more);
+            findings.push(Finding::error(super::codes::SOURCE_TOO_LARGE, Fault::Config, message));
+        }
+        (findings, failed)
+    }
+}

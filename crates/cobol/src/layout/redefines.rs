@@ -1,0 +1,82 @@
+//! REDEFINES: whose storage a field shares.
+
+use super::build::{Context, entry};
+use super::{FieldIndex, Layout};
+use crate::copybook::RecordDescription;
+use crate::copybook::codes;
+use crate::copybook::entry::Reference;
+use crate::copybook::source::Span;
+
+pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, context: &mut Context<'_>) {
+    let groups: Vec<FieldIndex> = layout.iter().map(|(index, _)| index).collect();
+    for group in groups {
+        let children: Vec<FieldIndex> = layout.children(group).collect();
+        // The field that owns the storage in front, and all views of it so far.
+        let mut views: Vec<FieldIndex> = Vec::new();
+        for (at, child) in children.iter().enumerate() {
+            match &entry(record, *child).redefines {
+                None => views = vec![*child],
+                Some((reference, span)) => {
+                    if storage(layout, record, *child, reference, &views, &children[at..], *span, context) {
+                        layout.fields[child.index()].redefines = views.first().copied();
+                        views.push(*child);
+                    } else {
+                        views = vec![*child];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether `reference` names one of `views`; makes a finding if not.
+#[expect(clippy::too_many_arguments, reason = "one check with everything it looks at")]
+fn storage(
+    layout: &Layout,
+    record: &RecordDescription,
+    index: FieldIndex,
+    reference: &Reference,
+    views: &[FieldIndex],
+    later: &[FieldIndex],
+    clause: Span,
+    context: &mut Context<'_>,
+) -> bool {
+    let name = reference.name.as_str();
+    let named = |i: &&FieldIndex| layout.field(**i).name == name;
+    let field = layout.field(index);
+    let at = clause.to(reference.at);
+    if let Some(view) = views.iter().rev().find(named) {
+        let original = layout.field(*view);
+        if original.level != field.level {
+            let message = format!(
+                "{} has level {:02}, but {name}, which it redefines, has level {:02}",
+                field.name, field.level, original.level
+            );
+            context.error(codes::REDEFINES_MISPLACED, at, message, "give both the same level number");
+            return false;
+        }
+        if entry(record, *view).occurs.is_some() {
+            let message = format!("{name}, which is redefined, has an OCCURS clause");
+            let hint = "the storage of all its occurrences is taken; Enterprise COBOL refuses this: put the table in a group and redefine that";
+            context.warning(codes::REDEFINES_TABLE, at, message, hint);
+        }
+        return true;
+    }
+    let hint = "REDEFINES stands directly behind the field it names, with the same level number, in the same group";
+    let (code, message) = if later.iter().any(|i| layout.field(*i).name == name) {
+        let what = if field.name == name { "itself" } else { "a field that stands behind it" };
+        (codes::REDEFINES_MISPLACED, format!("{} redefines {what}, {name}", field.name))
+    } else if let Some((other, _)) = layout.iter().filter(|(i, _)| *i < index).filter(|(_, f)| f.name == name).last() {
+        let what = if layout.field(other).parent == field.parent {
+            let between = views.first().map_or("other fields", |i| layout.field(*i).name.as_str());
+            format!("but {between} stands between them")
+        } else {
+            "but it does not stand in the same group".to_owned()
+        };
+        (codes::REDEFINES_MISPLACED, format!("{} redefines {name}, {what}", field.name))
+    } else {
+        (codes::REDEFINES_UNKNOWN, format!("{} redefines {name}, which is not in this record", field.name))
+    };
+    context.error(code, at, message, hint);
+    false
+}

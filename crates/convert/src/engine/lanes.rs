@@ -1,0 +1,207 @@
+//! Sources and targets put together: one compiled loop for each pair.
+
+use std::io;
+use std::sync::Arc;
+
+use quayline_columnar::{ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore};
+use quayline_core::{Fault, Finding, Findings, Limits, Shape};
+use quayline_frame::{FramerOptions, FramingSpec, SpecError};
+use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
+
+use crate::codes;
+use crate::conversion::{JsonNumbers, JsonWrite, ParquetCompression, SourceFormat, TargetFormat};
+use crate::engine::block::{BLOCK_BYTES, Block, Position, Units};
+use crate::engine::cut::{JsonCutter, RecordCutter};
+use crate::engine::intake::Cutter;
+use crate::engine::lane::{Lane, Loop, Target};
+use crate::engine::output::{ColumnOutput, OutFile, OutputWriter, TextOutput};
+use crate::engine::reject::RejectForm;
+use crate::engine::source::{JsonSource, RecordSource, TypedSource};
+use crate::engine::target::{BatchTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget};
+use crate::error::ConvertError;
+use crate::schema::{Records, Schema};
+
+/// Bytes of a block where the target builds columns: a page wants some thousand rows.
+const COLUMNS_BLOCK_BYTES: usize = 1 << 20;
+
+/// The ends of a conversion, from which lanes are made.
+pub(crate) struct Ends<'c> {
+    pub(crate) source: &'c SourceFormat,
+    pub(crate) target: &'c TargetFormat,
+    pub(crate) schema: &'c Arc<Schema>,
+    /// What a target of records is encoded by.
+    pub(crate) target_schema: &'c Arc<Schema>,
+    pub(crate) limits: &'c Limits,
+}
+
+impl<'c> Ends<'c> {
+    /// Checks that the ends fit together.
+    pub(crate) fn check(&self) -> Result<(), ConvertError> {
+        let records = |schema: &Schema| !matches!(schema.records, Records::None);
+        let source = matches!(self.source, SourceFormat::Records(_)) && !records(self.schema);
+        let target = matches!(self.target, TargetFormat::Records(_)) && !records(self.target_schema);
+        if source || target {
+            let end = if source { "source" } else { "target" };
+            let message = format!("the {end} is a record file, but there is no record description");
+            let finding = Finding::error(codes::NO_DESCRIPTION, Fault::Config, message);
+            return Err(finding.hint("name a copybook").into());
+        }
+        if self.schema.shape() != self.target_schema.shape() {
+            let message = "source and target have different fields, names or record types";
+            let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
+            return Err(finding.hint("use one copybook and one interface file for both; only code page and policies may differ").into());
+        }
+        Ok(())
+    }
+
+    /// Whether output may be continued behind a checkpoint.
+    pub(crate) fn appends(&self) -> bool {
+        !matches!(self.target, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream)
+    }
+
+    pub(crate) fn block_bytes(&self) -> usize {
+        if self.appends() { BLOCK_BYTES } else { COLUMNS_BLOCK_BYTES }
+    }
+
+    pub(crate) fn block(&self) -> Block {
+        Block::new(match self.source {
+            SourceFormat::Records(_) => Units::Records(quayline_frame::Batch::new()),
+            SourceFormat::Json(_) => Units::Documents(Vec::new()),
+        })
+    }
+
+    pub(crate) fn cutter(&self, from: Position, file: &Arc<str>) -> Result<Box<dyn Cutter>, ConvertError> {
+        Ok(match self.source {
+            SourceFormat::Records(spec) => {
+                Box::new(RecordCutter::new(spec, self.limits, self.schema, from, file).map_err(spec_error)?)
+            }
+            SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
+        })
+    }
+
+    pub(crate) fn reject_form(&self) -> RejectForm {
+        match self.source {
+            SourceFormat::Records(spec) => RejectForm::records(spec, self.limits, self.schema.pad_byte().unwrap_or(0)),
+            SourceFormat::Json(_) => RejectForm::Line,
+        }
+    }
+
+    /// The writer of the output, and `n` lanes.
+    ///
+    /// `written` tells whether output goes on in which documents stand already.
+    pub(crate) fn writer_and_lanes(
+        &self,
+        out: OutFile,
+        written: bool,
+        n: usize,
+    ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+        match self.target {
+            TargetFormat::JsonLines(write) => self.json(out, write, Stream::Lines, written, n),
+            TargetFormat::JsonArray(write) => self.json(out, write, Stream::Array, written, n),
+            TargetFormat::Records(spec) => self.records(out, spec, n),
+            TargetFormat::Parquet(write) => {
+                let sink = self.columns(TextStore::Interned)?;
+                let codec = match write.compression {
+                    ParquetCompression::Snappy => Codec::Snappy,
+                    ParquetCompression::None => Codec::Uncompressed,
+                };
+                let options = ParquetOptions { codec, ..ParquetOptions::default() };
+                let output = ColumnOutput::start(out, |out| ParquetWriter::new(out, &sink, &options))?;
+                let writer = output.writer.as_ref().expect("the output was just started");
+                let lanes = (0..n).map(|_| self.lane(PagesTarget::new(sink.sibling(), writer.encoder()))).collect();
+                Ok((OutputWriter::Parquet(output), lanes))
+            }
+            TargetFormat::ArrowFile | TargetFormat::ArrowStream => {
+                let framing = if matches!(self.target, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
+                let sink = self.columns(TextStore::Plain)?;
+                let output = ColumnOutput::start(out, |out| ArrowIpcWriter::new(out, &sink, framing))?;
+                let lanes = (0..n).map(|_| self.lane(BatchTarget::new(sink.sibling()))).collect();
+                Ok((OutputWriter::Arrow(output), lanes))
+            }
+        }
+    }
+
+    fn json(
+        &self,
+        out: OutFile,
+        write: &JsonWrite,
+        stream: Stream,
+        written: bool,
+        n: usize,
+    ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+        let numbers = match write.numbers {
+            JsonNumbers::Exact => Numbers::Exact,
+            JsonNumbers::SafeStrings => Numbers::StringsWhenUnsafe,
+            JsonNumbers::Strings => Numbers::Strings,
+        };
+        let style = JsonStyle { stream, numbers, ..JsonStyle::default() };
+        let mut writer = JsonWriter::new(self.shape(), style);
+        writer.begin();
+        let prologue = writer.bytes().to_vec();
+        writer.clear();
+        writer.end();
+        // In an array every document begins with the comma behind the one before.
+        let drop_first = usize::from(stream == Stream::Array && !written);
+        let output = TextOutput::start(out, &prologue, writer.bytes().to_vec(), drop_first)?;
+        let lanes = (0..n).map(|_| self.lane(JsonTarget::new(self.shape(), style))).collect();
+        Ok((OutputWriter::Text(output), lanes))
+    }
+
+    fn records(
+        &self,
+        out: OutFile,
+        spec: &FramingSpec,
+        n: usize,
+    ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+        let options = FramerOptions {
+            pad: self.target_schema.pad_byte().unwrap_or(0),
+            record_bytes_max: self.target_schema.record_bytes_max(),
+            ..FramerOptions::default()
+        };
+        let prologue = Framed::prologue(spec, options.clone(), self.limits).map_err(spec_error)?;
+        let output = TextOutput::start(out, &prologue, Vec::new(), 0)?;
+        let framed = || Framed::new(spec, options.clone(), self.limits).map_err(spec_error);
+        let lane = |_| {
+            Ok(match &self.target_schema.records {
+                Records::One(plan) => self.lane(RecordTarget::new(plan, framed()?)),
+                Records::Types(types) => self.lane(TypedTarget::new(types, self.shape().len(), framed()?)),
+                Records::None => unreachable!("Ends::check refused a target of records without a description"),
+            })
+        };
+        let lanes = (0..n).map(lane).collect::<Result<_, ConvertError>>()?;
+        Ok((OutputWriter::Text(output), lanes))
+    }
+
+    fn columns(&self, text: TextStore) -> Result<ColumnSink, ConvertError> {
+        let options = ColumnOptions { text, limits: self.limits.clone(), ..ColumnOptions::default() };
+        Ok(ColumnSink::new(self.shape(), &options)?)
+    }
+
+    /// A lane into `target`, from whatever the source is.
+    fn lane<T: Target + 'c>(&self, target: T) -> Box<dyn Lane + 'c> {
+        match (self.source, &self.schema.records) {
+            (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop { source: RecordSource::new(plan), target }),
+            (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop { source: TypedSource::new(types), target }),
+            (SourceFormat::Records(_), Records::None) => {
+                unreachable!("Ends::check refused a source of records without a description")
+            }
+            (SourceFormat::Json(read), _) => {
+                let unknown = if read.ignore_unknown { Unknown::Ignore } else { Unknown::Error };
+                Box::new(Loop { source: JsonSource::new(self.shape(), unknown, self.limits), target })
+            }
+        }
+    }
+
+    fn shape(&self) -> &'c Shape {
+        self.schema.shape()
+    }
+}
+
+fn spec_error(error: SpecError) -> ConvertError {
+    Findings(vec![error.finding()]).into()
+}
+
+/// A reader that has ended: what a resumed run reads when its checkpoint stands at the end of the source.
+pub(crate) fn ended() -> Box<dyn io::Read + Send> {
+    Box::new(io::empty())
+}

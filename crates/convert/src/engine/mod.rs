@@ -1,0 +1,22 @@
+//! How a conversion runs.
+
+mod block;
+mod checkpoint_file;
+mod cut;
+mod digest;
+mod exchange;
+mod findings_file;
+mod intake;
+mod lane;
+mod lot;
+mod output;
+mod partial;
+mod lanes;
+mod reject;
+mod resume;
+mod run;
+mod source;
+mod target;
+mod writer;
+
+pub use digest::definition_digest;

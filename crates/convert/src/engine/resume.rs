@@ -1,0 +1,84 @@
+//! Going on from a checkpoint: is it of this source and these settings, and is what it speaks of there?
+
+use std::path::Path;
+
+use quayline_core::{ByteOffset, Checkpoint, Fault, Finding, Place, SourceDigest};
+
+use crate::codes;
+use crate::engine::block::Position;
+use crate::engine::checkpoint_file::DONE;
+use crate::engine::partial::PartialFile;
+use crate::engine::writer::sync_step;
+use crate::error::ConvertError;
+use crate::sync::{SyncHook, SyncPoint};
+
+/// What a checkpoint says to do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resume {
+    /// Convert what follows.
+    GoOn,
+    /// All is converted; files may still lack their names.
+    Done,
+}
+
+/// Holds a checkpoint against the source and settings of this run.
+pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) -> Result<Resume, ConvertError> {
+    let refused = |code, message: String, hint: &str| -> ConvertError {
+        let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+        Finding::error(code, Fault::Caller, message).at(place).hint(hint).into()
+    };
+    let (then, now) = (checkpoint.digest, digest);
+    if then.source_bytes != now.source_bytes {
+        let message = format!("the source had {} bytes when the run began, now it has {}", then.source_bytes, now.source_bytes);
+        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert anew"));
+    }
+    if then.source_hash != now.source_hash {
+        let message = "the source has other bytes than when the run began".to_owned();
+        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert anew"));
+    }
+    if then.plan_hash != now.plan_hash {
+        let message = "the run began with another copybook, interface file or other settings".to_owned();
+        return Err(refused(codes::OTHER_PLAN, message, "resume with the settings of that run, or convert anew"));
+    }
+    Ok(if checkpoint.decoder == DONE { Resume::Done } else { Resume::GoOn })
+}
+
+/// Where the source stands.
+pub(crate) fn position(checkpoint: &Checkpoint) -> Position {
+    Position { offset: ByteOffset(checkpoint.offset.0), next: checkpoint.next, state: checkpoint.decoder }
+}
+
+/// Opens a partial file at the length that the checkpoint knows to be durable.
+pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError> {
+    let partial = PartialFile::partial_path(path);
+    match PartialFile::resume(path, len).map_err(ConvertError::io("open", &partial))? {
+        Ok(file) => Ok(file),
+        Err(found) => {
+            let message = format!("the checkpoint needs {len} bytes of it, but it has {found}");
+            let place = Place { file: Some(partial.display().to_string().into()), ..Place::default() };
+            let finding = Finding::error(codes::PARTIAL_SHORT, Fault::Environment, message).at(place);
+            Err(finding.hint("it was changed after the run stopped; convert anew").into())
+        }
+    }
+}
+
+/// Gives a complete file its name, unless it has it already. `len` is what it must have.
+pub(crate) fn take_name(hook: Option<&dyn SyncHook>, point: SyncPoint, path: &Path, len: Option<u64>) -> Result<(), ConvertError> {
+    let partial = PartialFile::partial_path(path);
+    if partial.exists() {
+        if let Some(len) = len {
+            reopen(path, len)?;
+        }
+        return sync_step(hook, point, "rename", &partial, || std::fs::rename(&partial, path));
+    }
+    let found = std::fs::metadata(path).map_err(ConvertError::io("open", path))?.len();
+    match len {
+        Some(len) if len != found => {
+            let message = format!("the run that ends here left {len} bytes in it, but it has {found}");
+            let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+            let finding = Finding::error(codes::PARTIAL_SHORT, Fault::Environment, message).at(place);
+            Err(finding.hint("it was changed after the run stopped; convert anew").into())
+        }
+        _ => Ok(()),
+    }
+}

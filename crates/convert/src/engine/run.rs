@@ -1,0 +1,423 @@
+//! The course of a run: open, convert, commit.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use quayline_core::{Checkpoint, Fault, Finding, Place, SourceDigest};
+use quayline_meter::{Meter, Totals};
+
+use crate::codes;
+use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start};
+use crate::engine::block::Position;
+use crate::engine::checkpoint_file::CheckpointFile;
+use crate::engine::digest::{definition_digest, source_digest};
+use crate::engine::exchange::Exchange;
+use crate::engine::findings_file::FindingsFile;
+use crate::engine::intake::Intake;
+use crate::engine::lane::LaneFacts;
+use crate::engine::lanes::{Ends, ended};
+use crate::engine::lot::CodeCounts;
+use crate::engine::output::OutFile;
+use crate::engine::partial::{PartialFile, sync_folder_of, with_suffix};
+use crate::engine::resume::{self, Resume};
+use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
+use crate::error::{ConvertError, Stopped};
+use crate::report::Report;
+use crate::sync::SyncPoint;
+
+impl Conversion {
+    /// Does it.
+    ///
+    /// The calling thread is one of the lanes. An output file takes its name only when this returns `Ok`.
+    ///
+    /// # Errors
+    /// [`ConvertError`]: see there. `Ok` with `tally.records_rejected > 0` means that records were rejected.
+    pub fn run(self) -> Result<Report, ConvertError> {
+        Run::open(self)?.convert()
+    }
+}
+
+/// A run whose files are open.
+struct Run {
+    meter: Meter,
+    conversion: Conversion,
+    reader: Box<dyn Read + Send>,
+    source_path: PathBuf,
+    source_bytes: Option<u64>,
+    from: Position,
+    resumed: Option<Checkpoint>,
+    done: bool,
+    out: Option<OutFile>,
+    rejects: Option<RejectFiles>,
+    checkpoints: Option<CheckpointWriter>,
+}
+
+impl Run {
+    fn open(mut conversion: Conversion) -> Result<Run, ConvertError> {
+        let meter = Meter::start();
+        conversion.lanes = conversion.lanes.max(1);
+        ends(&conversion).check()?;
+        check_names(&conversion)?;
+        let source = OpenSource::open(&mut conversion.source.input)?;
+        let mut run = Run {
+            meter,
+            reader: source.reader,
+            source_path: source.path,
+            source_bytes: source.bytes,
+            from: Position::START,
+            resumed: None,
+            done: false,
+            out: None,
+            rejects: None,
+            checkpoints: None,
+            conversion,
+        };
+        run.open_checkpoints(source.file)?;
+        run.open_rejects()?;
+        run.open_output()?;
+        Ok(run)
+    }
+
+    /// Reads the checkpoint to go on from, and moves the source there.
+    fn open_checkpoints(&mut self, source: Option<File>) -> Result<(), ConvertError> {
+        let Some(spec) = self.conversion.checkpoints.clone() else {
+            if let Some(file) = source {
+                self.reader = Box::new(file);
+            }
+            return Ok(());
+        };
+        let refused = |what: &str, hint: &str| -> ConvertError {
+            Finding::error(codes::NOT_RESUMABLE, Fault::Caller, format!("{what} cannot be resumed")).hint(hint).into()
+        };
+        if !ends(&self.conversion).appends() {
+            return Err(refused(
+                "a Parquet or Arrow output",
+                "such a file is written in one go; leave checkpoints out, or convert to JSON lines, CSV, XML or records",
+            ));
+        }
+        let Output::File(_) = self.conversion.target.output else {
+            return Err(refused("output to a stream", "name an output file, or leave checkpoints out"));
+        };
+        let Some(mut source) = source else {
+            return Err(refused("a source that is a stream", "name a regular file, or leave checkpoints out"));
+        };
+        let io = ConvertError::io("read", &self.source_path);
+        let (source_bytes, source_hash) = source_digest(&mut source).map_err(io)?;
+        let digest = SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
+        let file = CheckpointFile::new(&spec.path);
+        match spec.start {
+            Start::Anew => file.remove().map_err(ConvertError::io("remove", file.path()))?,
+            Start::Resume => {
+                if let Some(checkpoint) = file.read()? {
+                    self.done = resume::check(&checkpoint, digest, file.path())? == Resume::Done;
+                    self.from = resume::position(&checkpoint);
+                    self.resumed = Some(checkpoint);
+                }
+            }
+        }
+        let last_offset = self.from.offset.0;
+        source.seek(SeekFrom::Start(last_offset)).map_err(ConvertError::io("read", &self.source_path))?;
+        self.reader = if self.resumed.is_some() && last_offset >= source_bytes { ended() } else { Box::new(source) };
+        self.checkpoints = Some(CheckpointWriter { file, spec, digest, last: Instant::now(), last_offset });
+        Ok(())
+    }
+
+    fn open_rejects(&mut self) -> Result<(), ConvertError> {
+        let Rejects::File { path, .. } = &self.conversion.rejects else { return Ok(()) };
+        let findings_path = findings_path(path);
+        let io = |path: &Path| ConvertError::io("open", PartialFile::partial_path(path));
+        if self.done {
+            return Ok(());
+        }
+        let files = match &self.resumed {
+            Some(checkpoint) => RejectFiles {
+                records: resume::reopen(path, checkpoint.rejects_bytes)?,
+                findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
+            },
+            None => {
+                let mut records = PartialFile::create(path).map_err(io(path))?;
+                let prologue = ends(&self.conversion).reject_form().prologue();
+                io::Write::write_all(&mut records, &prologue).map_err(ConvertError::io("write", records.partial()))?;
+                RejectFiles { records, findings: FindingsFile::create(&findings_path).map_err(io(&findings_path))? }
+            }
+        };
+        self.rejects = Some(files);
+        Ok(())
+    }
+
+    fn open_output(&mut self) -> Result<(), ConvertError> {
+        if self.done {
+            return Ok(());
+        }
+        let output = core::mem::replace(&mut self.conversion.target.output, Output::Stream(Box::new(io::sink())));
+        self.out = Some(match (output, &self.resumed) {
+            (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
+            (Output::File(path), Some(checkpoint)) => OutFile::File(resume::reopen(&path, checkpoint.output_bytes)?),
+            (Output::File(path), None) => {
+                let made = PartialFile::create(&path);
+                OutFile::File(made.map_err(ConvertError::io("create", PartialFile::partial_path(&path)))?)
+            }
+        });
+        Ok(())
+    }
+
+    fn convert(mut self) -> Result<Report, ConvertError> {
+        let out = match (self.out.take(), self.resumed) {
+            (Some(out), _) => out,
+            (None, Some(checkpoint)) => {
+                let Output::File(path) = &self.conversion.target.output else { unreachable!("only files are resumed") };
+                let path = path.clone();
+                return self.take_names(checkpoint, path);
+            }
+            (None, None) => unreachable!("an output is opened unless a checkpoint says that the run is done"),
+        };
+        let conversion = &self.conversion;
+        let ends = ends(conversion);
+        let n = conversion.lanes;
+        let tally = self.resumed.map(|checkpoint| checkpoint.tally).unwrap_or_default();
+        let output_path = match &out {
+            OutFile::File(file) => Some(file.path().to_owned()),
+            OutFile::Stream { .. } => None,
+        };
+        let (output, lanes) = ends.writer_and_lanes(out, tally.records_out > 0, n)?;
+        let rejects_max = match &conversion.rejects {
+            Rejects::Stop => None,
+            Rejects::File { max, .. } => *max,
+        };
+        let writer = Writer {
+            output,
+            rejects: self.rejects.take(),
+            rejects_max,
+            findings_max: conversion.limits.findings_max,
+            checkpoints: self.checkpoints.take(),
+            hook: conversion.sync_hook.as_deref(),
+            progress: conversion.progress.as_deref(),
+            source_bytes_total: self.source_bytes,
+            state: Written {
+                position: self.from,
+                tally,
+                documents: 0,
+                findings: Vec::new(),
+                counts: CodeCounts::default(),
+                misfit: None,
+            },
+        };
+        let facts = LaneFacts {
+            file: Arc::clone(&conversion.source.name),
+            reject_form: ends.reject_form(),
+            stop_at_reject: conversion.rejects == Rejects::Stop,
+        };
+        let cutter = ends.cutter(self.from, &facts.file)?;
+        let reader = core::mem::replace(&mut self.reader, ended());
+        let intake = Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits);
+        let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
+        let totals = run_lanes(&exchange, lanes, &ends, &self.meter);
+        let (writer, error) = exchange.finish();
+        let mut writer = writer.expect("every lane gave the writer back");
+        match error {
+            None if conversion.cancel.load(Ordering::Relaxed) => Err(stop(&mut writer)),
+            None => {
+                writer.commit()?;
+                Ok(self.report(&writer, output_path, &totals))
+            }
+            Some(error) => {
+                if matches!(&error, ConvertError::Refused(_)) {
+                    // What was written so far is sound: a run with more rejects allowed may go on from here.
+                    writer.checkpoint()?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// The rest of a run that was stopped between the end of its conversion and the removal of its checkpoint.
+    fn take_names(self, checkpoint: Checkpoint, output: PathBuf) -> Result<Report, ConvertError> {
+        let hook = self.conversion.sync_hook.as_deref();
+        let rejects = match &self.conversion.rejects {
+            Rejects::Stop => None,
+            Rejects::File { path, .. } => Some(path.clone()),
+        };
+        if let Some(path) = &rejects {
+            resume::take_name(hook, SyncPoint::FindingsRename, &findings_path(path), None)?;
+            resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
+        }
+        resume::take_name(hook, SyncPoint::OutputRename, &output, Some(checkpoint.output_bytes))?;
+        for path in rejects.iter().chain([&output]) {
+            sync_step(hook, SyncPoint::Folder, "sync the folder of", path, || sync_folder_of(path))?;
+        }
+        if let Some(checkpoints) = &self.checkpoints {
+            let file = &checkpoints.file;
+            sync_step(hook, SyncPoint::CheckpointRemove, "remove", file.path(), || file.remove())?;
+        }
+        Ok(Report {
+            tally: checkpoint.tally,
+            documents: 0,
+            source_bytes: 0,
+            output_bytes: checkpoint.output_bytes,
+            rejects_bytes: checkpoint.rejects_bytes,
+            output: Some(output),
+            rejects,
+            findings: Vec::new(),
+            findings_by_code: Vec::new(),
+            misfit: None,
+            resumed_at: Some(checkpoint.next),
+            cost: self.meter.report(&Totals::default()),
+        })
+    }
+
+    fn report(&self, writer: &Writer<'_>, output: Option<PathBuf>, totals: &Totals) -> Report {
+        let state = &writer.state;
+        let mut findings = state.findings.clone();
+        if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
+            let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
+            findings.push(quayline_frame::empty_source().at(place));
+        }
+        Report {
+            tally: state.tally,
+            documents: state.documents,
+            source_bytes: state.position.offset.0 - self.from.offset.0,
+            output_bytes: writer.output.bytes(),
+            rejects_bytes: writer.rejects.as_ref().map_or(0, |files| files.records.len()),
+            output,
+            rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
+            findings,
+            findings_by_code: state.counts.clone().sorted(),
+            misfit: state.misfit.clone(),
+            resumed_at: self.resumed.map(|checkpoint| checkpoint.next),
+            cost: self.meter.report(totals),
+        }
+    }
+}
+
+/// Lane 0 is the calling thread; the others are its helpers.
+fn run_lanes(
+    exchange: &Exchange<'_, Writer<'_>>,
+    lanes: Vec<Box<dyn crate::engine::lane::Lane + '_>>,
+    ends: &Ends<'_>,
+    meter: &Meter,
+) -> Totals {
+    std::thread::scope(|scope| {
+        let mut lanes = lanes.into_iter();
+        let first = lanes.next();
+        let others: Vec<_> = lanes
+            .map(|mut lane| {
+                let block = ends.block();
+                scope.spawn(move || exchange.run(&mut *lane, block, meter))
+            })
+            .collect();
+        let mut totals = Totals::default();
+        if let Some(mut lane) = first {
+            totals.merge(&exchange.run(&mut *lane, ends.block(), meter));
+        }
+        for other in others {
+            match other.join() {
+                Ok(part) => totals.merge(&part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        totals
+    })
+}
+
+fn stop(writer: &mut Writer<'_>) -> ConvertError {
+    if let Err(error) = writer.checkpoint() {
+        return error;
+    }
+    ConvertError::Stopped(Stopped {
+        next: writer.state.position.next,
+        checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()),
+        partial: writer.output.file().map(|file| file.partial().to_owned()),
+    })
+}
+
+fn ends(conversion: &Conversion) -> Ends<'_> {
+    Ends {
+        source: &conversion.source.format,
+        target: &conversion.target.format,
+        schema: &conversion.schema,
+        target_schema: conversion.target_schema.as_ref().unwrap_or(&conversion.schema),
+        limits: &conversion.limits,
+    }
+}
+
+struct OpenSource {
+    reader: Box<dyn Read + Send>,
+    /// A regular file, in place of the reader.
+    file: Option<File>,
+    path: PathBuf,
+    bytes: Option<u64>,
+}
+
+impl OpenSource {
+    fn open(input: &mut Input) -> Result<OpenSource, ConvertError> {
+        match core::mem::replace(input, Input::Stream(ended())) {
+            Input::Stream(reader) => Ok(OpenSource { reader, file: None, path: "<input>".into(), bytes: None }),
+            Input::File(path) => {
+                let file = File::open(&path).map_err(ConvertError::io("open", &path))?;
+                let meta = file.metadata().map_err(ConvertError::io("open", &path))?;
+                if meta.is_dir() {
+                    return Err(ConvertError::io("read", &path)(io::ErrorKind::IsADirectory.into()));
+                }
+                let regular = meta.is_file();
+                let (reader, file): (Box<dyn Read + Send>, _) =
+                    if regular { (ended(), Some(file)) } else { (Box::new(file), None) };
+                Ok(OpenSource { reader, file, path, bytes: regular.then_some(meta.len()) })
+            }
+        }
+    }
+}
+
+/// No two of the files of a run may be one.
+fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
+    let mut named: Vec<(&str, PathBuf)> = Vec::new();
+    if let Input::File(path) = &conversion.source.input {
+        named.push(("source", path.clone()));
+    }
+    if let Output::File(path) = &conversion.target.output {
+        named.push(("output", path.clone()));
+        named.push(("partial output", PartialFile::partial_path(path)));
+    }
+    if let Rejects::File { path, .. } = &conversion.rejects {
+        named.push(("rejects file", path.clone()));
+        named.push(("partial rejects file", PartialFile::partial_path(path)));
+        named.push(("findings file", findings_path(path)));
+    }
+    if let Some(checkpoints) = &conversion.checkpoints {
+        named.push(("checkpoint", checkpoints.path.clone()));
+    }
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    for (i, (what, path)) in named.iter().enumerate() {
+        // Devices may stand for several ends.
+        if path.metadata().is_ok_and(|meta| !meta.is_file()) {
+            continue;
+        }
+        if let Some((other, _)) = named[..i].iter().find(|(_, known)| real(known) == real(path)) {
+            let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+            let finding = Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
+            return Err(finding.at(place).hint("name another file").into());
+        }
+    }
+    Ok(())
+}
+
+fn findings_path(rejects: &Path) -> PathBuf {
+    with_suffix(rejects, ".findings.jsonl")
+}
+
+/// Digest of everything that shapes output, rejects and their order. The bound on rejects is not part of it: it may be raised to go on.
+fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
+    let rejects = matches!(conversion.rejects, Rejects::File { .. });
+    let settings = format!(
+        "{} {:?} {:?} {rejects} {:?} {:?}",
+        env!("CARGO_PKG_VERSION"),
+        conversion.source.format,
+        conversion.target.format,
+        conversion.limits,
+        ends(conversion).block_bytes(),
+    );
+    definition_digest([&definitions.to_le_bytes()[..], settings.as_bytes()])
+}
