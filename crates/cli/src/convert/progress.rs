@@ -49,8 +49,8 @@ impl Progress for Bar {
         // A resumed run starts in the middle: the bytes before are no part of its rate.
         let bar = slot.get_or_insert_with(|| Bar::drawn(&at));
         bar.set_position(at.source_bytes);
-        let rejected = if at.rejected > 0 { format!(", {} rejected", super::grouped(at.rejected)) } else { String::new() };
-        bar.set_message(format!("{} records{rejected}", super::grouped(at.records)));
+        let rejected = if at.rejected > 0 { format!(", {} rejected", crate::render::grouped(at.rejected)) } else { String::new() };
+        bar.set_message(format!("{} records{rejected}", crate::render::grouped(at.records)));
     }
 }
 

@@ -4,6 +4,8 @@ mod data;
 mod fit;
 mod sample;
 
+pub(crate) use data::{charset_named, framing_named};
+
 use std::path::Path;
 
 use serde_json::{Value, json};

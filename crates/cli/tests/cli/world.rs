@@ -157,6 +157,12 @@ fn shown(bytes: &[u8]) -> String {
     }
 }
 
+/// Text in code page 037.
+pub(crate) fn ebcdic(text: &str) -> Vec<u8> {
+    let page = quayline_charset::CodePage::by_name("cp037").expect("037 is known");
+    text.chars().map(|c| page.from_char(c).expect("a character of 037")).collect()
+}
+
 /// The folder of test data that is not in the repository: `QUAYLINE_CORPUS`, or `../shared` beside the workspace. Says so where it is absent.
 pub(crate) fn corpus(part: &str) -> Option<PathBuf> {
     let root = std::env::var_os("QUAYLINE_CORPUS")
