@@ -49,24 +49,30 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
     let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
     let mut layouts = Vec::new();
+    let mut warnings = parsed.warnings;
     let mut findings = Vec::new();
     for record in &parsed.records {
         match Layout::build(record, &dialect) {
-            Ok(layout) => layouts.push(layout),
+            Ok(mut layout) => {
+                warnings.append(&mut layout.warnings);
+                layouts.push(layout);
+            }
             Err(Findings(more)) => findings.extend(more),
         }
     }
     if !findings.is_empty() {
-        return Err(Findings(findings).into());
+        warnings.extend(findings);
+        return Err(Findings(warnings).into());
     }
-    Ok(Described { layouts, warnings: parsed.warnings, text })
+    Ok(Described { layouts, warnings, text })
 }
 
 impl Described {
     /// The record descriptions that `--record` names: all of them without it.
     pub(crate) fn selected(&self, record: Option<&str>) -> Result<Vec<&Layout>, Stop> {
         let Some(wanted) = record else { return Ok(self.layouts.iter().collect()) };
-        let found: Vec<&Layout> = self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
+        let found: Vec<&Layout> =
+            self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
         if found.is_empty() {
             let finding = argument(format!("the copybook has no record `{}`", wanted.to_uppercase()));
             let hint = match nearest(wanted, self.layouts.iter().map(name)) {
@@ -106,7 +112,9 @@ fn dialect(args: &CopybookArgs) -> Result<Dialect, Stop> {
         let names = Dialect::SETTINGS.iter().map(|setting| setting.name);
         let known = names.clone().collect::<Vec<_>>().join(", ");
         let hint = match nearest(written, names) {
-            Some(near) if matches!(error, DialectSettingError::Name { .. }) => format!("did you mean {near}? There are {known}"),
+            Some(near) if matches!(error, DialectSettingError::Name { .. }) => {
+                format!("did you mean {near}? There are {known}")
+            }
             _ => format!("the settings are {known}"),
         };
         argument(error.to_string()).hint(hint)
@@ -138,11 +146,17 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let names = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            let names = std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter_map(|entry| entry.file_name().into_string().ok());
             let names: Vec<String> = names.take(10_000).collect();
             let wanted = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             match nearest(wanted, names.iter().map(String::as_str)) {
-                Some(near) => finding.hint(format!("did you mean {}?", shown(&folder.join(near)).trim_start_matches("./"))),
+                Some(near) => {
+                    finding.hint(format!("did you mean {}?", shown(&folder.join(near)).trim_start_matches("./")))
+                }
                 None => finding.hint("check the path"),
             }
         }

@@ -65,20 +65,35 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing.clone()).or(framings.first().map(|proposal| proposal.spec.clone()));
     let command = command_line(args, charset, framing.as_ref());
-    let answer = Answer { args, sample, charsets: &charsets, framings: &framings, layout, fits: &fits, command: &command };
-    if console.json() { print_json(&answer.json())? } else { write_stdout(answer.text(console.color_stdout()).as_bytes())? }
+    let answer =
+        Answer { args, sample, charsets: &charsets, framings: &framings, layout, fits: &fits, command: &command };
+    if console.json() {
+        print_json(&answer.json())?
+    } else {
+        write_stdout(answer.text(console.color_stdout()).as_bytes())?
+    }
     Ok(Exit::Done)
 }
 
 fn charsets(sample: &Sample, named: Option<&str>) -> Result<Vec<CharsetProposal>, Stop> {
     if let Some(name) = named {
         let charset = charset_named(name)?;
-        return Ok(vec![CharsetProposal { charset, score: None, alike: Vec::new(), evidence: vec!["you named it".to_owned()] }]);
+        return Ok(vec![CharsetProposal {
+            charset,
+            score: None,
+            alike: Vec::new(),
+            evidence: vec!["you named it".to_owned()],
+        }]);
     }
-    let found = quayline_charset::detect::detect(&sample.bytes).into_iter().filter_map(|candidate| {
+    let found = quayline_charset::detect(&sample.bytes).into_iter().filter_map(|candidate| {
         let charset = candidate.charset?;
         let worth = candidate.score >= CHARSET_SCORE_MIN;
-        worth.then_some(CharsetProposal { charset, score: Some(candidate.score), alike: candidate.alike, evidence: candidate.evidence })
+        worth.then_some(CharsetProposal {
+            charset,
+            score: Some(candidate.score),
+            alike: candidate.alike,
+            evidence: candidate.evidence,
+        })
     });
     Ok(found.take(SHOWN_MAX).collect())
 }
@@ -140,8 +155,13 @@ impl Answer<'_> {
     fn text(&self, color: bool) -> String {
         let paint = Paint::new(color);
         let name = shown(&self.args.file);
-        let length = self.sample.file_len.map_or_else(|| "a stream".to_owned(), |len| format!("{} bytes", grouped(len)));
-        let looked = if self.sample.is_whole() { String::new() } else { format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64)) };
+        let length =
+            self.sample.file_len.map_or_else(|| "a stream".to_owned(), |len| format!("{} bytes", grouped(len)));
+        let looked = if self.sample.is_whole() {
+            String::new()
+        } else {
+            format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64))
+        };
         let mut text = format!("{}  {length}{looked}\n", paint.text(Style::Strong, &name));
         if self.sample.bytes.is_empty() {
             text.push_str("\nthe file is empty\n");
@@ -163,7 +183,8 @@ impl Answer<'_> {
         text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "framing")));
         for proposal in self.framings {
             let score = proposal.score.map_or_else(String::new, |score| format!("  {:.0} of 100", score * 100.0));
-            let records = if proposal.records > 0 { format!(", {} records", grouped(proposal.records)) } else { String::new() };
+            let records =
+                if proposal.records > 0 { format!(", {} records", grouped(proposal.records)) } else { String::new() };
             text.push_str(&format!("  {}{score}{records}\n", proposal.spec));
             push_evidence(&mut text, &proposal.evidence);
         }
@@ -243,7 +264,11 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     words.push(charset.map_or_else(|| "CODE-PAGE".to_owned(), |charset| charset.name().to_lowercase()));
     words.push("--format".to_owned());
     words.push(framing.map_or_else(|| "FRAMING".to_owned(), ToString::to_string));
-    let out = args.file.file_stem().filter(|stem| *stem != "-").map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
+    let out = args
+        .file
+        .file_stem()
+        .filter(|stem| *stem != "-")
+        .map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
     words.extend(["-o".to_owned(), quoted(&out)]);
     words
 }

@@ -53,7 +53,13 @@ pub(crate) fn try_all(
     Ok(fits)
 }
 
-fn try_one(path: &Path, sample: &Sample, plan: &RecordPlan, charset: Charset, framing: &FramingSpec) -> Result<Fit, Stop> {
+fn try_one(
+    path: &Path,
+    sample: &Sample,
+    plan: &RecordPlan,
+    charset: Charset,
+    framing: &FramingSpec,
+) -> Result<Fit, Stop> {
     let mut fit = Fit { charset, framing: framing.clone(), decoded: 0, tried: 0, first: None };
     let mut splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
     let mut decoder = RecordDecoder::new(plan);
@@ -115,9 +121,10 @@ impl Fit {
 
     /// The fit as programs read it.
     pub(super) fn json(&self) -> Json {
-        let first = self.first.as_ref().map(|finding| {
-            serde_json::from_str::<Json>(&finding_json(finding)).expect("our own JSON reads back")
-        });
+        let first = self
+            .first
+            .as_ref()
+            .map(|finding| serde_json::from_str::<Json>(&finding_json(finding)).expect("our own JSON reads back"));
         json!({
             "code_page": self.charset.name(),
             "framing": self.framing.to_string(),
@@ -140,7 +147,11 @@ pub(super) fn size_text(layout: &Layout, file_len: Option<u64>) -> String {
         let line = if rest == 0 {
             format!("the file is {} times that\n", grouped(whole))
         } else {
-            format!("the file is {} times that and {} bytes more, so its records are not all of that length\n", grouped(whole), grouped(rest))
+            format!(
+                "the file is {} times that and {} bytes more, so its records are not all of that length\n",
+                grouped(whole),
+                grouped(rest)
+            )
         };
         text.push_str(&format!("    - {line}"));
     }

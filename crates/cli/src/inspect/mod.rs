@@ -21,11 +21,13 @@ use sample::Sample;
 /// Shows a copybook's layouts or proposes what a data file is.
 pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let sample = Sample::read(&args.file)?;
-    let is = args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
+    let is =
+        args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
     match is {
         As::Copybook => {
             if args.copybook.is_some() || args.encoding.is_some() || args.format.is_some() {
-                let finding = argument("--copybook, --encoding and --format are for data files, and this is a copybook");
+                let finding =
+                    argument("--copybook, --encoding and --format are for data files, and this is a copybook");
                 return Err(finding.hint("add `--as data` if it is data").into());
             }
             let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;
@@ -78,7 +80,9 @@ fn has_data_descriptions(text: &str) -> bool {
             let level = level.is_some_and(|level| matches!(level, 1..=49 | 66 | 77 | 88));
             level
                 && words.next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == ':'))
-                && words.next().is_some_and(|clause| CLAUSES.contains(&clause.trim_end_matches('.').to_ascii_uppercase().as_str()))
+                && words
+                    .next()
+                    .is_some_and(|clause| CLAUSES.contains(&clause.trim_end_matches('.').to_ascii_uppercase().as_str()))
         })
     })
 }

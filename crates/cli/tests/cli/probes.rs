@@ -52,6 +52,7 @@ fn at<'a>(document: &'a Value, path: &str) -> &'a Value {
 }
 
 fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).expect("a hexadecimal digit").try_into().expect("four bits")).collect();
+    let digits: Vec<u8> =
+        text.chars().map(|c| c.to_digit(16).expect("a hexadecimal digit").try_into().expect("four bits")).collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }

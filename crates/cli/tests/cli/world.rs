@@ -80,8 +80,12 @@ impl World {
     /// Runs with these arguments, separated by blanks, and this standard input.
     pub(crate) fn run_with(&self, arguments: &str, stdin: &[u8]) -> Ran {
         let mut command = self.command(arguments.split_whitespace());
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
         let mut pipe = child.stdin.take().expect("standard input is a pipe");
         let stdin = stdin.to_vec();
         let writer = std::thread::spawn(move || {
