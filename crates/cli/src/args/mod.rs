@@ -4,9 +4,12 @@ mod convert;
 mod inspect;
 mod records;
 
-pub(crate) use convert::{ConvertArgs, FORMAT_LONG_HELP, FillersArg, KeyStyleArg, NumbersArg, RedefinesArg};
+pub(crate) use convert::{
+    AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
+    RedefinesArg, ToFormat, TrimArg, UnknownArg,
+};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use records::{CopybookArgs, DialectName, SourceFormatArg};
+pub(crate) use records::{CopybookArgs, SourceFormatArg};
 
 use std::ffi::OsString;
 

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
-use quayline_cobol::{
-    Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim,
-};
+use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
 use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest};
 use quayline_frame::FramingSpec;
 use quayline_project::InterfaceFile;
 
 use super::jobs::Job;
 use crate::args::{
-    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg, RedefinesArg, ToFormat, TrimArg,
+    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg, RedefinesArg,
+    ToFormat, TrimArg, UnknownArg,
 };
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
@@ -29,6 +28,8 @@ pub(crate) struct Definitions {
     pub(crate) target_schema: Option<Arc<Schema>>,
     /// Numbers in JSON.
     pub(crate) numbers: JsonNumbers,
+    /// Whether members that the records do not have are passed over.
+    pub(crate) ignore_unknown: bool,
     /// The layouts in use.
     pub(crate) layouts: Vec<Layout>,
     /// Code page of the source's records, where it has some.
@@ -51,7 +52,8 @@ impl Definitions {
             let hint = if from_records || to_records {
                 "name it with --copybook FILE".to_owned()
             } else {
-                "name the copybook that the documents follow with --copybook FILE; it gives them their order and types".to_owned()
+                "name the copybook that the documents follow with --copybook FILE; it gives them their order and types"
+                    .to_owned()
             };
             return Err(finding.hint(hint).into());
         };
@@ -71,13 +73,20 @@ impl Definitions {
             None => None,
         };
         // Everything that shapes the output beyond the formats, which the engine adds itself.
-        let settings = format!("{:?} {policies:?} {} {:?} {:?}", args.reading, charset.name(), args.to_encoding, args.numbers);
+        let settings =
+            format!("{:?} {policies:?} {} {:?} {:?}", args.reading, charset.name(), args.to_encoding, args.numbers);
         let overrides = format!("{:?} {:?} {:?}", args.key_style, args.fillers, args.redefines);
-        let digest = definition_digest([described.text.as_bytes(), interface_text.as_bytes(), settings.as_bytes(), overrides.as_bytes()]);
+        let digest = definition_digest([
+            described.text.as_bytes(),
+            interface_text.as_bytes(),
+            settings.as_bytes(),
+            overrides.as_bytes(),
+        ]);
         Ok(Definitions {
             schema,
             target_schema,
             numbers: numbers(args.numbers),
+            ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
             record_length: layouts.iter().map(|layout| layout.length_max).max().unwrap_or(0),
             layouts,
             charset,
@@ -113,7 +122,11 @@ fn charset(args: &ConvertArgs, records: bool) -> Result<Charset, Stop> {
         None => {
             let input = args.inputs.first().map(|path| shown(path)).unwrap_or_default();
             let finding = argument("the code page of the records is not named, and it is never guessed");
-            Err(finding.hint(format!("`quayline inspect {input}` proposes one with its evidence; then add, say, --encoding cp037")).into())
+            Err(finding
+                .hint(format!(
+                    "`quayline inspect {input}` proposes one with its evidence; then add, say, --encoding cp037"
+                ))
+                .into())
         }
     }
 }

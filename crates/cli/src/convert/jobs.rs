@@ -5,9 +5,7 @@ use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::{
-    CsvRead, CsvWrite, Input, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat, XmlWrite,
-};
+use quayline_convert::{Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat};
 
 use super::definitions::Definitions;
 use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, source_format, target_format};
@@ -51,7 +49,9 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
     if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
         return Err(argument("standard input can be read once only").hint("name `-` once").into());
     }
-    for (given, name) in [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume"), (args.rejects.is_some(), "--rejects")] {
+    for (given, name) in
+        [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume"), (args.rejects.is_some(), "--rejects")]
+    {
         if given {
             let finding = argument(format!("{name} is for one input, and there are {}", args.inputs.len()));
             return Err(finding.hint("convert them one at a time").into());
@@ -60,7 +60,8 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
     match output {
         Some(folder) if folder.is_dir() => Ok(()),
         Some(folder) => {
-            let finding = argument(format!("{} inputs need a folder to go to, and {} is none", args.inputs.len(), shown(folder)));
+            let finding =
+                argument(format!("{} inputs need a folder to go to, and {} is none", args.inputs.len(), shown(folder)));
             Err(finding.hint("make the folder and name it with -o").into())
         }
         None => match args.to {
@@ -112,9 +113,8 @@ impl Job {
     pub(crate) fn source(&mut self, definitions: &Definitions) -> Result<Source, Stop> {
         let format = match self.from {
             FromFormat::Record => SourceFormat::Records(definitions.source_framing()?),
-            FromFormat::Json => SourceFormat::Json,
-            FromFormat::Csv => SourceFormat::Csv(CsvRead::default()),
-            FromFormat::Xml => SourceFormat::Xml,
+            FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
+            FromFormat::Csv | FromFormat::Xml => return Err(argument("this format cannot be read yet").into()),
         };
         let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
         let input = match self.stream.take() {
@@ -130,8 +130,7 @@ impl Job {
         let format = match self.to {
             ToFormat::Jsonl => TargetFormat::JsonLines(json),
             ToFormat::Json => TargetFormat::JsonArray(json),
-            ToFormat::Csv => TargetFormat::Csv(CsvWrite::default()),
-            ToFormat::Xml => TargetFormat::Xml(XmlWrite::default()),
+            ToFormat::Csv | ToFormat::Xml => return Err(argument("this format cannot be written yet").into()),
             ToFormat::Parquet => TargetFormat::Parquet(ParquetWrite::default()),
             ToFormat::Arrow => TargetFormat::ArrowFile,
             ToFormat::ArrowStream => TargetFormat::ArrowStream,
@@ -140,10 +139,12 @@ impl Job {
         let output = match &self.output {
             Some(path) if becomes_regular_file(path) => Output::File(path.clone()),
             // A device or pipe is written as it is: it has no `.partial` beside it.
-            Some(path) => {
-                Output::Stream(Box::new(File::options().write(true).open(path).map_err(|error| unwritable(path, &error))?))
-            }
-            None => Output::Stream(Box::new(File::from(std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?))),
+            Some(path) => Output::Stream(Box::new(
+                File::options().write(true).open(path).map_err(|error| unwritable(path, &error))?,
+            )),
+            None => Output::Stream(Box::new(File::from(
+                std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?,
+            ))),
         };
         Ok(Target { output, format })
     }
@@ -164,13 +165,19 @@ fn open(input: &Path) -> Result<Opened, Stop> {
     let mut file = File::open(input).map_err(refuse)?;
     let regular = file.metadata().map_err(refuse)?.is_file();
     file.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
-    if regular { Ok((Some(input.to_owned()), None, head)) } else { Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(file))), head)) }
+    if regular {
+        Ok((Some(input.to_owned()), None, head))
+    } else {
+        Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(file))), head))
+    }
 }
 
 /// Name of an input's output in a folder.
 fn output_name(input: &Path, to: ToFormat) -> Result<PathBuf, Stop> {
     let stem = input.file_stem().filter(|_| input != Path::new("-"));
-    let stem = stem.ok_or_else(|| argument("standard input has no name for its output").hint("name a file with -o, not a folder"))?;
+    let stem = stem.ok_or_else(|| {
+        argument("standard input has no name for its output").hint("name a file with -o, not a folder")
+    })?;
     let mut name = stem.to_owned();
     name.push(".");
     name.push(extension_of(to));

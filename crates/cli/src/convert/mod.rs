@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 fn convert(
-    job: Job,
+    mut job: Job,
     definitions: &Definitions,
     args: &ConvertArgs,
     stop: &Arc<AtomicBool>,
@@ -53,7 +53,8 @@ fn convert(
     let source = shown(&job.input);
     let file = job.file.clone();
     let checkpoint = job.checkpoint.clone();
-    let mut conversion = Conversion::new(job.source(definitions)?, job.target(definitions)?, Arc::clone(&definitions.schema));
+    let mut conversion =
+        Conversion::new(job.source(definitions)?, job.target(definitions)?, Arc::clone(&definitions.schema));
     conversion.target_schema.clone_from(&definitions.target_schema);
     conversion.lanes = usize::from(args.jobs);
     conversion.cancel = Arc::clone(stop);
@@ -89,12 +90,18 @@ fn convert(
 }
 
 /// Which exit an early end has.
-fn exit_of(error: &ConvertError, findings: &[Finding], checkpoint: Option<&std::path::Path>, console: &Console) -> Exit {
+fn exit_of(
+    error: &ConvertError,
+    findings: &[Finding],
+    checkpoint: Option<&std::path::Path>,
+    console: &Console,
+) -> Exit {
     match error {
         ConvertError::Stopped(stopped) if stopped.checkpoint.is_some() => Exit::Resumable,
         ConvertError::Stopped(_) => Exit::Interrupted,
         ConvertError::Io { .. } if checkpoint.is_some_and(std::path::Path::exists) => {
-            console.note("\nhint: when that is mended, the same command with --resume goes on from the last checkpoint\n");
+            console
+                .note("\nhint: when that is mended, the same command with --resume goes on from the last checkpoint\n");
             Exit::Resumable
         }
         _ => Exit::of_findings(findings),

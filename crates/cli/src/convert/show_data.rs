@@ -22,13 +22,19 @@ pub(crate) fn add(findings: &mut [Finding], file: &Path, definitions: &Definitio
         let size = finding.place.path.as_deref().and_then(|path| size_of(&definitions.layouts, path));
         let shown = size.unwrap_or(BYTES_UNKNOWN).min(BYTES_MAX);
         let mut bytes = Vec::new();
-        let read = source.seek(SeekFrom::Start(byte.0)).and_then(|_| source.by_ref().take(shown as u64).read_to_end(&mut bytes));
+        let read = source
+            .seek(SeekFrom::Start(byte.0))
+            .and_then(|_| source.by_ref().take(shown as u64).read_to_end(&mut bytes));
         if read.is_err() || bytes.is_empty() {
             continue;
         }
         let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let more = if size.is_some_and(|size| size > shown) { " …" } else { "" };
-        finding.message.push_str(&format!("\n    the bytes: {}{more}\n    as text:   {}", hex.join(" "), text(&bytes, definitions)));
+        finding.message.push_str(&format!(
+            "\n    the bytes: {}{more}\n    as text:   {}",
+            hex.join(" "),
+            text(&bytes, definitions)
+        ));
     }
 }
 

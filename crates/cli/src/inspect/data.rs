@@ -66,8 +66,17 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing.clone()).or(framings.first().map(|proposal| proposal.spec.clone()));
     let command = command_line(args, charset, framing.as_ref());
-    let answer =
-        Answer { args, sample, charsets: &charsets, framings: &framings, layout, fits: &fits, command: &command };
+    let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(&args.file, sample, layout));
+    let answer = Answer {
+        args,
+        sample,
+        charsets: &charsets,
+        framings: &framings,
+        layout,
+        fits: &fits,
+        misfit: misfit.as_ref(),
+        command: &command,
+    };
     if console.json() {
         print_json(&answer.wire())?
     } else {
