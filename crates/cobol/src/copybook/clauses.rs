@@ -32,7 +32,10 @@ pub(super) fn entry(p: &mut Parser<'_>) {
     };
     match done {
         Ok(()) => period(p),
-        Err(Failed) => p.recover(),
+        Err(Failed) => {
+            p.excuse_group();
+            p.recover();
+        }
     }
 }
 
@@ -54,9 +57,7 @@ fn period(p: &mut Parser<'_>) {
     let (at, found) = (p.span(), p.found());
     let hint = "check the spelling of the clause; an entry ends with a period";
     p.error(codes::UNEXPECTED, at, format!("expected a clause or a period, found {found}"), hint);
-    if let Some(entry) = p.entries.last_mut() {
-        entry.broken = true;
-    }
+    p.excuse_group();
     p.recover();
 }
 

@@ -14,6 +14,8 @@ pub(crate) mod codes;
 mod corpus_tests;
 pub(crate) mod entry;
 mod expand;
+#[cfg(test)]
+mod finding_tests;
 mod format;
 mod hierarchy;
 mod ignored;

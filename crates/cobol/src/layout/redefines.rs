@@ -64,8 +64,8 @@ fn storage(
     }
     let hint = "REDEFINES stands directly behind the field it names, with the same level number, in the same group";
     let (code, message) = if later.iter().any(|i| layout.field(*i).name == name) {
-        let what = if field.name == name { "itself" } else { "a field that stands behind it" };
-        (codes::REDEFINES_MISPLACED, format!("{} redefines {what}, {name}", field.name))
+        let what = if field.name == name { "itself".to_owned() } else { format!("{name}, which stands behind it") };
+        (codes::REDEFINES_MISPLACED, format!("{} redefines {what}", field.name))
     } else if let Some((other, _)) = layout.iter().filter(|(i, _)| *i < index).filter(|(_, f)| f.name == name).last() {
         let what = if layout.field(other).parent == field.parent {
             let between = views.first().map_or("other fields", |i| layout.field(*i).name.as_str());
