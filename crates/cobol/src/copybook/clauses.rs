@@ -381,7 +381,14 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     p.next_if(&["IS", "ARE"]);
     let mut condition = Condition { name: word.text.clone(), values: Vec::new() };
     loop {
-        let (from, at) = literal::literal(p, "VALUE")?;
+        let (from, at) = match literal::numbers(p) {
+            Some(mut numbers) => {
+                let last = numbers.pop().unwrap_or_default();
+                condition.values.extend(numbers.into_iter().map(|number| (Literal::Number(number), None)));
+                (Literal::Number(last), p.last_span())
+            }
+            None => literal::literal(p, "VALUE")?,
+        };
         let mut thru = None;
         if p.next_if(&["THRU", "THROUGH"]).is_some() {
             let (to, to_at) = literal::literal(p, "THRU")?;

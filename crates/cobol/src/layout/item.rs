@@ -159,6 +159,10 @@ fn pictured(
             return None;
         }
     };
+    if let Some((0, at)) = entry.byte_length {
+        context.error(codes::CLAUSE_SYNTAX, at, "BYTE-LENGTH is zero", "write the number of bytes that the field has");
+        return None;
+    }
     if let (Some((_, at)), false) = (entry.byte_length, matches!(picture.kind, PictureKind::Utf8 { .. })) {
         context.error(
             codes::CLAUSE_CONFLICT,
