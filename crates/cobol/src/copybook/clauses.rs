@@ -32,7 +32,10 @@ pub(super) fn entry(p: &mut Parser<'_>) {
     };
     match done {
         Ok(()) => period(p),
-        Err(Failed) => p.recover(),
+        Err(Failed) => {
+            p.excuse_group();
+            p.recover();
+        }
     }
 }
 
@@ -54,9 +57,7 @@ fn period(p: &mut Parser<'_>) {
     let (at, found) = (p.span(), p.found());
     let hint = "check the spelling of the clause; an entry ends with a period";
     p.error(codes::UNEXPECTED, at, format!("expected a clause or a period, found {found}"), hint);
-    if let Some(entry) = p.entries.last_mut() {
-        entry.broken = true;
-    }
+    p.excuse_group();
     p.recover();
 }
 
@@ -380,7 +381,14 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     p.next_if(&["IS", "ARE"]);
     let mut condition = Condition { name: word.text.clone(), values: Vec::new() };
     loop {
-        let (from, at) = literal::literal(p, "VALUE")?;
+        let (from, at) = match literal::numbers(p) {
+            Some(mut numbers) => {
+                let last = numbers.pop().unwrap_or_default();
+                condition.values.extend(numbers.into_iter().map(|number| (Literal::Number(number), None)));
+                (Literal::Number(last), p.last_span())
+            }
+            None => literal::literal(p, "VALUE")?,
+        };
         let mut thru = None;
         if p.next_if(&["THRU", "THROUGH"]).is_some() {
             let (to, to_at) = literal::literal(p, "THRU")?;

@@ -249,6 +249,7 @@ impl<'a> Expander<'a> {
     /// `==a== BY ==b== …` up to what is no operand.
     fn replacements(&mut self, at: &mut Cursor<'_>, start: Span) -> Vec<Replacement> {
         let mut list = Vec::new();
+        let mut wrong = false;
         loop {
             let edge = at.next_if(|t| t.is("LEADING") || t.is("TRAILING"));
             let Some(old) = self.operand(at, true) else { break };
@@ -256,19 +257,24 @@ impl<'a> Expander<'a> {
             if at.next_if(|t| t.is("BY")).is_none() {
                 let found = at.peek().map_or("the end of the text".to_owned(), Token::shown);
                 self.syntax(place, format!("this text is followed by {found}, expected BY"));
+                wrong = true;
                 at.skip_to_period();
                 break;
             }
             let Some(new) = self.operand(at, false) else {
                 self.syntax(place, "BY names no text to put in".to_owned());
+                wrong = true;
                 break;
             };
             match Replacement::new(edge.map(|t| t.text.as_str()), old.0, new.0, place) {
                 Ok(replacement) => list.push(replacement),
-                Err(why) => self.syntax(place, why.to_owned()),
+                Err(why) => {
+                    self.syntax(place, why.to_owned());
+                    wrong = true;
+                }
             }
         }
-        if list.is_empty() {
+        if list.is_empty() && !wrong {
             self.syntax(start, "there is no text to replace".to_owned());
         }
         list

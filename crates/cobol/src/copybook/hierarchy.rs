@@ -124,8 +124,9 @@ pub(crate) fn records(
         }
     }
     records.extend(builder.map(|b| b.finish(sources, limits)));
+    let text_is_missing = report.text_is_missing();
     for record in &records {
-        pictures(record, report);
+        pictures(record, text_is_missing, report);
     }
     records
 }
@@ -228,7 +229,7 @@ impl Builder {
 }
 
 /// Groups have no picture; every other field has one, unless its usage says its size.
-fn pictures(record: &RecordDescription, report: &mut Report) {
+fn pictures(record: &RecordDescription, text_is_missing: bool, report: &mut Report) {
     let mut usages: Vec<Option<Usage>> = Vec::with_capacity(record.items.len());
     for (index, item) in record.items.iter().enumerate() {
         let entry = &item.entry;
@@ -242,7 +243,7 @@ fn pictures(record: &RecordDescription, report: &mut Report) {
                 let hint = format!("remove the picture, or give {} the level number {:02}", child.name, entry.level);
                 report.error(&record.sources, codes::GROUP_WITH_PICTURE, *at, message, hint);
             }
-            None if !group && !entry.broken && usages[index].is_none_or(Usage::has_picture) => {
+            None if !group && !entry.broken && !text_is_missing && usages[index].is_none_or(Usage::has_picture) => {
                 no_picture(record, entry, entry.at, report);
             }
             _ => {}

@@ -45,7 +45,9 @@ pub(crate) fn read(sources: &Sources, file: u32, format: Format, report: &mut Re
             break;
         }
     }
-    reader.flush();
+    if !reader.ended {
+        reader.flush();
+    }
     reader.tokens
 }
 
@@ -93,10 +95,8 @@ impl Reader<'_> {
         if matches!(first.c, '*' | '/') {
             return;
         }
-        self.flush();
+        self.begin(&text);
         self.margin = 0;
-        self.append(&text);
-        self.directive();
     }
 
     fn fixed(&mut self, number: u32, line: &str) {
@@ -136,15 +136,12 @@ impl Reader<'_> {
         if indicator.c == '-' {
             self.continuation(indicator, &text);
         } else {
-            self.flush();
-            self.append(&text);
-            self.directive();
+            self.begin(&text);
         }
         self.margin = MARGIN_R - end;
         if let (Some(ch), None, Some(last)) = (past, self.quote, text.last())
-            && !last.c.is_whitespace()
-            && last.c != '.'
-            && !ch.c.is_ascii_digit()
+            && (last.c.is_alphanumeric() || last.c == '-')
+            && runs_on(line, ch.column as usize - 1)
         {
             self.past_margin(number, ch);
         }
@@ -193,11 +190,12 @@ impl Reader<'_> {
             );
             self.quote = None;
         }
-        // A closing quote in column 72 and an opening one here are the two halves of a doubled quote.
-        let quoted = matches!(text[first].c, '"' | '\'') && self.line.last().is_some_and(|ch| ch.c == text[first].c);
-        if quoted && self.margin == 0 {
-            self.line.pop();
-            self.quote = Some(text[first].c);
+        // A closing quote in column 72 and the first of two here are the halves of a doubled quote.
+        let halves = self.margin == 0
+            && matches!(text[first].c, '"' | '\'')
+            && self.line.last().is_some_and(|ch| ch.c == text[first].c)
+            && text.get(first + 1).is_some_and(|ch| ch.c == text[first].c);
+        if halves {
             self.append(&text[first + 1..]);
             return;
         }
@@ -205,6 +203,15 @@ impl Reader<'_> {
             self.line.pop();
         }
         self.append(&text[first..]);
+    }
+
+    /// Ends the line gathered so far and begins another.
+    fn begin(&mut self, text: &[Ch]) {
+        self.flush();
+        if !self.ended {
+            self.append(text);
+            self.directive();
+        }
     }
 
     /// Adds characters up to a `*>` comment, and follows the quotes.
@@ -289,6 +296,13 @@ fn characters(number: u32, line: &str) -> impl Iterator<Item = (usize, Ch)> + '_
         let c = if matches!(c, '\0' | '\u{c}') { ' ' } else { c };
         (column, Ch { c, line: number, column: u32::try_from(index + 1).unwrap_or(u32::MAX) })
     })
+}
+
+/// Whether the characters from index `at` on, which stand from column 73 on, go on with a word that was cut, and are no identification.
+fn runs_on(line: &str, at: usize) -> bool {
+    let rest: String = line.chars().skip(at).collect();
+    let rest = rest.trim_end();
+    rest.starts_with(|c: char| c.is_alphabetic() || c == '-') && rest.contains(['.', ' ', '(', ')', '\'', '"'])
 }
 
 /// Librarian's and Panvalet's own inclusion.

@@ -51,6 +51,15 @@ fn single(p: &mut Parser<'_>, of: &str) -> Result<Literal, Failed> {
     }
 }
 
+/// `1,2,3` without blanks: several numbers in one word, where the comma is not the decimal point.
+pub(super) fn numbers(p: &mut Parser<'_>) -> Option<Vec<String>> {
+    let word = p.peek()?.word().filter(|w| w.contains(',') && !p.settings.decimal_comma)?;
+    let numbers: Vec<String> =
+        word.split(',').filter(|w| !w.is_empty()).map(|w| number(w, false)).collect::<Option<_>>()?;
+    p.next();
+    (!numbers.is_empty()).then_some(numbers)
+}
+
 fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, Failed> {
     let text = &token.text;
     let hint = "write an even number of hexadecimal digits, 0 to 9 and A to F";

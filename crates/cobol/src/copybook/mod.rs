@@ -14,9 +14,13 @@ pub(crate) mod codes;
 mod corpus_tests;
 pub(crate) mod entry;
 mod expand;
+#[cfg(test)]
+mod finding_tests;
 mod format;
 mod hierarchy;
 mod ignored;
+#[cfg(test)]
+mod law_tests;
 mod library;
 mod lines;
 mod literal;
@@ -27,6 +31,8 @@ mod replace;
 pub(crate) mod report;
 pub(crate) mod source;
 mod special_names;
+#[cfg(test)]
+mod text_tests;
 mod token;
 mod usage;
 

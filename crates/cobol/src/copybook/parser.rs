@@ -103,6 +103,7 @@ impl<'a> Parser<'a> {
                 let message = format!("expected a level number, found {}", token.shown());
                 let hint = "an entry begins with a level number from 01 to 49, 66, 77 or 88, and ends with a period";
                 self.error(codes::UNEXPECTED, token.at, message, hint);
+                self.excuse_group();
                 self.at += 1;
                 self.recover();
             }
@@ -133,6 +134,13 @@ impl<'a> Parser<'a> {
                 self.next_if_period();
                 return;
             }
+        }
+    }
+
+    /// What would have been a field of the last entry was wrong: that it has none needs no finding.
+    pub(super) fn excuse_group(&mut self) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.broken = true;
         }
     }
 
@@ -261,12 +269,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Index of the first word of a program's data division, or of its first section; `None` for a copybook.
+/// Index of the first word of a program's data division, or of its first section where it has no such header; `None` for a copybook.
 fn data_start(tokens: &[Token]) -> Option<usize> {
     let pair = |first: &[&str], second: &str| {
         tokens.windows(2).position(|w| w[0].word().is_some_and(|t| first.contains(&t)) && w[1].is(second))
     };
-    pair(&["DATA"], "DIVISION")
-        .or_else(|| pair(&["FILE", "WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE"], "SECTION"))
-        .or_else(|| pair(&["IDENTIFICATION", "ID"], "DIVISION").map(|_| tokens.len()))
+    let program = || {
+        pair(&["IDENTIFICATION", "ID", "ENVIRONMENT"], "DIVISION")?;
+        pair(&["FILE", "WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE"], "SECTION").or(Some(tokens.len()))
+    };
+    pair(&["DATA"], "DIVISION").or_else(program)
 }

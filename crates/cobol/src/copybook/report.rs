@@ -48,6 +48,11 @@ impl Report {
         }
     }
 
+    /// Whether some of the text is missing or was not understood as text: what is missing in entries may follow from it.
+    pub(crate) fn text_is_missing(&self) -> bool {
+        self.found.iter().any(|(_, f)| f.severity == Severity::Error && f.code < super::codes::NOTHING_DESCRIBED)
+    }
+
     /// Keeps only what `keep` says of the span.
     pub(crate) fn retain(&mut self, keep: impl Fn(Span) -> bool) {
         self.found.retain(|(at, _)| keep(*at));

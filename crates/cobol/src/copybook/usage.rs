@@ -6,12 +6,20 @@ use super::parser::{Failed, Parser};
 
 /// Words that name a usage without the word USAGE.
 pub(super) fn is_usage_word(word: &str) -> bool {
-    word.starts_with("COMP-")
-        || word.starts_with("COMPUTATIONAL-")
-        || word.starts_with("FLOAT-")
+    // COMP-3 is a usage, known or not; COMP-TABLE is a name.
+    let computational = word.strip_prefix("COMPUTATIONAL-").or_else(|| word.strip_prefix("COMP-"));
+    computational.is_some_and(|rest| rest.len() == 1)
         || matches!(
             word,
-            "DISPLAY"
+            "FLOAT-SHORT"
+                | "FLOAT-LONG"
+                | "FLOAT-EXTENDED"
+                | "FLOAT-BINARY-32"
+                | "FLOAT-BINARY-64"
+                | "FLOAT-BINARY-128"
+                | "FLOAT-DECIMAL-16"
+                | "FLOAT-DECIMAL-34"
+                | "DISPLAY"
                 | "DISPLAY-1"
                 | "COMP"
                 | "COMPUTATIONAL"

@@ -37,9 +37,9 @@ impl Layout {
             dialect: *dialect,
             warnings: Vec::new(),
         };
-        redefines::resolve(&mut layout, record, &mut context);
-        let placed = place::place(&mut layout, record, &alignments, &mut context);
         let names = Names::of(&layout);
+        redefines::resolve(&mut layout, record, &names, &mut context);
+        let placed = place::place(&mut layout, record, &alignments, &mut context);
         counters::resolve(&mut layout, record, &names, &mut context);
         layout.renames = renames::resolve(&layout, record, &names, &mut context);
         names_twice(&layout, record, &mut context);

@@ -22,10 +22,15 @@ impl Names {
         Names { by_name }
     }
 
-    /// Every field that the reference can mean. The file of the record qualifies like a group.
+    /// Indices of the fields of this name, in order.
+    pub(super) fn named(&self, name: &str) -> &[FieldIndex] {
+        self.by_name.get(name).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// The fields that the reference can mean, ten at most. The file of the record qualifies like a group.
     pub(super) fn find(&self, layout: &Layout, record: &RecordDescription, reference: &Reference) -> Vec<FieldIndex> {
-        let named = self.by_name.get(&reference.name).map_or(&[][..], Vec::as_slice);
-        named.iter().copied().filter(|index| qualified(layout, record, *index, &reference.qualifiers)).collect()
+        let named = self.named(&reference.name).iter().copied();
+        named.filter(|index| qualified(layout, record, *index, &reference.qualifiers)).take(10).collect()
     }
 }
 

@@ -7,7 +7,7 @@ pub enum BinarySizes {
     TwoFourEight,
     /// 1-2 digits 1 byte, 3-4 2, 5-9 4, 10-18 8 (GnuCOBOL's default).
     OneTwoFourEight,
-    /// The fewest bytes that hold the digits, 1 to 8 (Micro Focus without IBMCOMP).
+    /// The fewest bytes that hold the digits, 1 to 8, and up to 16 beyond 18 digits (Micro Focus without IBMCOMP).
     OneToEight,
 }
 
@@ -62,7 +62,8 @@ pub struct Dialect {
     pub native_order: ByteOrder,
     /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`), checked on encode; decode takes the whole range.
     pub binary_truncate: bool,
-    /// Most digits of a binary item: 18 in Enterprise COBOL and GnuCOBOL 3.1; with more, 19 digits and more take 16 bytes.
+    /// Most digits of a binary item: 18 in Enterprise COBOL and GnuCOBOL 3.1, 38 in Micro Focus COBOL. From 19 on it has 16 bytes, or
+    /// with [`BinarySizes::OneToEight`] the fewest that hold the digits.
     pub binary_digits_max: u16,
     /// What SYNCHRONIZED does.
     pub sync: SyncRule,
@@ -100,7 +101,7 @@ impl Dialect {
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Little,
         binary_truncate: true,
-        binary_digits_max: 38,
+        binary_digits_max: 18,
         sync: SyncRule::EightBytesAtEight,
         pointer_bytes: 8,
         index_bytes: 4,

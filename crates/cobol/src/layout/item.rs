@@ -75,7 +75,8 @@ pub(super) fn elementary(entry: &Entry, inherited: &Inherited, context: &mut Con
     } else {
         1
     };
-    Made { description: describe(entry, usage, &encoding, inherited), encoding, size, alignment }
+    let synchronized = entry.synchronized.is_some() || alignment > 1;
+    Made { description: describe(entry, usage, &encoding, synchronized), encoding, size, alignment }
 }
 
 /// An item whose usage says everything.
@@ -158,6 +159,10 @@ fn pictured(
             return None;
         }
     };
+    if let Some((0, at)) = entry.byte_length {
+        context.error(codes::CLAUSE_SYNTAX, at, "BYTE-LENGTH is zero", "write the number of bytes that the field has");
+        return None;
+    }
     if let (Some((_, at)), false) = (entry.byte_length, matches!(picture.kind, PictureKind::Utf8 { .. })) {
         context.error(
             codes::CLAUSE_CONFLICT,
@@ -177,11 +182,9 @@ fn mismatch(
     inherited: &Inherited,
     context: &mut Context<'_>,
 ) {
-    let from = match entry.usage {
-        Some(_) => String::new(),
-        None => " (from its group)".to_owned(),
-    };
-    let at = inherited.usage.filter(|_| entry.usage.is_some()).map_or(at, |(_, at)| at);
+    let own = entry.usage.or(entry.group_usage);
+    let from = if own.is_some() || inherited.usage.is_none() { "" } else { " (from its group)" };
+    let at = own.map_or(at, |(_, at)| at);
     let message = format!("USAGE {}{from} does not go with PIC {}", shown(usage), picture.text);
     let hint = match usage {
         _ if !usage.has_picture() => "remove the picture: this usage says the size itself",
@@ -265,18 +268,22 @@ fn alignment(usage: Usage, encoding: &Encoding, size: usize, context: &Context<'
 
 /// Clauses that go with some items only.
 fn clauses(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
+    let name = match &entry.picture {
+        Some((picture, _)) => format!("{} (PIC {})", entry.name, picture.text),
+        None => entry.name.clone(),
+    };
     if let Some((_, at)) = entry.sign {
         let signed = matches!(encoding, Encoding::Zoned { sign, .. } if *sign != ZonedSign::Unsigned);
         if !signed {
             let hint = "it belongs to a numeric DISPLAY item with an S in its picture; remove it, or add the S";
-            context.error(codes::CLAUSE_CONFLICT, at, format!("SIGN does not go with {}", entry.name), hint);
+            context.error(codes::CLAUSE_CONFLICT, at, format!("SIGN does not go with {name}"), hint);
         }
     }
     if let Some(at) = entry.justified
         && !matches!(encoding, Encoding::Text { .. } | Encoding::National { .. } | Encoding::Dbcs)
     {
         let hint = "it belongs to text, `PIC X` or `PIC A`; remove it";
-        context.error(codes::CLAUSE_CONFLICT, at, format!("JUSTIFIED does not go with {}", entry.name), hint);
+        context.error(codes::CLAUSE_CONFLICT, at, format!("JUSTIFIED does not go with {name}"), hint);
     }
     if let Some(at) = entry.blank_when_zero {
         let allowed = match encoding {
@@ -286,7 +293,7 @@ fn clauses(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
         };
         if !allowed {
             let hint = "it belongs to DISPLAY numbers without S, and to edited ones without `*`; remove it";
-            context.error(codes::CLAUSE_CONFLICT, at, format!("BLANK WHEN ZERO does not go with {}", entry.name), hint);
+            context.error(codes::CLAUSE_CONFLICT, at, format!("BLANK WHEN ZERO does not go with {name}"), hint);
         }
     }
     value_kind(entry, encoding, context);
@@ -316,7 +323,7 @@ fn value_kind(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
 }
 
 /// Picture, usage and the clauses that change bytes, as normalised text.
-fn describe(entry: &Entry, usage: Usage, encoding: &Encoding, inherited: &Inherited) -> String {
+fn describe(entry: &Entry, usage: Usage, encoding: &Encoding, synchronized: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(entry.picture.as_ref().map(|(picture, _)| format!("PIC {}", picture.text)));
     parts.push(usage.text().to_owned());
@@ -331,7 +338,7 @@ fn describe(entry: &Entry, usage: Usage, encoding: &Encoding, inherited: &Inheri
     let flags = [
         ("JUSTIFIED", entry.justified.is_some()),
         ("BLANK WHEN ZERO", entry.blank_when_zero.is_some()),
-        ("SYNC", inherited.synchronized),
+        ("SYNC", synchronized),
     ];
     parts.extend(flags.into_iter().filter(|(_, set)| *set).map(|(word, _)| word.to_owned()));
     parts.retain(|part| !part.is_empty());

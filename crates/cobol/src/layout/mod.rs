@@ -9,7 +9,7 @@ mod redefines;
 mod renames;
 mod settings;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 pub use settings::{DialectSetting, DialectSettingError};

@@ -1,23 +1,24 @@
 //! REDEFINES: whose storage a field shares.
 
 use super::build::{Context, entry};
+use super::counters::Names;
 use super::{FieldIndex, Layout};
 use crate::copybook::RecordDescription;
 use crate::copybook::codes;
 use crate::copybook::entry::Reference;
 use crate::copybook::source::Span;
 
-pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, context: &mut Context<'_>) {
+pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, names: &Names, context: &mut Context<'_>) {
     let groups: Vec<FieldIndex> = layout.iter().map(|(index, _)| index).collect();
     for group in groups {
         let children: Vec<FieldIndex> = layout.children(group).collect();
         // The field that owns the storage in front, and all views of it so far.
         let mut views: Vec<FieldIndex> = Vec::new();
-        for (at, child) in children.iter().enumerate() {
+        for child in &children {
             match &entry(record, *child).redefines {
                 None => views = vec![*child],
                 Some((reference, span)) => {
-                    if storage(layout, record, *child, reference, &views, &children[at..], *span, context) {
+                    if storage(layout, record, *child, (reference, *span), &views, names, context) {
                         layout.fields[child.index()].redefines = views.first().copied();
                         views.push(*child);
                     } else {
@@ -30,22 +31,21 @@ pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, context: 
 }
 
 /// Whether `reference` names one of `views`; makes a finding if not.
-#[expect(clippy::too_many_arguments, reason = "one check with everything it looks at")]
 fn storage(
     layout: &Layout,
     record: &RecordDescription,
     index: FieldIndex,
-    reference: &Reference,
+    (reference, clause): (&Reference, Span),
     views: &[FieldIndex],
-    later: &[FieldIndex],
-    clause: Span,
+    names: &Names,
     context: &mut Context<'_>,
 ) -> bool {
     let name = reference.name.as_str();
     let named = |i: &&FieldIndex| layout.field(**i).name == name;
     let field = layout.field(index);
     let at = clause.to(reference.at);
-    if let Some(view) = views.iter().rev().find(named) {
+    // Mostly the original is named: it is looked at first.
+    if let Some(view) = views.first().filter(named).or_else(|| views.iter().rev().find(named)) {
         let original = layout.field(*view);
         if original.level != field.level {
             let message = format!(
@@ -63,10 +63,13 @@ fn storage(
         return true;
     }
     let hint = "REDEFINES stands directly behind the field it names, with the same level number, in the same group";
-    let (code, message) = if later.iter().any(|i| layout.field(*i).name == name) {
-        let what = if field.name == name { "itself" } else { "a field that stands behind it" };
-        (codes::REDEFINES_MISPLACED, format!("{} redefines {what}, {name}", field.name))
-    } else if let Some((other, _)) = layout.iter().filter(|(i, _)| *i < index).filter(|(_, f)| f.name == name).last() {
+    let same = names.named(name);
+    let before = same.partition_point(|other| *other < index);
+    let behind = same[before..].iter().find(|other| layout.field(**other).parent == field.parent);
+    let (code, message) = if behind.is_some() {
+        let what = if field.name == name { "itself".to_owned() } else { format!("{name}, which stands behind it") };
+        (codes::REDEFINES_MISPLACED, format!("{} redefines {what}", field.name))
+    } else if let Some(other) = before.checked_sub(1).map(|i| same[i]) {
         let what = if layout.field(other).parent == field.parent {
             let between = views.first().map_or("other fields", |i| layout.field(*i).name.as_str());
             format!("but {between} stands between them")

@@ -66,11 +66,7 @@ impl Dialect {
             values: YES_NO,
             meaning: "whether COMP holds only the digits of its picture when written, TRUNC(STD)",
         },
-        DialectSetting {
-            name: "binary-digits",
-            values: &["18", "38"],
-            meaning: "most digits of a binary item; above 18 it has 16 bytes",
-        },
+        DialectSetting { name: "binary-digits", values: &["18", "38"], meaning: "most digits of a binary item" },
         DialectSetting {
             name: "sync",
             values: &["4", "8", "no"],

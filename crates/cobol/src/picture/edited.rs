@@ -76,6 +76,17 @@ fn floating(symbols: &Symbols) -> Result<Option<Symbol>, PictureError> {
         let hint = "a sign or currency symbol that stands twice floats: only insertion symbols and the point can stand between";
         return Err(structure(run, "this symbol breaks a floating string".to_owned(), hint));
     }
+    let is_point = |r: &Run| matches!(r.symbol, Symbol::Point | Symbol::DecimalPoint);
+    let before: usize =
+        symbols.runs.iter().take_while(|r| !is_point(r)).filter(|r| r.symbol == symbol).map(|r| r.count).sum();
+    if before == 1 {
+        let hint = "put a second one in front of the point, or none behind it";
+        return Err(structure(
+            &symbols.runs[first],
+            "one floating symbol alone stands in front of the point".to_owned(),
+            hint,
+        ));
+    }
     Ok(Some(symbol))
 }
 
@@ -92,7 +103,7 @@ fn signs(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError
                 return Err(structure(run, "the picture has a second sign".to_owned(), "keep one of + - CR DB"));
             }
             seen = Some(run.symbol);
-            let leading = symbols.runs[..i].iter().all(|r| is_currency(r.symbol) && Some(r.symbol) != floating);
+            let leading = i == 0;
             let trailing = i + 1 == symbols.runs.len();
             let allowed = trailing || (leading && matches!(run.symbol, Symbol::Plus | Symbol::Minus));
             if Some(run.symbol) != floating && !allowed {
@@ -101,8 +112,8 @@ fn signs(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError
             }
         }
         if is_currency(run.symbol) && Some(run.symbol) != floating {
-            let before = symbols.runs[..i].iter().all(|r| is_sign(r.symbol) && Some(r.symbol) != floating);
-            if !before {
+            let leading = symbols.runs[..i].iter().all(|r| is_sign(r.symbol) && Some(r.symbol) != floating);
+            if !leading {
                 let hint = "the currency symbol stands in front, behind a leading sign at most";
                 return Err(structure(run, "the currency symbol stands inside the picture".to_owned(), hint));
             }
