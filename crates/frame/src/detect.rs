@@ -250,13 +250,11 @@ impl Sample<'_> {
         if of_layout {
             evidence.push(format!("the layout has {length} bytes"));
         }
-        if let Some(Period { contrast, deviations, .. }) = period
+        if let Some(Period { contrast, deviations, others, .. }) = period
             && deviations > 6.0
         {
-            evidence.push(format!(
-                "bytes repeat at a distance of {length}: {:.0} % more than at its neighbours",
-                contrast * 100.0
-            ));
+            evidence
+                .push(format!("bytes repeat at a distance of {length}: {:.0} % more than {others}", contrast * 100.0));
             score += 0.7 * (1.0 - (-deviations / 6.0).exp());
         }
         let remainder = self.file_len.map(|len| len % length as u64);

@@ -1,13 +1,16 @@
 //! At which distance the bytes of a sample repeat: the length of fixed records without any other sign of it.
 
-/// A distance at which bytes repeat.
+/// A distance at which bytes repeat. It is judged against the distances next to it; among the divisors of a file's length also against
+/// all distances, since in a short file with long runs of blanks the neighbours of the length are nearly as good.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Period {
     pub(crate) length: usize,
-    /// Share of bytes that are equal at this distance, beyond the share at the distances next to it: 0 to 1.
+    /// Share of bytes that are equal at this distance, beyond the share at others: 0 to 1.
     pub(crate) contrast: f64,
     /// The same in standard deviations of chance; chance alone gives up to about 5 among thousands of distances.
     pub(crate) deviations: f64,
+    /// What it was judged against, in words.
+    pub(crate) others: &'static str,
 }
 
 /// Bytes compared per distance.
@@ -23,12 +26,15 @@ pub(crate) fn find_periods(sample: &[u8], file_len: Option<u64>) -> Vec<Period> 
     let divisors = file_len.map_or_else(Vec::new, |len| {
         (2..=half).filter(|length| len.is_multiple_of(*length as u64)).collect::<Vec<_>>()
     });
-    let found = best(sample, divisors.into_iter());
-    if found.first().is_some_and(|period| period.contrast > 0.1) {
-        found
-    } else {
-        best(sample, 2..=half.min(LENGTH_MAX))
+    let near = |length: &usize| period_at(sample, *length);
+    let found = best(divisors.iter().filter_map(near));
+    if !found.is_empty() {
+        return found;
     }
+    let usual = usual_share(sample, half);
+    let peaks = divisors.iter().filter(|length| near(length).is_some_and(|period| period.contrast > 0.0));
+    let found = best(peaks.map(|length| against(sample, *length, usual, "at other distances")));
+    if found.is_empty() { best((2..=half.min(LENGTH_MAX)).filter_map(|length| near(&length))) } else { found }
 }
 
 /// The repetition at one distance, where the sample is long enough.
@@ -37,19 +43,29 @@ pub(crate) fn period_at(sample: &[u8], length: usize) -> Option<Period> {
         return None;
     }
     let beside = equal_share(sample, length - 1).max(equal_share(sample, length + 1));
-    let here = equal_share(sample, length);
-    if beside >= 1.0 || here <= beside {
-        return Some(Period { length, contrast: 0.0, deviations: 0.0 });
-    }
-    let spread = (beside.max(0.004) * (1.0 - beside) / compared(sample, length) as f64).sqrt();
-    Some(Period { length, contrast: (here - beside) / (1.0 - beside), deviations: (here - beside) / spread })
+    Some(against(sample, length, beside, "at its neighbours"))
 }
 
-fn best(sample: &[u8], lengths: impl Iterator<Item = usize>) -> Vec<Period> {
-    let mut found: Vec<Period> = lengths
-        .filter_map(|length| period_at(sample, length))
-        .filter(|period| period.deviations > DEVIATIONS_MIN)
-        .collect();
+/// The repetition at one distance against a share that is nothing special.
+fn against(sample: &[u8], length: usize, usual: f64, others: &'static str) -> Period {
+    let here = equal_share(sample, length);
+    if usual >= 1.0 || here <= usual {
+        return Period { length, contrast: 0.0, deviations: 0.0, others };
+    }
+    let spread = (usual.max(0.004) * (1.0 - usual) / compared(sample, length) as f64).sqrt();
+    Period { length, contrast: (here - usual) / (1.0 - usual), deviations: (here - usual) / spread, others }
+}
+
+/// The median share of some sixty distances.
+fn usual_share(sample: &[u8], half: usize) -> f64 {
+    let step = (half / 64).max(1);
+    let mut shares: Vec<f64> = (2..=half).step_by(step).map(|length| equal_share(sample, length)).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied().unwrap_or(1.0)
+}
+
+fn best(periods: impl Iterator<Item = Period>) -> Vec<Period> {
+    let mut found: Vec<Period> = periods.filter(|period| period.deviations > DEVIATIONS_MIN).collect();
     let most = found.iter().map(|period| period.contrast).fold(0.0, f64::max);
     // Every multiple of the length repeats as well: of those that are nearly as good the shortest is the length.
     found.retain(|period| period.contrast > 0.7 * most);

@@ -1,5 +1,0 @@
-//! Laws and vectors of framing.
-
-mod check;
-mod laws;
-mod vectors;
