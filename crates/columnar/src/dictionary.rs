@@ -1,12 +1,16 @@
 //! Distinct byte strings, each with a key in order of first appearance.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
+
 use quayline_core::Run;
 
 /// Distinct byte strings in an arena.
 ///
 /// Each string begins at a multiple of 16 bytes and is followed by zeros up to the next, so that comparing is comparing 16-byte blocks.
-#[derive(Clone, Debug, Default)]
+/// The seed of the hash is random, so that no file can be made to collide; keys do not depend on it.
+#[derive(Clone, Debug)]
 pub(crate) struct Dictionary {
+    seed: u64,
     /// Open addressing; 0 is empty, otherwise key + 1. The length is a power of two.
     slots: Vec<u32>,
     entries: Vec<Entry>,
@@ -20,6 +24,18 @@ struct Entry {
     start: u32,
     len: u32,
     hash: u64,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        Dictionary {
+            seed: RandomState::new().build_hasher().finish(),
+            slots: Vec::new(),
+            entries: Vec::new(),
+            arena: Vec::new(),
+            bytes: 0,
+        }
+    }
 }
 
 impl Dictionary {
@@ -50,7 +66,7 @@ impl Dictionary {
     /// The key of a string and whether it is new.
     #[inline(always)]
     pub(crate) fn intern(&mut self, value: Run<'_>) -> (u32, bool) {
-        let hash = hash(value);
+        let hash = hash(value, self.seed);
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = fold(hash) & mask;
         while let Some(&slot) = self.slots.get(at)
@@ -164,18 +180,18 @@ const MASKS: [u128; 17] = {
 
 /// Folded 64 x 64 multiplications over the blocks. Equal strings are told apart by comparing, so a weak spot costs time, never a wrong key.
 #[inline(always)]
-fn hash(value: Run<'_>) -> u64 {
-    let mut hash = SEED ^ value.len() as u64;
+fn hash(value: Run<'_>, seed: u64) -> u64 {
+    let mut hash = seed ^ value.len() as u64;
     let mut at = 0;
     while at < value.len() {
         let block = block(value, at);
         hash = multiply(low(block) ^ hash, high(block) ^ SALT);
         at += 16;
     }
-    multiply(hash ^ SALT, SEED)
+    multiply(hash ^ SALT, PRIME)
 }
 
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+const PRIME: u64 = 0x9e37_79b9_7f4a_7c15;
 const SALT: u64 = 0xd1b5_4a32_d192_ed03;
 
 #[inline(always)]

@@ -27,6 +27,31 @@
 //! A value beyond the column's digits or bits, non-zero digits behind its scale, or of another type refuses its whole document: the rows are taken
 //! back and [`ColumnSink::take_refusal`] says why. Nothing is rounded.
 //!
+//! # Example
+//! ```
+//! use quayline_columnar::{ColumnOptions, ColumnSink, ParquetOptions, ParquetWriter};
+//! use quayline_core::{NodeId, Occurs, Scalar, Shape, Sink, Value};
+//!
+//! let mut shape = Shape::builder("CUSTOMER");
+//! let id = shape.scalar("ID", Scalar::Decimal { digits: 5, scale: 0, signed: false }, Occurs::Once);
+//! let mut sink = ColumnSink::new(&shape.finish(), &ColumnOptions::default())?;
+//! let mut writer = ParquetWriter::new(Vec::new(), &sink, &ParquetOptions::default())?;
+//! let mut encoder = writer.encoder();
+//! for n in 0..3 {
+//!     sink.enter(NodeId::ROOT);
+//!     sink.value(id, Value::Int(n, 0));
+//!     sink.leave(NodeId::ROOT);
+//!     assert!(sink.take_refusal().is_none());
+//!     if sink.is_full() {
+//!         writer.write(encoder.take_pages(&mut sink)?)?;
+//!     }
+//! }
+//! writer.write(encoder.take_pages(&mut sink)?)?;
+//! let (file, bytes) = writer.finish()?;
+//! assert!(file.ends_with(b"PAR1") && bytes == file.len() as u64);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
 //! This crate opens no file; writers take any [`std::io::Write`].
 
 mod batch;

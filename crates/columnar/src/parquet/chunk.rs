@@ -15,8 +15,9 @@ use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 
 use crate::dictionary::Dictionary;
+use crate::parquet::compress::Compressor;
 use crate::parquet::hybrid;
-use crate::parquet::pages::{ColumnPage, Compressor, Distinct, Form, PageBody};
+use crate::parquet::pages::{ColumnPage, Distinct, Form, PageBody};
 use crate::parquet::range::Range;
 use crate::parquet::{Codec, ParquetOptions};
 

@@ -11,10 +11,13 @@
 //! * Minimum, maximum and null count a chunk and, in the page index, a page. Floats have null counts only: NaN and the two zeros have no
 //!   order that all readers share. Texts are cut to 64 bytes there.
 //! * The Arrow schema as metadata, so that Arrow readers get the types of [`ColumnSink::schema`](crate::ColumnSink::schema) back.
+//! * A page that Snappy would make less than an eighth smaller is a Snappy stream of literals: numbers that do not repeat hardly shrink, and
+//!   looking for matches in them costs more than all other work on them.
 //!
 //! LZ4 and Zstandard are not offered: the latter is a C library, and the former saves little over Snappy on keys and numbers.
 
 mod chunk;
+mod compress;
 mod hybrid;
 mod levels;
 mod pages;

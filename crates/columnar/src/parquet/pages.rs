@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use arrow_buffer::{ToByteSlice, i256};
 use quayline_core::Run;
-use snap::raw::{Encoder, max_compress_len};
 
 use crate::bytes_column::{BytesColumn, BytesValues, is_varied};
 use crate::dictionary::Dictionary;
 use crate::error::ColumnError;
 use crate::leaf::{Leaf, Store};
 use crate::parquet::Codec;
+use crate::parquet::compress::Compressor;
 use crate::parquet::levels::{Column, Container, Levels};
 use crate::parquet::range::{Range, big_endian};
 use crate::sink::ColumnSink;
@@ -361,47 +361,21 @@ fn present<'a, T: Copy>(values: &'a [T], validity: &Validity) -> std::borrow::Co
     if validity.nulls() == 0 {
         return values.into();
     }
-    values.iter().enumerate().filter(|(at, _)| validity.is_valid(*at)).map(|(_, value)| *value).collect()
+    let mut kept = Vec::with_capacity(values.len());
+    for (word, values) in validity.words(values.len()).unwrap_or_default().into_iter().zip(values.chunks(64)) {
+        let mut bits = word;
+        while bits != 0 {
+            let at = bits.trailing_zeros() as usize;
+            // Bits behind the last value are set.
+            let Some(value) = values.get(at) else { break };
+            kept.push(*value);
+            bits &= bits - 1;
+        }
+    }
+    kept.into()
 }
 
 fn ends<T: Copy + Ord>(values: &[T]) -> Option<(T, T)> {
     let first = *values.first()?;
     Some(values.iter().fold((first, first), |(min, max), n| (min.min(*n), max.max(*n))))
-}
-
-/// Compresses pages.
-#[derive(Debug)]
-pub(crate) struct Compressor {
-    codec: Codec,
-    snappy: Encoder,
-    scratch: Vec<u8>,
-}
-
-impl Compressor {
-    pub(crate) fn new(codec: Codec) -> Self {
-        Compressor { codec, snappy: Encoder::new(), scratch: Vec::new() }
-    }
-
-    pub(crate) fn compress(&mut self, body: &[u8]) -> Vec<u8> {
-        match self.codec {
-            Codec::Uncompressed => body.to_vec(),
-            Codec::Snappy => {
-                let room = max_compress_len(body.len());
-                if self.scratch.len() < room {
-                    self.scratch.resize(room, 0);
-                }
-                let len = self
-                    .snappy
-                    .compress(body, &mut self.scratch)
-                    .expect("pages are far below 4 GiB and the room suffices");
-                self.scratch[..len].to_vec()
-            }
-        }
-    }
-}
-
-impl Clone for Compressor {
-    fn clone(&self) -> Self {
-        Compressor::new(self.codec)
-    }
 }

@@ -13,8 +13,9 @@ use crate::counted::Counted;
 use crate::error::ColumnError;
 use crate::parquet::ParquetOptions;
 use crate::parquet::chunk::Chunk;
+use crate::parquet::compress::Compressor;
 use crate::parquet::levels::{TooDeep, columns};
-use crate::parquet::pages::{Compressor, Form, ParquetEncoder, ParquetPages, Table};
+use crate::parquet::pages::{Form, ParquetEncoder, ParquetPages, Table};
 use crate::sink::ColumnSink;
 
 /// Writes a Parquet file from pages, in the order given.
