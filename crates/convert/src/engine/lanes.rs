@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use quayline_columnar::{ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore};
+use quayline_columnar::{
+    ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore,
+};
 use quayline_core::{Fault, Finding, Findings, Limits, Shape};
 use quayline_frame::{FramerOptions, FramingSpec, SpecError};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
@@ -49,7 +51,9 @@ impl<'c> Ends<'c> {
         if self.schema.shape() != self.target_schema.shape() {
             let message = "source and target have different fields, names or record types";
             let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
-            return Err(finding.hint("use one copybook and one interface file for both; only code page and policies may differ").into());
+            return Err(finding
+                .hint("use one copybook and one interface file for both; only code page and policies may differ")
+                .into());
         }
         Ok(())
     }
@@ -109,10 +113,11 @@ impl<'c> Ends<'c> {
                 let output = ColumnOutput::start(out, |out| ParquetWriter::new(out, &sink, &options))?;
                 let writer = output.writer.as_ref().expect("the output was just started");
                 let lanes = (0..n).map(|_| self.lane(PagesTarget::new(sink.sibling(), writer.encoder()))).collect();
-                Ok((OutputWriter::Parquet(output), lanes))
+                Ok((OutputWriter::Parquet(Box::new(output)), lanes))
             }
             TargetFormat::ArrowFile | TargetFormat::ArrowStream => {
-                let framing = if matches!(self.target, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
+                let framing =
+                    if matches!(self.target, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
                 let sink = self.columns(TextStore::Plain)?;
                 let output = ColumnOutput::start(out, |out| ArrowIpcWriter::new(out, &sink, framing))?;
                 let lanes = (0..n).map(|_| self.lane(BatchTarget::new(sink.sibling()))).collect();
@@ -180,8 +185,12 @@ impl<'c> Ends<'c> {
     /// A lane into `target`, from whatever the source is.
     fn lane<T: Target + 'c>(&self, target: T) -> Box<dyn Lane + 'c> {
         match (self.source, &self.schema.records) {
-            (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop { source: RecordSource::new(plan), target }),
-            (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop { source: TypedSource::new(types), target }),
+            (SourceFormat::Records(_), Records::One(plan)) => {
+                Box::new(Loop { source: RecordSource::new(plan), target })
+            }
+            (SourceFormat::Records(_), Records::Types(types)) => {
+                Box::new(Loop { source: TypedSource::new(types), target })
+            }
             (SourceFormat::Records(_), Records::None) => {
                 unreachable!("Ends::check refused a source of records without a description")
             }

@@ -99,7 +99,9 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
 /// Two runs that write one file would destroy it. A file system without locks lets it pass.
 fn lock(file: &File) -> io::Result<()> {
     match file.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it")),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it"))
+        }
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
     }
 }

@@ -20,14 +20,11 @@ impl RejectForm {
     pub(crate) fn records(spec: &FramingSpec, limits: &Limits, pad: u8) -> Self {
         match spec {
             FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus => {
-                RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad }
+                RejectForm::Framed { spec: *spec, limits: limits.clone(), pad }
             }
             FramingSpec::Fixed { .. } | FramingSpec::Rdw(_) | FramingSpec::Lines(_) | FramingSpec::LengthField(_) => {
-                RejectForm::Raw(spec.clone())
+                RejectForm::Raw(*spec)
             }
-            // A new framing is framed anew, which is right for all.
-            #[allow(unreachable_patterns, reason = "the enum may grow")]
-            _ => RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad },
         }
     }
 

@@ -108,7 +108,8 @@ impl Run {
         };
         let io = ConvertError::io("read", &self.source_path);
         let (source_bytes, source_hash) = source_digest(&mut source).map_err(io)?;
-        let digest = SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
+        let digest =
+            SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
         let file = CheckpointFile::new(&spec.path);
         match spec.start {
             Start::Anew => file.remove().map_err(ConvertError::io("remove", file.path()))?,
@@ -213,7 +214,7 @@ impl Run {
             stop_at_reject: conversion.rejects == Rejects::Stop,
             records: match &conversion.source.format {
                 SourceFormat::Records(framing) => Some(SourceFacts {
-                    framing: framing.clone(),
+                    framing: *framing,
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
                 }),
@@ -251,7 +252,11 @@ impl Run {
             Rejects::File { path, .. } => Some(path.clone()),
         };
         if let Some(path) = &rejects {
-            resume::take_name(hook, SyncPoint::FindingsRename, &findings_path(path), None)?;
+            let findings = findings_path(path);
+            if PartialFile::partial_path(&findings).exists() {
+                FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?;
+            }
+            resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
             resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
         }
         resume::take_name(hook, SyncPoint::OutputRename, &output, Some(checkpoint.output_bytes))?;
@@ -406,7 +411,8 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
         }
         if let Some((other, _)) = named[..i].iter().find(|(_, known)| real(known) == real(path)) {
             let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
-            let finding = Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
+            let finding =
+                Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
             return Err(finding.at(place).hint("name another file").into());
         }
     }

@@ -137,7 +137,8 @@ impl Writer<'_> {
 
     fn checkpoint_is_due(&self) -> bool {
         self.checkpoints.as_ref().is_some_and(|c| {
-            self.state.position.offset.0.saturating_sub(c.last_offset) >= c.spec.every_bytes || c.last.elapsed() >= c.spec.every
+            self.state.position.offset.0.saturating_sub(c.last_offset) >= c.spec.every_bytes
+                || c.last.elapsed() >= c.spec.every
         })
     }
 

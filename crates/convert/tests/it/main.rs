@@ -1,0 +1,8 @@
+//! Conversions from file to file.
+
+mod crash;
+mod ends;
+mod kit;
+mod rejects;
+mod straight;
+mod types;
