@@ -7,12 +7,13 @@ use std::io::{self, Cursor};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_charset::CodePage;
+use quayline_charset::Charset;
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{LengthMismatch, Policies};
 use quayline_convert::{
-    Conversion, Input, JsonWrite, Output, ParquetWrite, Report, Schema, Source, SourceFormat, Target, TargetFormat,
+    Conversion, Input, JsonRead, JsonWrite, Output, ParquetWrite, Report, Schema, Source, SourceFormat, Target,
+    TargetFormat,
 };
 use quayline_frame::FramingSpec;
 use quayline_project::InterfaceFile;
@@ -138,7 +139,7 @@ impl Subject {
         let source = Source {
             name: "memory.jsonl".into(),
             input: Input::Stream(Box::new(Cursor::new(Arc::clone(json)))),
-            format: SourceFormat::Json,
+            format: SourceFormat::Json(JsonRead::default()),
         };
         self.convert(source, TargetFormat::Records(self.framing()), Box::new(io::sink()))
     }
@@ -173,7 +174,7 @@ fn schema(copybook: &str, interface: &str) -> Result<Schema, String> {
         parsed.records.iter().map(|record| Layout::build(record, &Dialect::IBM)).collect();
     let interface = InterfaceFile::parse("bench.toml", interface).map_err(text)?;
     let policies = Policies { long: LengthMismatch::Accept, ..Policies::default() };
-    let page = CodePage::by_name("cp037").map_err(|_| "code page 037 is built in".to_owned())?;
+    let page = Charset::by_name("cp037").map_err(|_| "code page 037 is built in".to_owned())?;
     Schema::compile(&layouts.map_err(text)?, &interface, &policies, page).map_err(text)
 }
 

@@ -2,11 +2,10 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use quayline_cobol::copybook::{self, CopyError, CopyLibrary, Format, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, Format, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
-use quayline_core::{Fault, Finding, Findings, Limits, Place};
+use quayline_core::{Code, Fault, Finding, Findings, Limits, Place};
 use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, SourceFormatArg};
@@ -34,7 +33,7 @@ pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> 
 /// The layouts of a copybook whose text is read already.
 pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;
-    let library = Folders::of(path, &args.include);
+    let library = folders(path, &args.include);
     let limits = Limits::default();
     let options = ParseOptions {
         format: match args.source_format {
@@ -47,26 +46,33 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
         ..ParseOptions::default()
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
-    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
+    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)
+        .map_err(|Findings(findings)| Findings(findings.into_iter().map(on_command_line).collect()))?;
     let mut layouts = Vec::new();
+    let mut warnings = parsed.warnings;
     let mut findings = Vec::new();
     for record in &parsed.records {
         match Layout::build(record, &dialect) {
-            Ok(layout) => layouts.push(layout),
+            Ok(mut layout) => {
+                warnings.append(&mut layout.warnings);
+                layouts.push(layout);
+            }
             Err(Findings(more)) => findings.extend(more),
         }
     }
     if !findings.is_empty() {
-        return Err(Findings(findings).into());
+        warnings.extend(findings);
+        return Err(Findings(warnings).into());
     }
-    Ok(Described { layouts, warnings: parsed.warnings, text })
+    Ok(Described { layouts, warnings, text })
 }
 
 impl Described {
     /// The record descriptions that `--record` names: all of them without it.
     pub(crate) fn selected(&self, record: Option<&str>) -> Result<Vec<&Layout>, Stop> {
         let Some(wanted) = record else { return Ok(self.layouts.iter().collect()) };
-        let found: Vec<&Layout> = self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
+        let found: Vec<&Layout> =
+            self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
         if found.is_empty() {
             let finding = argument(format!("the copybook has no record `{}`", wanted.to_uppercase()));
             let hint = match nearest(wanted, self.layouts.iter().map(name)) {
@@ -106,7 +112,9 @@ fn dialect(args: &CopybookArgs) -> Result<Dialect, Stop> {
         let names = Dialect::SETTINGS.iter().map(|setting| setting.name);
         let known = names.clone().collect::<Vec<_>>().join(", ");
         let hint = match nearest(written, names) {
-            Some(near) if matches!(error, DialectSettingError::Name { .. }) => format!("did you mean {near}? There are {known}"),
+            Some(near) if matches!(error, DialectSettingError::Name { .. }) => {
+                format!("did you mean {near}? There are {known}")
+            }
             _ => format!("the settings are {known}"),
         };
         argument(error.to_string()).hint(hint)
@@ -138,11 +146,17 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let names = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+            let names = std::fs::read_dir(folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter_map(|entry| entry.file_name().into_string().ok());
             let names: Vec<String> = names.take(10_000).collect();
             let wanted = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             match nearest(wanted, names.iter().map(String::as_str)) {
-                Some(near) => finding.hint(format!("did you mean {}?", shown(&folder.join(near)).trim_start_matches("./"))),
+                Some(near) => {
+                    finding.hint(format!("did you mean {}?", shown(&folder.join(near)).trim_start_matches("./")))
+                }
                 None => finding.hint("check the path"),
             }
         }
@@ -151,32 +165,22 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
     }
 }
 
-/// COPY members in folders: the copybook's own, then those of `-I`.
-struct Folders(CopyFolders);
-
-impl Folders {
-    fn of(copybook: &Path, include: &[PathBuf]) -> Self {
-        let own = match copybook.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-            _ => PathBuf::from("."),
-        };
-        Folders(CopyFolders::new(std::iter::once(own).chain(include.iter().cloned()).collect()))
-    }
+/// Folders of COPY members: the copybook's own, then those of `-I`.
+fn folders(copybook: &Path, include: &[PathBuf]) -> CopyFolders {
+    let own = match copybook.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    CopyFolders::new(std::iter::once(own).chain(include.iter().cloned()).collect())
 }
 
-impl CopyLibrary for Folders {
-    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
-        match self.0.find(member, library) {
-            Ok(Some(found)) => {
-                let name = shown(&found.path);
-                let name: Arc<str> = name.strip_prefix("./").unwrap_or(&name).into();
-                Ok(SourceText::new(name, found.text))
-            }
-            Ok(None) => {
-                let tried = self.0.folders().iter().map(|folder| shown(&folder.join(format!("{member}.cpy"))));
-                Err(CopyError::NotFound { tried: tried.collect() })
-            }
-            Err(error) => Err(CopyError::Unreadable { name: member.to_owned(), reason: plain(&error) }),
-        }
+/// The finding with what the remedy is on the command line.
+fn on_command_line(mut finding: Finding) -> Finding {
+    if finding.code == COPY_MEMBER_MISSING {
+        finding.hint = finding.hint.map(|hint| format!("{hint} with -I FOLDER"));
     }
+    finding
 }
+
+/// `COPY` names a member that no folder has.
+const COPY_MEMBER_MISSING: Code = Code("COB-010");

@@ -6,10 +6,12 @@
 mod args;
 mod complete;
 mod console;
+mod convert;
 mod copybook;
 mod env_vars;
 mod exit;
 mod inspect;
+mod interrupt;
 #[cfg(test)]
 mod reference;
 mod render;
@@ -39,7 +41,7 @@ fn run() -> Exit {
     let console = Console::new(cli.color, cli.command.json());
     let stopped = match cli.command {
         Command::Inspect(args) => inspect::run(&args, &console),
-        Command::Convert(_) => Ok(Exit::Done),
+        Command::Convert(args) => convert::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

@@ -16,13 +16,14 @@ fn flat(items: Vec<(String, Encoding, usize)>) -> Layout {
     let n = fields.len() as u32;
     for (i, f) in fields.iter_mut().enumerate() { f.subtree_end = FieldIndex(i as u32 + 1); }
     fields[0].subtree_end = FieldIndex(n); fields[0].size = at;
-    Layout { fields, renames: vec![], length_max: at, length_min: at, dialect: Dialect::IBM }
+    Layout { fields, renames: vec![], length_max: at, length_min: at, dialect: Dialect::IBM, warnings: vec![] }
 }
 fn x(n: &str, s: usize) -> (String, Encoding, usize) { (n.into(), Encoding::Text { justified: false, alphabetic: false }, s) }
 fn z(n: &str, d: u16, scale: i16, signed: bool) -> (String, Encoding, usize) { (n.into(), Encoding::Zoned { digits: d, scale, sign: if signed { ZonedSign::TrailingOverpunch } else { ZonedSign::Unsigned }, blank_when_zero: false }, d as usize) }
 fn p(n: &str, d: u16, scale: i16) -> (String, Encoding, usize) { (n.into(), Encoding::Packed { digits: d, scale, signed: true }, d as usize / 2 + 1) }
 
 fn main() {
+    let pick = std::env::args().nth(1).unwrap_or_default();
     let page = CodePage::IBM037;
     #[allow(unused)] let disp = flat(vec![z("D-CUST-ID",10,0,false),x("D-LAST-NAME",25),x("D-FIRST-NAME",15),x("D-STREET",40),x("D-CITY",20),x("D-STATE",2),z("D-ZIP",5,0,false),z("D-OPENED",8,0,false),z("D-BALANCE",11,2,true),z("D-LIMIT",11,2,true),z("D-RATE",7,4,true),z("D-TXN-COUNT",6,0,false),x("D-STATUS",1),x("D-NOTE",39)]);
     let mut c3 = vec![x("C-ACCT-ID",12),("C-SEQ".into(),Encoding::Binary{digits:9,scale:0,signed:true,order:ByteOrder::Big,full_range:false},4),p("C-DATE",8,0)];
@@ -51,15 +52,21 @@ fn main() {
     let big = make(&disp, 20000);
     let mut dst = vec![0u8; big.len()];
     let table = page.ascii_table();
-    let best = |f: &mut dyn FnMut()| -> f64 { (0..9).map(|_| { let t = Instant::now(); f(); t.elapsed().as_secs_f64() }).fold(f64::MAX, f64::min) };
+    let runs = if pick.is_empty() { 9 } else { 1 };
+    let best = |f: &mut dyn FnMut()| -> f64 { (0..runs).map(|_| { let t = Instant::now(); f(); t.elapsed().as_secs_f64() }).fold(f64::MAX, f64::min) };
     let scalar = big.len() as f64 / best(&mut || quayline_charset::translate_scalar(table, &big, &mut dst)) / 1e6;
-    let small = vec![1u8; 32768]; let mut sd = vec![0u8; 32768];
-    let memcpy = 32768.0 * 2000.0 / best(&mut || for _ in 0..2000 { sd.copy_from_slice(std::hint::black_box(&small)); std::hint::black_box(&mut sd); }) / 1e6;
+    let small = vec![1u8; 65536]; let mut sd = vec![0u8; 65536];
+    let memcpy = 65536.0 * 2000.0 / best(&mut || for _ in 0..2000 { sd.copy_from_slice(std::hint::black_box(&small)); std::hint::black_box(&mut sd); }) / 1e6;
     println!("scalar translate {scalar:.0} MB/s, memcpy {memcpy:.0} MB/s");
     for (name, layout, bar) in [("disp", &disp, 0.25), ("comp3", &comp3, 0.12)] {
+        if !pick.is_empty() && !pick.starts_with(name) { continue; }
         let n = 20000; let data = make(layout, n);
         let plan = RecordPlan::new(layout, &Interface::default(), &Policies::default(), Charset::SingleByte(page)).unwrap();
         let mut d = RecordDecoder::new(&plan);
+        let only = pick.split('-').nth(1).unwrap_or("");
+        if only == "json" { let mut w = JsonWriter::new(plan.shape(), JsonStyle::default()); for _ in 0..50 { for rec in data.chunks(layout.length_max) { d.decode(rec, &mut w).unwrap(); w.clear(); } } continue; }
+        if only == "dec" { for _ in 0..50 { for rec in data.chunks(layout.length_max) { d.decode(rec, &mut Null(0)).unwrap(); } } continue; }
+        if only == "enc" || only == "read" { let mut w = JsonWriter::new(plan.shape(), JsonStyle::default()); for rec in data.chunks(layout.length_max) { d.decode(rec, &mut w).unwrap(); } let mut e = RecordEncoder::new(&plan); let mut r = JsonReader::new(plan.shape(), ReaderOptions::default()); for _ in 0..50 { for line in w.bytes().split_inclusive(|b| *b == b'\n') { if only == "enc" { r.read(line, &mut e).unwrap(); e.take().unwrap(); } else { r.read(line, &mut Null(0)).unwrap(); } } } continue; }
         let mut w = JsonWriter::new(plan.shape(), JsonStyle::default());
         let mut outlen = 0;
         let t = best(&mut || { outlen = 0; for (i, rec) in data.chunks(layout.length_max).enumerate() { d.decode(rec, &mut w).unwrap(); if i % 500 == 499 { outlen += w.bytes().len(); w.clear(); } } });
@@ -85,6 +92,7 @@ fn main() {
         w.clear();
         println!("   decode only: {:.0} MB/s {:.1} ns/rec", data.len() as f64 / t / 1e6, t * 1e9 / n as f64);
     }
+    if !pick.is_empty() && pick != "car" { return; }
     // car
     let mut fields = vec![field("CAR100CP", None, 0, 30128, FieldKind::Group)];
     let txt = || FieldKind::Item(Encoding::Text { justified: false, alphabetic: false });
@@ -101,7 +109,7 @@ fn main() {
     let parents: Vec<Option<FieldIndex>> = fields.iter().map(|f| f.parent).collect();
     for i in 0..fields.len() { let mut end = i + 1; while end < fields.len() { let mut a = parents[end]; let mut inside = false; while let Some(q) = a { if q.index() == i { inside = true; break; } a = parents[q.index()]; } if !inside { break; } end += 1; } fields[i].subtree_end = FieldIndex(end as u32); }
     let _ = n;
-    let car = Layout { fields, renames: vec![], length_max: 30128, length_min: 30128, dialect: Dialect::IBM };
+    let car = Layout { fields, renames: vec![], length_max: 30128, length_min: 30128, dialect: Dialect::IBM, warnings: vec![] };
     let mut rec = vec![0x40u8; 30128];
     let put = |rec: &mut Vec<u8>, at: usize, s: &str| for (i, c) in s.chars().enumerate() { rec[at + i] = page.from_char(c).unwrap(); };
     for i in 0..100 { put(&mut rec, 128+240*i, &format!("CAR{i:05}")); put(&mut rec, 128+240*i+12, "ASTRAL"); put(&mut rec, 128+240*i+24, &format!("0{:05}", 10000+137*i)); for k in 3..18 { put(&mut rec, 128+240*i+12*k, "NO"); } for k in 18..20 { put(&mut rec, 128+240*i+12*k, "YES"); } }

@@ -12,7 +12,7 @@ use crate::layout::FieldIndex;
 #[non_exhaustive]
 pub enum FaultKind {
     /// A digit nibble or zone is none.
-    #[error("digit {digit} is {found:#04x}, expected {expected}")]
+    #[error("digit {digit} is {found:#x}, expected {expected}")]
     BadDigit {
         /// Digit, from 1.
         digit: usize,
@@ -22,7 +22,7 @@ pub enum FaultKind {
         expected: &'static str,
     },
     /// The sign nibble or zone is none.
-    #[error("sign is {found:#04x}, expected {expected}")]
+    #[error("sign is {found:#x}, expected {expected}")]
     BadSign {
         /// What stands there.
         found: u8,
@@ -211,12 +211,16 @@ impl FaultKind {
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
             FaultKind::Blank => "if the sender leaves it blank for \"no value\", convert with `--blank null`",
-            FaultKind::LowValues => "if the sender leaves it at low-values for \"no value\", convert with `--low-values null`",
+            FaultKind::LowValues => {
+                "if the sender leaves it at low-values for \"no value\", convert with `--low-values null`"
+            }
             FaultKind::BadDigit { .. } | FaultKind::BadSign { .. } => {
                 "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"
             }
             FaultKind::ShortRecord { .. } => "if trailing fields may be missing, convert with `--short accept`",
-            FaultKind::LongRecord { .. } => "if the copybook covers only the front of the record, convert with `--long accept`",
+            FaultKind::LongRecord { .. } => {
+                "if the copybook covers only the front of the record, convert with `--long accept`"
+            }
             FaultKind::CountOutOfRange { .. } | FaultKind::BadCounter(_) => {
                 "check that the copybook is the one the file was written with: the counter decides where every later field stands"
             }
@@ -271,7 +275,8 @@ impl RecordFaults {
                 let detail = fault.field.map(|index| {
                     let field = plan.layout().field(index);
                     let size = format!("{} bytes", field.size);
-                    let what = if field.description.is_empty() { size } else { format!("{size}, {}", field.description) };
+                    let what =
+                        if field.description.is_empty() { size } else { format!("{size}, {}", field.description) };
                     match record_start {
                         Some(_) => format!("offset {} in the record, {what}", fault.offset),
                         None => what,

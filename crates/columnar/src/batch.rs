@@ -71,7 +71,9 @@ impl ColumnSink {
         let DataType::Struct(fields) = data_type else { unreachable!("the plan made a struct field") };
         let mut arrays = Vec::new();
         self.members(plan, node, &mut fields.iter(), &mut arrays)?;
-        let nulls = nulls(&self.lists[node.index()].validity, len);
+        // The same place holds the null lists of a list of groups, whose groups are never null.
+        let optional = plan.nodes[node.index()].optional;
+        let nulls = if optional { nulls(&self.lists[node.index()].validity, len) } else { None };
         Ok(Arc::new(StructArray::try_new(Fields::clone(fields), arrays, nulls)?))
     }
 

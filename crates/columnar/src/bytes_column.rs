@@ -55,7 +55,7 @@ impl BytesColumn {
                 reason = "keys stay below ENTRIES_MAX, checked for every new one"
             )]
             set(&mut self.keys, at, key as u16);
-            if new && self.is_varied(at + 1) {
+            if new && is_varied(&self.dictionary, at + 1) {
                 self.spread(at + 1)?;
             }
             return Ok(());
@@ -94,20 +94,6 @@ impl BytesColumn {
         }
         #[expect(clippy::cast_possible_truncation, reason = "a column is shorter than BYTES_MAX")]
         set(&mut self.ends, at, end as u32);
-    }
-
-    /// Whether so many of `len` values are different that a dictionary does not pay. Looked at when the count of distinct values doubles.
-    #[inline(always)]
-    fn is_varied(&self, len: usize) -> bool {
-        let distinct = self.dictionary.len();
-        let percent = match distinct {
-            1024 => 87,
-            2048 => 75,
-            4096 | 8192 | 16_384 => 50,
-            ENTRIES_MAX => 0,
-            _ => return self.dictionary.bytes() > DICTIONARY_BYTES_MAX,
-        };
-        distinct * 100 > len * percent
     }
 
     /// Goes from keys to values.
@@ -160,6 +146,21 @@ impl BytesColumn {
             TextStore::Plain => len * 4 + self.bytes.len(),
         }
     }
+}
+
+/// Whether so many of `len` values are different that a dictionary does not pay. To be asked after each new one: the answer changes when
+/// their count doubles.
+#[inline(always)]
+pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
+    let distinct = dictionary.len();
+    let percent = match distinct {
+        1024 => 87,
+        2048 => 75,
+        4096 | 8192 | 16_384 => 50,
+        ENTRIES_MAX => 0,
+        _ => return dictionary.bytes() > DICTIONARY_BYTES_MAX,
+    };
+    distinct * 100 > len * percent
 }
 
 /// The values of a column, borrowed.
@@ -240,8 +241,10 @@ mod tests {
     #[test]
     fn few_values_stay_keys() {
         let mut column = BytesColumn::new(TextStore::Interned);
+        let mut random = 1u64;
         for n in 0..50_000 {
-            column.put(n, format!("{}", n % 3000).as_bytes().into()).unwrap();
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            column.put(n, format!("{}", (random >> 33) % 3000).as_bytes().into()).unwrap();
         }
         assert!(matches!(column.values(50_000), BytesValues::Interned { dictionary, .. } if dictionary.len() == 3000));
     }

@@ -35,14 +35,21 @@ pub(crate) enum Store {
 pub(crate) struct Numbers<T> {
     pub(crate) values: Vec<T>,
     precision: Precision,
+    /// Digits that surely fit.
     digits: usize,
     scale: i16,
+    /// Magnitudes below this fit.
+    limit: u64,
 }
 
 impl Leaf {
     pub(crate) fn new(kind: Option<LeafKind>, text: TextStore) -> Self {
         let store = match kind {
             None => Store::Group,
+            Some(LeafKind::Number { width, integer: true, .. }) => match width {
+                Width::W32 => Store::Int32(Numbers::integers(10, 1 << 31)),
+                _ => Store::Int64(Numbers::integers(19, u64::MAX)),
+            },
             Some(LeafKind::Number { width, precision, .. }) => match width {
                 Width::W32 => Store::Int32(Numbers::new(precision)),
                 Width::W64 => Store::Int64(Numbers::new(precision)),
@@ -255,12 +262,14 @@ fn sign(n: i64, negative: bool) -> i64 {
 
 impl<T: Unscaled> Numbers<T> {
     fn new(precision: Precision) -> Self {
-        Numbers {
-            values: Vec::new(),
-            precision,
-            digits: T::DIGITS.min(precision.digits.into()),
-            scale: precision.scale.into(),
-        }
+        let digits = T::DIGITS.min(precision.digits.into());
+        let limit = POWERS[digits.min(19)];
+        Numbers { values: Vec::new(), precision, digits, scale: precision.scale.into(), limit }
+    }
+
+    /// Integers take whatever their bits hold, whose largest has `digits`: a binary field of four digits may hold 65,535.
+    fn integers(digits: u8, limit: u64) -> Self {
+        Numbers { digits: T::DIGITS, limit, ..Numbers::new(Precision { digits, scale: 0 }) }
     }
 
     /// The quick cases; an error means that the value must take the exact way.
@@ -270,9 +279,7 @@ impl<T: Unscaled> Numbers<T> {
             Value::Digits(d) if d.scale == self.scale && d.digits.len() <= self.digits => {
                 T::from_digits(d.digits, d.negative)
             }
-            Value::Int(n, scale) if scale == self.scale && n.unsigned_abs() < POWERS[self.digits.min(19)] => {
-                T::from_i64(n)
-            }
+            Value::Int(n, scale) if scale == self.scale && n.unsigned_abs() < self.limit => T::from_i64(n),
             _ => return Err(Reason::Precision),
         };
         set(&mut self.values, at, n);

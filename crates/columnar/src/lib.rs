@@ -21,10 +21,10 @@
 //!
 //! Leaves are always nullable: a blank field is null by policy. A decimal with a negative scale (`9(3)PPP`) is the integer it stands for,
 //! with the zeros written out, since Parquet has no negative scale; one with more decimals than digits (`VPP9(3)`) has as many digits as
-//! decimals. Groups without a leaf have no column.
+//! decimals. Integer columns take whatever their bits hold. Groups without a leaf have no column.
 //!
 //! # What a column refuses
-//! A value beyond the column's digits, non-zero digits behind its scale, or of another type refuses its whole document: the rows are taken
+//! A value beyond the column's digits or bits, non-zero digits behind its scale, or of another type refuses its whole document: the rows are taken
 //! back and [`ColumnSink::take_refusal`] says why. Nothing is rounded.
 //!
 //! This crate opens no file; writers take any [`std::io::Write`].

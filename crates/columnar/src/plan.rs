@@ -117,6 +117,8 @@ impl LeafKind {
     /// The type in a person's words.
     pub(crate) fn words(self) -> String {
         match self {
+            LeafKind::Number { width: Width::W32, integer: true, .. } => "an integer of 32 bits".to_owned(),
+            LeafKind::Number { integer: true, .. } => "an integer of 64 bits".to_owned(),
             LeafKind::Number { precision: Precision { digits, scale: 0 }, .. } => {
                 format!("an integer of up to {digits} digits")
             }

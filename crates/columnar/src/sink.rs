@@ -93,7 +93,7 @@ impl ColumnSink {
                 .map(|child| child.index() + if plan.nodes[child.index()].list { nodes } else { 0 })
                 .collect();
             match each.as_slice() {
-                [first, .., last] if last - first + 1 == each.len() => Checks::Run(*first, last + 1),
+                [first, .., last] if each.is_sorted_by(|a, b| a + 1 == *b) => Checks::Run(*first, last + 1),
                 _ => Checks::Each(each),
             }
         });
@@ -226,12 +226,11 @@ impl ColumnSink {
         parts.join(".")
     }
 
-    /// Nulls for members that the group occurrence left last did not have.
+    /// Nulls for members that the group occurrence being left, number `wanted` of its column, does not have.
     #[cold]
     #[inline(never)]
-    fn pad(&mut self, group: NodeId) {
+    fn pad(&mut self, group: NodeId, wanted: u32) {
         let plan = Arc::clone(&self.plan);
-        let wanted = self.counts[group.index()];
         for &child in &plan.nodes[group.index()].children {
             let list = plan.nodes[child.index()].list;
             let has = if list { self.counts[self.leaves.len() + child.index()] } else { self.counts[child.index()] };
@@ -335,14 +334,14 @@ impl Sink for ColumnSink {
     #[inline(always)]
     fn leave(&mut self, node: NodeId) {
         let count = self.counts[node.index()] + 1;
-        self.counts[node.index()] = count;
         let complete = match &self.checks[node.index()] {
             Checks::Run(first, end) => self.counts[*first..*end].iter().all(|has| *has == count),
             Checks::Each(each) => each.iter().all(|at| self.counts[*at] == count),
         };
         if !complete {
-            self.pad(node);
+            self.pad(node, count);
         }
+        self.counts[node.index()] = count;
         if node == NodeId::ROOT {
             self.document = DocumentState::Kept;
             if self.building.is_some() {

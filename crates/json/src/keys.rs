@@ -16,6 +16,25 @@ pub(crate) const SLACK: usize = BLOCK;
 pub(crate) struct Keys {
     arena: Vec<[u8; BLOCK]>,
     nodes: Vec<NodeKeys>,
+    /// What the short ways of writing a value need, in one place per node.
+    prefixes: Vec<Prefix>,
+}
+
+/// Bytes of the longest prefix that has a short way.
+pub(crate) const PREFIX_MAX: usize = 64;
+
+/// A node's `one` prefix as a block of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prefix {
+    pub(crate) bytes: [u8; PREFIX_MAX],
+    /// Length before a string, at most [`PREFIX_MAX`]; 0 where the prefix is longer and only the long way will do.
+    pub(crate) string: u8,
+    /// Length before a number: without the quotation mark, unless numbers of this node are quoted.
+    pub(crate) number: u8,
+    /// 1 where numbers of this node are quoted.
+    pub(crate) quotes: u8,
+    /// Most digits of a decimal with a short way; 0 as for `string`.
+    pub(crate) plain_digits: u8,
 }
 
 /// The prefixes of one node.
@@ -25,8 +44,6 @@ pub(crate) struct NodeKeys {
     pub(crate) one: Span,
     /// Whether a decimal of this node is always a string.
     pub(crate) quoted: bool,
-    /// Most digits of a decimal for which no look at its significant digits is needed.
-    pub(crate) plain_digits: u8,
     /// Levels above the node's members, for pretty output.
     pub(crate) level: u16,
     /// Before a list: `"KEY":[`.
@@ -49,7 +66,11 @@ impl Span {
 
 impl Keys {
     pub(crate) fn new(shape: &Shape, style: JsonStyle) -> Self {
-        let mut keys = Keys { arena: Vec::new(), nodes: Vec::with_capacity(shape.len()) };
+        let mut keys = Keys {
+            arena: Vec::new(),
+            nodes: Vec::with_capacity(shape.len()),
+            prefixes: Vec::with_capacity(shape.len()),
+        };
         // Levels of indentation before a node's own line.
         let mut levels: Vec<u16> = Vec::with_capacity(shape.len());
         for (id, node) in shape.iter() {
@@ -73,8 +94,9 @@ impl Keys {
                 }
                 Numbers::Strings => true,
             };
-            let plain_digits = if style.numbers == Numbers::Exact || quoted { 16 } else { 15 };
-            keys.nodes.push(NodeKeys { one, quoted, plain_digits, level: level + u16::from(node.is_list()), list });
+            let plain_digits = if style.numbers == Numbers::Exact || quoted { 32 } else { 15 };
+            keys.prefixes.push(keys.prefix(one, quoted, plain_digits));
+            keys.nodes.push(NodeKeys { one, quoted, level: level + u16::from(node.is_list()), list });
         }
         keys
     }
@@ -82,6 +104,27 @@ impl Keys {
     #[inline(always)]
     pub(crate) fn node(&self, node: NodeId) -> NodeKeys {
         self.nodes[node.index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn short(&self, node: NodeId) -> &Prefix {
+        &self.prefixes[node.index()]
+    }
+
+    fn prefix(&self, span: Span, quoted: bool, plain_digits: u8) -> Prefix {
+        let mut prefix = Prefix { bytes: [0; PREFIX_MAX], string: 0, number: 0, quotes: u8::from(quoted), plain_digits: 0 };
+        let len = span.len();
+        if let Ok(short) = u8::try_from(len)
+            && (1..=PREFIX_MAX).contains(&len)
+        {
+            let start = span.start as usize;
+            let blocks = &self.arena[start..start + len.div_ceil(BLOCK)];
+            prefix.bytes[..blocks.len() * BLOCK].copy_from_slice(blocks.as_flattened());
+            prefix.string = short;
+            prefix.number = short - 1 + prefix.quotes;
+            prefix.plain_digits = plain_digits;
+        }
+        prefix
     }
 
     /// Copies `span` to the start of `out`, which is longer by [`SLACK`] at least.

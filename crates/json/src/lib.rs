@@ -11,7 +11,6 @@ mod keys;
 mod members;
 mod number;
 mod reader;
-mod scan;
 mod splitter;
 mod style;
 mod text;

@@ -26,16 +26,32 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
         return len - leading;
     }
     // The point goes in where all digits still have their fixed places, so that only one shift depends on the value.
-    let before = BEFORE[whole];
-    let pointed = digits & before | (digits & !before) << 8 | POINT[whole];
+    let before = BEFORE[whole & 15];
+    let pointed = digits & before | (digits & !before) << 8 | POINT[whole & 15];
     out[..16].copy_from_slice(&(pointed >> (8 * leading)).to_le_bytes());
     out[16 - leading] = digits.to_le_bytes()[15];
     len + 1 - leading
 }
 
+/// Writes 17 to 32 digits with a point before the last `scale`, without leading zeros; returns the length.
+///
+/// What lies above `len` digits of `block` is ignored; `scale < len`. `out` holds at least 33 bytes.
+pub(crate) fn put_two_blocks(block: &[u8; 32], len: usize, scale: usize, out: &mut [u8]) -> usize {
+    let whole = len - scale;
+    let leading = leading_zeros(&block[..whole - 1]);
+    let (digits, kept) = (&block[leading..len], whole - leading);
+    out[..digits.len()].copy_from_slice(digits);
+    if scale == 0 {
+        return digits.len();
+    }
+    out[kept] = b'.';
+    out[kept + 1..digits.len() + 1].copy_from_slice(&digits[kept..]);
+    digits.len() + 1
+}
+
 /// The lowest `n` bytes.
-const BEFORE: [u128; 17] = {
-    let mut masks = [u128::MAX; 17];
+pub(crate) const BEFORE: [u128; 16] = {
+    let mut masks = [0; 16];
     let mut n = 0;
     while n < 16 {
         masks[n] = (1 << (8 * n)) - 1;
@@ -45,8 +61,8 @@ const BEFORE: [u128; 17] = {
 };
 
 /// A point at byte `n`.
-const POINT: [u128; 17] = {
-    let mut points = [0; 17];
+const POINT: [u128; 16] = {
+    let mut points = [0; 16];
     let mut n = 0;
     while n < 16 {
         points[n] = (b'.' as u128) << (8 * n);

@@ -2,7 +2,7 @@
 
 use quayline_core::Run;
 
-use crate::scan::mask_json_special;
+use quayline_charset::scan::mask_json_special;
 
 /// Most bytes that one byte of text takes: `\u0000`.
 pub(crate) const ESCAPED_MAX: usize = 6;

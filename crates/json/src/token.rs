@@ -3,8 +3,9 @@
 use quayline_core::{Digits, Run};
 
 use crate::fault::{JsonError, describe};
-use crate::scan::{mask_digits, mask_eq, mask_json_special, mask_json_special_or_high};
+use crate::number::BEFORE;
 use crate::text::block_at;
+use quayline_charset::scan::{mask_digits, mask_eq, mask_json_special, mask_json_special_or_high};
 
 /// Digits that a number may have once its exponent is gone.
 pub(crate) const DIGITS_MAX: usize = 38;
@@ -151,7 +152,6 @@ pub(crate) struct Number {
 }
 
 /// The number at `start`, where a minus sign or a digit is expected.
-#[inline(always)]
 pub(crate) fn number(text: &[u8], start: usize) -> Result<Number, Lexical> {
     let whole = start + usize::from(text.get(start) == Some(&b'-'));
     let whole_len = count_digits(text, whole);
@@ -178,6 +178,45 @@ pub(crate) fn number(text: &[u8], start: usize) -> Result<Number, Lexical> {
     }
     number.end = end;
     Ok(number)
+}
+
+/// A plain decimal whose text fits into 15 bytes behind its sign.
+pub(crate) struct ShortNumber {
+    /// Its digits without the point; what lies behind `len` of them means nothing.
+    pub(crate) digits: [u8; 16],
+    pub(crate) len: usize,
+    pub(crate) scale: i16,
+    pub(crate) negative: bool,
+    /// The byte behind it.
+    pub(crate) end: usize,
+}
+
+/// The number at `start` if it is a short one; `None` also where it is none at all or the text ends soon behind it.
+#[inline(always)]
+pub(crate) fn short_number(text: &[u8], start: usize) -> Option<ShortNumber> {
+    let negative = text.get(start) == Some(&b'-');
+    let first = start + usize::from(negative);
+    let block = text.get(first..)?.first_chunk::<16>()?;
+    let others = u32::from(!mask_digits(block)) | 1 << 16;
+    let whole = others.trailing_zeros() as usize;
+    if whole == 0 || whole == 16 || (whole > 1 && block[0] == b'0') {
+        return None;
+    }
+    let all = u128::from_le_bytes(*block);
+    let (digits, fraction, stop) = if block[whole] == b'.' {
+        let fraction = (others >> (whole + 1)).trailing_zeros() as usize;
+        let stop = whole + 1 + fraction;
+        let before = BEFORE[whole];
+        (all & before | all >> 8 & !before, fraction, stop)
+    } else {
+        (all, 0, whole)
+    };
+    if stop == 16 || stop == whole + 1 || matches!(block[stop], b'e' | b'E') {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "below 16")]
+    let scale = fraction as i16;
+    Some(ShortNumber { digits: digits.to_le_bytes(), len: whole + fraction, scale, negative, end: first + stop })
 }
 
 #[inline(always)]
@@ -218,7 +257,6 @@ fn no_digit(text: &[u8], at: usize) -> Lexical {
 
 impl Number {
     /// As an exact decimal, in `text` or, where a point or an exponent has to go, in `scratch`.
-    #[inline(always)]
     pub(crate) fn digits<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Digits<'a>, JsonError> {
         let negative = self.whole > self.start;
         if self.exponent.is_some() {
@@ -227,20 +265,9 @@ impl Number {
         if self.fraction_len == 0 {
             return Ok(Digits { digits: Run::new(&text[self.whole..], self.whole_len), negative, scale: 0 });
         }
-        let len = self.whole_len + self.fraction_len;
-        if len <= 16 {
-            if scratch.len() < 32 {
-                scratch.resize(32, 0);
-            }
-            scratch[..16].copy_from_slice(&block_at(text, self.whole));
-            scratch[self.whole_len..self.whole_len + 16].copy_from_slice(&block_at(text, self.fraction));
-            #[expect(clippy::cast_possible_truncation, reason = "at most 16")]
-            let scale = self.fraction_len as i16;
-            return Ok(Digits { digits: Run::new(scratch, len), negative, scale });
-        }
         self.join(text, scratch);
         let scale = i16::try_from(self.fraction_len).map_err(|_| JsonError::Digits { limit: i16::MAX as usize })?;
-        Ok(Digits { digits: Run::new(scratch, len), negative, scale })
+        Ok(Digits { digits: scratch.as_slice().into(), negative, scale })
     }
 
     #[inline(never)]

@@ -2,11 +2,11 @@
 
 use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
 
-use crate::keys::{self, Keys, NodeKeys, Span};
+use crate::keys::{self, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
-use crate::scan::mask_json_special;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
+use quayline_charset::scan::mask_json_special;
 
 /// Bytes of a writer's buffer at the start; it grows as needed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -155,20 +155,23 @@ impl JsonWriter {
     /// A string: up to 16 bytes at once, all else by [`JsonWriter::long_string`].
     #[inline(always)]
     fn string(&mut self, node: NodeId, run: Run<'_>) {
-        let (key, len) = (self.keys.node(node).one, run.len());
+        let prefix = self.keys.short(node);
+        let len = run.len();
         if let Some(block) = run.tail().first_chunk::<16>()
             && mask_json_special(block).trailing_zeros() as usize >= len
             && len <= 16
+            && prefix.string > 0
         {
-            let key_len = key.len();
-            let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + 16 + 2);
-            self.keys.copy(key, out);
-            out[key_len..key_len + 16].copy_from_slice(block);
-            let end = key_len + len;
+            let out: &mut [u8; WINDOW] = window(&mut self.buf, self.pos);
+            out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+            // At most PREFIX_MAX, as the mask tells the compiler, so no access below needs a check.
+            let at = usize::from(prefix.string & 0x7f);
+            out[at..at + 16].copy_from_slice(block);
+            let end = at + len;
             out[end..end + 2].copy_from_slice(b"\",");
             self.pos += end + 2;
         } else {
-            self.long_string(key, run.tail(), len);
+            self.long_string(self.keys.node(node).one, run.tail(), len);
         }
     }
 
@@ -192,12 +195,38 @@ impl JsonWriter {
     #[inline(always)]
     fn digits(&mut self, node: NodeId, value: Digits<'_>) {
         let (tail, len) = (value.digits.tail(), value.digits.len());
-        let keys = self.keys.node(node);
+        let prefix = self.keys.short(node);
         if let (Some(block), Ok(scale)) = (tail.first_chunk::<16>(), usize::try_from(value.scale))
-            && len <= usize::from(keys.plain_digits)
+            && len <= 16
+            && len <= usize::from(prefix.plain_digits)
             && scale < len
         {
-            self.short_number(keys, value.negative, u128::from_le_bytes(*block), len, scale);
+            let digits = u128::from_le_bytes(*block);
+            self.pos += short_number(window(&mut self.buf, self.pos), prefix, value.negative, digits, len, scale);
+        } else {
+            self.long_digits(node, value);
+        }
+    }
+
+    /// Digits that start with zeros or are more than sixteen, a block at a time; all else by [`JsonWriter::long_number`].
+    #[inline(never)]
+    fn long_digits(&mut self, node: NodeId, value: Digits<'_>) {
+        let (tail, len) = (value.digits.tail(), value.digits.len());
+        let prefix = self.keys.short(node);
+        if let (Some(block), Ok(scale)) = (tail.first_chunk::<32>(), usize::try_from(value.scale))
+            && (17..=usize::from(prefix.plain_digits)).contains(&len)
+            && scale < len
+        {
+            let out: &mut [u8; WINDOW] = window(&mut self.buf, self.pos);
+            out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+            let mut at = usize::from(prefix.number & 0x7f);
+            out[at] = b'-';
+            at += usize::from(value.negative);
+            at += number::put_two_blocks(block, len, scale, &mut out[at..]);
+            out[at] = b'"';
+            at += usize::from(prefix.quotes);
+            out[at] = b',';
+            self.pos += at + 1;
         } else {
             self.long_number(node, value);
         }
@@ -207,34 +236,31 @@ impl JsonWriter {
     #[inline(always)]
     fn int(&mut self, node: NodeId, value: i64, scale: i16) {
         let magnitude = value.unsigned_abs();
-        let keys = self.keys.node(node);
+        let prefix = self.keys.short(node);
         if magnitude < 100_000_000
             && let Ok(scale @ 0..8) = usize::try_from(scale)
+            && prefix.plain_digits > 0
         {
-            self.short_number(keys, value < 0, number::eight_digits(magnitude), 8, scale);
-        } else if magnitude < 10u64.pow(keys.plain_digits.into())
-            && let Ok(scale @ 0..16) = usize::try_from(scale)
-        {
-            self.short_number(keys, value < 0, number::sixteen_digits(magnitude), 16, scale);
+            let digits = number::eight_digits(magnitude);
+            self.pos += short_number(window(&mut self.buf, self.pos), prefix, value < 0, digits, 8, scale);
         } else {
-            self.decimal(node, Decimal { unscaled: value.into(), scale });
+            self.long_int(node, value, scale);
         }
     }
 
-    #[inline(always)]
-    fn short_number(&mut self, keys: NodeKeys, negative: bool, digits: u128, len: usize, scale: usize) {
-        let quotes = usize::from(keys.quoted);
-        let key_len = keys.one.len();
-        let out = room(&mut self.buf, self.pos, key_len + keys::SLACK + number::SLACK + 32);
-        self.keys.copy(keys.one, out);
-        let mut at = key_len - 1 + quotes;
-        out[at] = b'-';
-        at += usize::from(negative);
-        at += number::put_short(digits, len, scale, &mut out[at..]);
-        out[at] = b'"';
-        at += quotes;
-        out[at] = b',';
-        self.pos += at + 1;
+    #[inline(never)]
+    fn long_int(&mut self, node: NodeId, value: i64, scale: i16) {
+        let magnitude = value.unsigned_abs();
+        let prefix = self.keys.short(node);
+        if magnitude < 10u64.pow(u32::from(prefix.plain_digits.min(16)))
+            && let Ok(scale @ 0..16) = usize::try_from(scale)
+            && prefix.plain_digits > 0
+        {
+            let digits = number::sixteen_digits(magnitude);
+            self.pos += short_number(window(&mut self.buf, self.pos), prefix, value < 0, digits, 16, scale);
+        } else {
+            self.decimal(node, Decimal { unscaled: value.into(), scale });
+        }
     }
 
     #[inline(never)]
@@ -347,6 +373,39 @@ impl Sink for JsonWriter {
         self.open = false;
         self.taken = 0;
     }
+}
+
+/// Bytes that the short ways may touch: a prefix, a sign, 33 digits and a point, quotation mark and comma, and a block beyond.
+const WINDOW: usize = PREFIX_MAX + 128;
+
+/// Prefix, number of at most 16 digits, comma; returns the length.
+#[inline(always)]
+fn short_number(
+    out: &mut [u8; WINDOW],
+    prefix: &Prefix,
+    negative: bool,
+    digits: u128,
+    len: usize,
+    scale: usize,
+) -> usize {
+    out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+    let mut at = usize::from(prefix.number & 0x7f);
+    out[at] = b'-';
+    at += usize::from(negative);
+    at += number::put_short(digits, len, scale, &mut out[at..]);
+    let out = &mut out[at & 0xff..];
+    out[0] = b'"';
+    out[usize::from(prefix.quotes & 1)] = b',';
+    at + usize::from(prefix.quotes & 1) + 1
+}
+
+/// [`WINDOW`] bytes of `buf` from `pos` on.
+#[inline(always)]
+fn window(buf: &mut Vec<u8>, pos: usize) -> &mut [u8; WINDOW] {
+    if buf.len() < pos + WINDOW {
+        grow(buf, pos + WINDOW);
+    }
+    buf[pos..].first_chunk_mut().expect("the buffer was grown to hold a window")
 }
 
 /// The bytes of `buf` from `pos` on, at least `need`.

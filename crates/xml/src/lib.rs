@@ -1,1 +1,43 @@
-//! XML: a sink that writes and a source that reads
+//! XML: a sink that writes documents as elements, and a source that reads them back.
+//!
+//! * [`XmlWriter`] is a [`quayline_core::Sink`]: `<records>` holds one `<record>` a document, each on a line of its own.
+//! * [`RecordSplitter`] finds record elements in a byte stream; [`XmlReader`] turns one into events.
+//!
+//! Sans-IO. XML 1.0 in UTF-8.
+//!
+//! # How values are written
+//! | value | element |
+//! |---|---|
+//! | text, number | `<NAME>text</NAME>` |
+//! | empty text | `<NAME></NAME>` |
+//! | null | `<NAME xsi:nil="true"/>`, so that it stays apart from empty text and from an absent element |
+//! | absent | no element |
+//! | list | one element an occurrence, one behind the other; an empty list is no element, and is read as empty where its minimum is 0 |
+//! | text with characters that XML 1.0 cannot hold (0x00 to 0x1f but tab and line ends, U+FFFE, U+FFFF) | `<NAME escaped="true">`, each as `\uHHHH`, `\` as `\\` |
+//!
+//! The last row loses nothing, and a reader that does not know it sees by the attribute that the text is not plain. An error would reject every
+//! record with LOW-VALUES in a text field, and a replacement character could not be read back.
+//!
+//! # Names
+//! A name that is no XML name is mapped: other characters become `_xHHHH_`, a start that XML does not allow (a digit, `-`, `.`) gets `_` in
+//! front: `1ST-AMT` is `<_1ST-AMT>`. Two names of one group that fall together are refused (`XML-001`).
+//!
+//! # Departures
+//! * Namespaces are not resolved: prefixes of elements and attributes are cut.
+//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others are refused, since their values would be lost.
+//! * No document type definition is read (`XML-011`), so no entities but the five of XML and character references: nothing can be expanded.
+
+mod fault;
+mod names;
+mod reader;
+mod splitter;
+mod style;
+mod text;
+mod writer;
+
+pub use fault::{Syntax, TextPosition, XmlFault, XmlFaultKind, XmlFaults};
+pub use names::element_name;
+pub use reader::XmlReader;
+pub use splitter::{EndOfInput, RawRecord, RecordSplitter, XmlStep};
+pub use style::{Spacing, XmlStyle};
+pub use writer::XmlWriter;

@@ -46,7 +46,7 @@ const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, Stri
 
 fn car_to_json() -> Result<Measured, String> {
     let subject = Subject::cars()?;
-    let mut json = || {
+    let json = || {
         let done = subject.to_json();
         Run { bytes: done.output_bytes, cpu: done.cpu }
     };

@@ -110,7 +110,7 @@ impl RecordWriter {
     pub fn packed_value(&mut self, value: u64, negative: bool, digits: u32) {
         let sign = if negative { 0x0d } else { 0x0c };
         // An even picture has a pad nibble in front.
-        let pad = (digits % 2 == 0).then_some(0);
+        let pad = digits.is_multiple_of(2).then_some(0);
         let nibbles: Vec<u8> = pad.into_iter().chain(decimal_digits(value, digits)).chain([sign]).collect();
         self.bytes.extend(nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]));
     }

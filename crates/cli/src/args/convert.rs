@@ -72,6 +72,9 @@ pub(crate) struct ConvertArgs {
     /// Members missing in a document: initialize, value, low-values or error
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) absent: Option<AbsentArg>,
+    /// Members that the records do not have: error or ignore
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) unknown: Option<UnknownArg>,
     /// Keep what a canonical record would lose, for byte-identical round trips
     ///
     /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve` and come back from it.
@@ -202,6 +205,15 @@ pub(crate) enum AbsentArg {
     LowValues,
     /// Reject the document
     Error,
+}
+
+/// Members that the records do not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum UnknownArg {
+    /// Reject the document: most often a name is misspelt (default)
+    Error,
+    /// Pass over them
+    Ignore,
 }
 
 /// Numbers in JSON.

@@ -4,9 +4,12 @@ mod convert;
 mod inspect;
 mod records;
 
-pub(crate) use convert::{ConvertArgs, FORMAT_LONG_HELP, FillersArg, KeyStyleArg, NumbersArg, RedefinesArg};
+pub(crate) use convert::{
+    AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
+    RedefinesArg, ToFormat, TrimArg, UnknownArg,
+};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use records::{CopybookArgs, DialectName, SourceFormatArg};
+pub(crate) use records::{CopybookArgs, SourceFormatArg};
 
 use std::ffi::OsString;
 
@@ -71,7 +74,11 @@ impl Cli {
     pub(crate) fn of(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         // `-h` is one line an option, so it leaves the lists of values to `--help`. An argument that only looks like `-h` changes nothing but
         // a help text that is not asked for.
-        let command = if arguments.len() < 2 || arguments.iter().any(|argument| argument == "-h") { Cli::brief() } else { Cli::command() };
+        let command = if arguments.len() < 2 || arguments.iter().any(|argument| argument == "-h") {
+            Cli::brief()
+        } else {
+            Cli::command()
+        };
         let mut command = command;
         let matches = command.try_get_matches_from_mut(arguments)?;
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))

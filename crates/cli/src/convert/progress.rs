@@ -23,7 +23,8 @@ pub(crate) struct Bar {
 impl Bar {
     /// A bar, where standard error is a terminal that can draw one.
     pub(crate) fn on_terminal() -> Option<Bar> {
-        (std::io::stderr().is_terminal() && !dumb_terminal()).then(|| Bar { begun: Instant::now(), bar: Mutex::new(None) })
+        (std::io::stderr().is_terminal() && !dumb_terminal())
+            .then(|| Bar { begun: Instant::now(), bar: Mutex::new(None) })
     }
 
     fn drawn(at: &Advance) -> ProgressBar {
@@ -33,7 +34,10 @@ impl Bar {
                 ProgressBar::with_draw_target(Some(total), target),
                 "{bar:30} {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left  {msg}",
             ),
-            None => (ProgressBar::with_draw_target(None, target), "{spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}  {msg}"),
+            None => (
+                ProgressBar::with_draw_target(None, target),
+                "{spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}  {msg}",
+            ),
         };
         let style = ProgressStyle::with_template(template).expect("the template is a constant that a test draws");
         bar.with_style(style.progress_chars("=> "))
@@ -49,8 +53,9 @@ impl Progress for Bar {
         // A resumed run starts in the middle: the bytes before are no part of its rate.
         let bar = slot.get_or_insert_with(|| Bar::drawn(&at));
         bar.set_position(at.source_bytes);
-        let rejected = if at.rejected > 0 { format!(", {} rejected", super::grouped(at.rejected)) } else { String::new() };
-        bar.set_message(format!("{} records{rejected}", super::grouped(at.records)));
+        let rejected =
+            if at.rejected > 0 { format!(", {} rejected", crate::render::grouped(at.rejected)) } else { String::new() };
+        bar.set_message(format!("{} records{rejected}", crate::render::grouped(at.records)));
     }
 }
 

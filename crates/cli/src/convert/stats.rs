@@ -1,12 +1,14 @@
 //! `--stats`: what a run did and what it cost, as text and as JSON (`quayline.stats/1` in docs/json.md).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use quayline_convert::Report;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use crate::render::grouped;
+use crate::console::shown;
+use crate::render::{count_of, grouped};
 
 /// The statistics as people read them. `source` is the input as the user named it.
 pub(crate) fn stats_text(source: &str, report: &Report) -> String {
@@ -31,88 +33,105 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("documents", grouped(report.documents));
     }
     if let Some(first) = report.resumed_at {
-        line("resumed", format!("at record {}", grouped(first)));
+        line("resumed", format!("at record {}", grouped(first.0)));
     }
     line("bytes", format!("{} in, {} out", grouped(report.source_bytes), grouped(report.output_bytes)));
-    line("time", format!("{} s, {} CPU s on {}", seconds(cost.wall), seconds(cost.cpu), lanes(cost.lanes)));
+    let threads = count_of(cost.lanes as usize, "thread");
+    line("time", format!("{} s, {} s CPU, {threads}", seconds(cost.wall), seconds(cost.process.cpu)));
     line(
         "rate",
         format!(
-            "{:.1} MB/s, {:.1} MB per CPU second, {:.3} CPU microseconds a record",
+            "{:.1} MB/s, {:.1} MB a CPU second, {:.3} µs CPU a record",
             megabytes_per_second(report.source_bytes, cost.wall),
-            megabytes_per_second(report.source_bytes, cost.cpu),
-            micros_each(cost.cpu, records_of_run(report)),
+            megabytes_per_second(report.source_bytes, cost.process.cpu),
+            micros_each(cost.process.cpu, records_of_run(report)),
         ),
     );
-    line(
-        "identity",
-        format!(
-            "{} s of lanes = {} read + {} convert + {} write + {} sync + {} idle + {} other",
-            seconds(lane_time(report)),
-            seconds(cost.read),
-            seconds(cost.convert),
-            seconds(cost.write),
-            seconds(cost.sync),
-            seconds(cost.idle),
-            seconds(cost.other)
-        ),
-    );
-    line("memory", format!("{:.1} MB at most", cost.peak_memory_bytes as f64 / 1e6));
+    let phases: Vec<String> =
+        cost.phases.iter().map(|line| format!("{} {}", seconds(line.times.wall), line.phase.name())).collect();
+    let rest = format!("{:.3} unaccounted", cost.unaccounted.wall_ns as f64 / 1e9);
+    let sum = phases.into_iter().chain([rest]).collect::<Vec<_>>().join(" + ");
+    line("identity", format!("{} s of all threads = {sum}", seconds(cost.lane_time.wall)));
+    if let Some(bytes) = cost.process.resident_bytes_max {
+        line("memory", format!("{:.1} MB at most", bytes as f64 / 1e6));
+    }
     for (code, count) in &report.findings_by_code {
-        line("found", format!("{code} {} times", grouped(*count)));
+        line("found", format!("{code} in {}", count_of(usize::try_from(*count).unwrap_or(usize::MAX), "place")));
     }
     text
 }
 
-/// The statistics as programs read them.
-pub(crate) fn stats_json(source: &str, report: &Report) -> Value {
-    let (tally, cost) = (&report.tally, &report.cost);
-    json!({
-        "schema": "quayline.stats/1",
-        "source": source,
-        "output": report.output.as_ref().map(|path| path.display().to_string()),
-        "rejects": report.rejects.as_ref().map(|path| path.display().to_string()),
-        "records_in": tally.records_in,
-        "records_out": tally.records_out,
-        "records_rejected": tally.records_rejected,
-        "records_skipped": tally.records_skipped,
-        "documents": report.documents,
-        "resumed_at": report.resumed_at,
-        "adds_up": report.adds_up(),
-        "source_bytes": report.source_bytes,
-        "output_bytes": report.output_bytes,
-        "rejects_bytes": report.rejects_bytes,
-        "lanes": cost.lanes,
-        "wall_s": cost.wall.as_secs_f64(),
-        "cpu_s": cost.cpu.as_secs_f64(),
-        "convert_cpu_s": cost.convert_cpu.as_secs_f64(),
-        "phases_s": {
-            "read": cost.read.as_secs_f64(),
-            "convert": cost.convert.as_secs_f64(),
-            "write": cost.write.as_secs_f64(),
-            "sync": cost.sync.as_secs_f64(),
-            "idle": cost.idle.as_secs_f64(),
-            "other": cost.other.as_secs_f64(),
-        },
-        "mb_per_s": megabytes_per_second(report.source_bytes, cost.wall),
-        "mb_per_cpu_s": megabytes_per_second(report.source_bytes, cost.cpu),
-        "cpu_us_per_record": micros_each(cost.cpu, records_of_run(report)),
-        "peak_memory_bytes": cost.peak_memory_bytes,
-        "findings_by_code": report.findings_by_code.iter().map(|(code, count)| (code.0.to_owned(), json!(count))).collect::<serde_json::Map<_, _>>(),
-    })
+/// The statistics as programs read them, one line.
+pub(crate) fn stats_json(source: &str, report: &Report) -> String {
+    serde_json::to_string(&StatsWire::of(source, report)).expect("statistics have string keys and plain values")
+}
+
+#[derive(Serialize)]
+struct StatsWire<'a> {
+    schema: &'static str,
+    source: &'a str,
+    output: Option<String>,
+    rejects: Option<String>,
+    records_in: u64,
+    records_out: u64,
+    records_rejected: u64,
+    records_skipped: u64,
+    adds_up: bool,
+    documents: u64,
+    resumed_at: Option<u64>,
+    source_bytes: u64,
+    output_bytes: u64,
+    rejects_bytes: u64,
+    threads: u32,
+    wall_s: f64,
+    cpu_s: f64,
+    thread_s: f64,
+    phases_s: BTreeMap<&'static str, f64>,
+    unaccounted_s: f64,
+    mb_per_s: f64,
+    mb_per_cpu_s: f64,
+    cpu_us_per_record: f64,
+    peak_memory_bytes: Option<u64>,
+    findings_by_code: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> StatsWire<'a> {
+    fn of(source: &'a str, report: &'a Report) -> Self {
+        let (tally, cost) = (&report.tally, &report.cost);
+        StatsWire {
+            schema: "quayline.stats/1",
+            source,
+            output: report.output.as_deref().map(shown),
+            rejects: report.rejects.as_deref().map(shown),
+            records_in: tally.records_in,
+            records_out: tally.records_out,
+            records_rejected: tally.records_rejected,
+            records_skipped: tally.records_skipped,
+            adds_up: report.adds_up(),
+            documents: report.documents,
+            resumed_at: report.resumed_at.map(|first| first.0),
+            source_bytes: report.source_bytes,
+            output_bytes: report.output_bytes,
+            rejects_bytes: report.rejects_bytes,
+            threads: cost.lanes,
+            wall_s: cost.wall.as_secs_f64(),
+            cpu_s: cost.process.cpu.as_secs_f64(),
+            thread_s: cost.lane_time.wall.as_secs_f64(),
+            phases_s: cost.phases.iter().map(|line| (line.phase.name(), line.times.wall.as_secs_f64())).collect(),
+            unaccounted_s: cost.unaccounted.wall_ns as f64 / 1e9,
+            mb_per_s: megabytes_per_second(report.source_bytes, cost.wall),
+            mb_per_cpu_s: megabytes_per_second(report.source_bytes, cost.process.cpu),
+            cpu_us_per_record: micros_each(cost.process.cpu, records_of_run(report)),
+            peak_memory_bytes: cost.process.resident_bytes_max,
+            findings_by_code: report.findings_by_code.iter().map(|(code, count)| (code.0, *count)).collect(),
+        }
+    }
 }
 
 /// Records of this run: after a resume, those before it cost nothing now.
 fn records_of_run(report: &Report) -> u64 {
-    report.tally.records_in - report.resumed_at.map_or(0, |first| first.saturating_sub(1)).min(report.tally.records_in)
-}
-
-fn lane_time(report: &Report) -> Duration {
-    report.cost.wall * u32::try_from(report.cost.lanes).unwrap_or(u32::MAX)
-}
-
-fn lanes(n: usize) -> String {
-    crate::render::count_of(n, "thread")
+    let before = report.resumed_at.map_or(0, |first| first.0.saturating_sub(1));
+    report.tally.records_in.saturating_sub(before)
 }
 
 fn seconds(time: Duration) -> String {

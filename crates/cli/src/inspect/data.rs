@@ -3,24 +3,25 @@
 use std::path::Path;
 
 use quayline_charset::Charset;
+use quayline_core::Finding;
 use quayline_frame::FramingSpec;
-use serde_json::{Value, json};
+use serde::Serialize;
 
-use super::fit::{self, Fit};
+use super::fit::{self, Fit, FitWire};
 use super::print_json;
 use super::sample::Sample;
 use crate::args::InspectArgs;
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
 use crate::exit::{Exit, Stop, argument};
-use crate::render::{Paint, Style, bytes_text, grouped};
+use crate::render::{FindingWire, Paint, Style, bytes_text, grouped};
 
 /// Proposals shown of each kind.
 const SHOWN_MAX: usize = 3;
 /// Score from which a code page is worth a trial, of 100.
 const CHARSET_SCORE_MIN: u8 = 20;
 /// Score from which a framing is worth a trial, of 1.
-const FRAMING_SCORE_MIN: f64 = 0.2;
+const FRAMING_SCORE_MIN: f64 = 0.3;
 
 /// A character set that the data may have.
 pub(crate) struct CharsetProposal {
@@ -65,20 +66,44 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing.clone()).or(framings.first().map(|proposal| proposal.spec.clone()));
     let command = command_line(args, charset, framing.as_ref());
-    let answer = Answer { args, sample, charsets: &charsets, framings: &framings, layout, fits: &fits, command: &command };
-    if console.json() { print_json(&answer.json())? } else { write_stdout(answer.text(console.color_stdout()).as_bytes())? }
+    let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(&args.file, sample, layout));
+    let answer = Answer {
+        args,
+        sample,
+        charsets: &charsets,
+        framings: &framings,
+        layout,
+        fits: &fits,
+        misfit: misfit.as_ref(),
+        command: &command,
+    };
+    if console.json() {
+        print_json(&answer.wire())?
+    } else {
+        write_stdout(answer.text(console.color_stdout()).as_bytes())?
+    }
     Ok(Exit::Done)
 }
 
 fn charsets(sample: &Sample, named: Option<&str>) -> Result<Vec<CharsetProposal>, Stop> {
     if let Some(name) = named {
         let charset = charset_named(name)?;
-        return Ok(vec![CharsetProposal { charset, score: None, alike: Vec::new(), evidence: vec!["you named it".to_owned()] }]);
+        return Ok(vec![CharsetProposal {
+            charset,
+            score: None,
+            alike: Vec::new(),
+            evidence: vec!["you named it".to_owned()],
+        }]);
     }
-    let found = quayline_charset::detect::detect(&sample.bytes).into_iter().filter_map(|candidate| {
+    let found = quayline_charset::detect(&sample.bytes).into_iter().filter_map(|candidate| {
         let charset = candidate.charset?;
         let worth = candidate.score >= CHARSET_SCORE_MIN;
-        worth.then_some(CharsetProposal { charset, score: Some(candidate.score), alike: candidate.alike, evidence: candidate.evidence })
+        worth.then_some(CharsetProposal {
+            charset,
+            score: Some(candidate.score),
+            alike: candidate.alike,
+            evidence: candidate.evidence,
+        })
     });
     Ok(found.take(SHOWN_MAX).collect())
 }
@@ -133,6 +158,7 @@ struct Answer<'a> {
     framings: &'a [FramingProposal],
     layout: Option<&'a quayline_cobol::layout::Layout>,
     fits: &'a [Fit],
+    misfit: Option<&'a Finding>,
     command: &'a [String],
 }
 
@@ -140,8 +166,13 @@ impl Answer<'_> {
     fn text(&self, color: bool) -> String {
         let paint = Paint::new(color);
         let name = shown(&self.args.file);
-        let length = self.sample.file_len.map_or_else(|| "a stream".to_owned(), |len| format!("{} bytes", grouped(len)));
-        let looked = if self.sample.is_whole() { String::new() } else { format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64)) };
+        let length =
+            self.sample.file_len.map_or_else(|| "a stream".to_owned(), |len| format!("{} bytes", grouped(len)));
+        let looked = if self.sample.is_whole() {
+            String::new()
+        } else {
+            format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64))
+        };
         let mut text = format!("{}  {length}{looked}\n", paint.text(Style::Strong, &name));
         if self.sample.bytes.is_empty() {
             text.push_str("\nthe file is empty\n");
@@ -162,8 +193,9 @@ impl Answer<'_> {
         }
         text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "framing")));
         for proposal in self.framings {
-            let score = proposal.score.map_or_else(String::new, |score| format!("  {:.0} of 100", score * 100.0));
-            let records = if proposal.records > 0 { format!(", {} records", grouped(proposal.records)) } else { String::new() };
+            let score = proposal.score.map_or_else(String::new, |score| format!("  {} of 100", hundred(score)));
+            let records =
+                if proposal.records > 0 { format!(", {} records", grouped(proposal.records)) } else { String::new() };
             text.push_str(&format!("  {}{score}{records}\n", proposal.spec));
             push_evidence(&mut text, &proposal.evidence);
         }
@@ -176,44 +208,92 @@ impl Answer<'_> {
             for fit in self.fits {
                 text.push_str(&fit.text());
             }
+            if let Some(finding) = self.misfit {
+                text.push_str(&fit::finding_lines("likely", finding));
+            }
         }
         text.push_str(&format!("\n{}\n  {}\n", paint.text(Style::Faint, "try"), self.command.join(" ")));
         text
     }
 
-    fn json(&self) -> Value {
-        let charsets = self.charsets.iter().map(|proposal| {
-            json!({
-                "name": proposal.charset.name(),
-                "score": proposal.score,
-                "alike": proposal.alike.iter().map(|charset| charset.name()).collect::<Vec<_>>(),
-                "evidence": proposal.evidence,
-            })
+    fn wire(&self) -> ProposalWire<'_> {
+        let code_pages = self.charsets.iter().map(|proposal| CodePageWire {
+            name: proposal.charset.name(),
+            score: proposal.score,
+            alike: proposal.alike.iter().map(|charset| charset.name()).collect(),
+            evidence: &proposal.evidence,
         });
-        let framings = self.framings.iter().map(|proposal| {
-            json!({
-                "name": proposal.spec.to_string(),
-                "score": proposal.score.map(|score| (score * 100.0).round()),
-                "records": proposal.records,
-                "evidence": proposal.evidence,
-            })
+        let framings = self.framings.iter().map(|proposal| FramingWire {
+            name: proposal.spec.to_string(),
+            score: proposal.score.map(hundred),
+            records: proposal.records,
+            evidence: &proposal.evidence,
         });
-        json!({
-            "schema": "quayline.proposal/1",
-            "file": shown(&self.args.file),
-            "bytes": self.sample.file_len,
-            "looked_at": self.sample.bytes.len(),
-            "code_pages": charsets.collect::<Vec<_>>(),
-            "framings": framings.collect::<Vec<_>>(),
-            "copybook": self.layout.map(|layout| json!({
-                "record": copybook::name(layout),
-                "length_min": layout.length_min,
-                "length_max": layout.length_max,
-                "fits": self.fits.iter().map(Fit::json).collect::<Vec<_>>(),
-            })),
-            "try": self.command,
-        })
+        ProposalWire {
+            schema: "quayline.proposal/1",
+            file: shown(&self.args.file),
+            bytes: self.sample.file_len,
+            looked_at: self.sample.bytes.len(),
+            code_pages: code_pages.collect(),
+            framings: framings.collect(),
+            copybook: self.layout.map(|layout| CopybookWire {
+                record: copybook::name(layout),
+                length_min: layout.length_min,
+                length_max: layout.length_max,
+                fits: self.fits.iter().map(FitWire::of).collect(),
+                misfit: self.misfit.map(FindingWire::of),
+            }),
+            try_: self.command,
+        }
     }
+}
+
+/// What a data file may be, `quayline.proposal/1` in docs/json.md.
+#[derive(Serialize)]
+struct ProposalWire<'a> {
+    schema: &'static str,
+    file: String,
+    bytes: Option<u64>,
+    looked_at: usize,
+    code_pages: Vec<CodePageWire<'a>>,
+    framings: Vec<FramingWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copybook: Option<CopybookWire<'a>>,
+    #[serde(rename = "try")]
+    try_: &'a [String],
+}
+
+#[derive(Serialize)]
+struct CodePageWire<'a> {
+    name: &'static str,
+    score: Option<u8>,
+    alike: Vec<&'static str>,
+    evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct FramingWire<'a> {
+    name: String,
+    score: Option<u8>,
+    records: u64,
+    evidence: &'a [String],
+}
+
+#[derive(Serialize)]
+struct CopybookWire<'a> {
+    record: &'a str,
+    length_min: usize,
+    length_max: usize,
+    fits: Vec<FitWire<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    misfit: Option<FindingWire<'a>>,
+}
+
+/// A score of 1 as a score of 100.
+fn hundred(score: f64) -> u8 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100 by the clamp")]
+    let whole = (score * 100.0).round().clamp(0.0, 100.0) as u8;
+    whole
 }
 
 fn push_evidence(text: &mut String, evidence: &[String]) {
@@ -243,7 +323,11 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     words.push(charset.map_or_else(|| "CODE-PAGE".to_owned(), |charset| charset.name().to_lowercase()));
     words.push("--format".to_owned());
     words.push(framing.map_or_else(|| "FRAMING".to_owned(), ToString::to_string));
-    let out = args.file.file_stem().filter(|stem| *stem != "-").map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
+    let out = args
+        .file
+        .file_stem()
+        .filter(|stem| *stem != "-")
+        .map_or_else(|| "out.jsonl".into(), |stem| Path::new(stem).with_extension("jsonl"));
     words.extend(["-o".to_owned(), quoted(&out)]);
     words
 }

@@ -7,17 +7,19 @@ use quayline_cobol::layout::Layout;
 use quayline_cobol::{Interface, Policies, RecordDecoder, RecordPlan};
 use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
 use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
-use serde_json::{Value as Json, json};
+use serde::Serialize;
 
 use super::data::{CharsetProposal, FramingProposal, length_text};
 use super::sample::Sample;
 use crate::console::shown;
 use crate::copybook;
 use crate::exit::Stop;
-use crate::render::{finding_json, grouped};
+use crate::render::{FindingWire, bytes_text, grouped};
 
 /// Records tried with each pair of code page and framing.
 const RECORDS_MAX: u64 = 2_000;
+/// Share of records from which a copybook is taken to fit: single bad records are no sign of a wrong one.
+const SHARE_THAT_FITS: f64 = 0.5;
 
 /// How a layout fits with one code page and one framing.
 pub(crate) struct Fit {
@@ -53,7 +55,13 @@ pub(crate) fn try_all(
     Ok(fits)
 }
 
-fn try_one(path: &Path, sample: &Sample, plan: &RecordPlan, charset: Charset, framing: &FramingSpec) -> Result<Fit, Stop> {
+fn try_one(
+    path: &Path,
+    sample: &Sample,
+    plan: &RecordPlan,
+    charset: Charset,
+    framing: &FramingSpec,
+) -> Result<Fit, Stop> {
     let mut fit = Fit { charset, framing: framing.clone(), decoded: 0, tried: 0, first: None };
     let mut splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
     let mut decoder = RecordDecoder::new(plan);
@@ -105,27 +113,68 @@ impl Fit {
             format!("  {with}: {} of {} records tried decode\n", grouped(self.decoded), grouped(self.tried))
         };
         if let Some(finding) = &self.first {
-            text.push_str("    - the first that does not:\n");
-            for line in finding.to_string().lines().filter(|line| !line.is_empty()) {
-                text.push_str(&format!("        {line}\n"));
-            }
+            text.push_str(&finding_lines("the first that does not", finding));
         }
         text
     }
 
-    /// The fit as programs read it.
-    pub(super) fn json(&self) -> Json {
-        let first = self.first.as_ref().map(|finding| {
-            serde_json::from_str::<Json>(&finding_json(finding)).expect("our own JSON reads back")
-        });
-        json!({
-            "code_page": self.charset.name(),
-            "framing": self.framing.to_string(),
-            "tried": self.tried,
-            "decoded": self.decoded,
-            "first_fault": first,
-        })
+    /// The likely cause where most records do not decode: another framing, or another record length than the copybook's.
+    pub(super) fn misfit(&self, path: &Path, sample: &Sample, layout: &Layout) -> Option<Finding> {
+        if self.share() > SHARE_THAT_FITS {
+            return None;
+        }
+        let junk = self.first.as_ref().and_then(|finding| finding.place.record);
+        let mut finding = quayline_frame::explain_misfit(&sample.bytes, sample.file_len, None, &self.framing, junk)?;
+        finding.place.file = Some(shown(path).into());
+        let length = layout.length_max;
+        let seems =
+            quayline_frame::detect(&sample.bytes, sample.file_len, None).into_iter().next().map(|best| best.spec);
+        if let Some(FramingSpec::Fixed { length: seems }) = seems
+            && seems != length
+        {
+            let (difference, word) =
+                if length > seems { (length - seems, "longer") } else { (seems - length, "shorter") };
+            let by = format!(
+                "its records seem to have {seems} bytes, so the copybook's are {} {word}",
+                bytes_text(difference)
+            );
+            finding.hint = Some(finding.hint.map_or(by.clone(), |hint| format!("{by}; {hint}")));
+        }
+        Some(finding)
     }
+}
+
+/// A fit as programs read it.
+#[derive(Serialize)]
+pub(super) struct FitWire<'a> {
+    code_page: &'static str,
+    framing: String,
+    tried: u64,
+    decoded: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_fault: Option<FindingWire<'a>>,
+}
+
+impl<'a> FitWire<'a> {
+    /// The fit as programs read it.
+    pub(super) fn of(fit: &'a Fit) -> Self {
+        FitWire {
+            code_page: fit.charset.name(),
+            framing: fit.framing.to_string(),
+            tried: fit.tried,
+            decoded: fit.decoded,
+            first_fault: fit.first.as_ref().map(FindingWire::of),
+        }
+    }
+}
+
+/// A finding below a line of its own.
+pub(super) fn finding_lines(title: &str, finding: &Finding) -> String {
+    let mut text = format!("    - {title}:\n");
+    for line in finding.to_string().lines().filter(|line| !line.is_empty()) {
+        text.push_str(&format!("        {line}\n"));
+    }
+    text
 }
 
 /// Record lengths against the file's size.
@@ -140,7 +189,11 @@ pub(super) fn size_text(layout: &Layout, file_len: Option<u64>) -> String {
         let line = if rest == 0 {
             format!("the file is {} times that\n", grouped(whole))
         } else {
-            format!("the file is {} times that and {} bytes more, so its records are not all of that length\n", grouped(whole), grouped(rest))
+            format!(
+                "the file is {} times that and {} bytes more, so its records are not all of that length\n",
+                grouped(whole),
+                grouped(rest)
+            )
         };
         text.push_str(&format!("    - {line}"));
     }

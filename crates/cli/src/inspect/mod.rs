@@ -4,26 +4,30 @@ mod data;
 mod fit;
 mod sample;
 
+pub(crate) use data::{charset_named, framing_named};
+
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::args::{As, InspectArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook::{self, Described};
 use crate::exit::{Exit, Stop, argument};
-use crate::render::{layout_json, layout_tree};
+use crate::render::{LayoutWire, layout_tree};
 
 use sample::Sample;
 
 /// Shows a copybook's layouts or proposes what a data file is.
 pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let sample = Sample::read(&args.file)?;
-    let is = args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
+    let is =
+        args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
     match is {
         As::Copybook => {
             if args.copybook.is_some() || args.encoding.is_some() || args.format.is_some() {
-                let finding = argument("--copybook, --encoding and --format are for data files, and this is a copybook");
+                let finding =
+                    argument("--copybook, --encoding and --format are for data files, and this is a copybook");
                 return Err(finding.hint("add `--as data` if it is data").into());
             }
             let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;
@@ -37,9 +41,8 @@ fn show_layouts(described: &Described, args: &InspectArgs, console: &Console) ->
     let layouts = described.selected(args.reading.record.as_deref())?;
     console.findings(&described.warnings);
     if console.json() {
-        let records: Vec<Value> = layouts.iter().map(|layout| layout_json(layout)).collect();
-        let answer = json!({ "schema": "quayline.layout/1", "file": shown(&args.file), "records": records });
-        print_json(&answer)?;
+        let records = layouts.iter().map(|layout| LayoutWire::of(layout)).collect();
+        print_json(&LayoutsWire { schema: "quayline.layout/1", file: shown(&args.file), records })?;
     } else {
         let trees: Vec<String> = layouts.iter().map(|layout| layout_tree(layout, console.color_stdout())).collect();
         write_stdout(trees.join("\n").as_bytes())?;
@@ -47,8 +50,16 @@ fn show_layouts(described: &Described, args: &InspectArgs, console: &Console) ->
     Ok(Exit::Done)
 }
 
+/// The layouts of a copybook, `quayline.layout/1` in docs/json.md.
+#[derive(Serialize)]
+struct LayoutsWire<'a> {
+    schema: &'static str,
+    file: String,
+    records: Vec<LayoutWire<'a>>,
+}
+
 /// Prints a JSON object for programs, indented so that people can read it too.
-fn print_json(answer: &Value) -> Result<(), Stop> {
+fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     let mut text = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
     text.push('\n');
     write_stdout(text.as_bytes())?;
@@ -76,7 +87,9 @@ fn has_data_descriptions(text: &str) -> bool {
             let level = level.is_some_and(|level| matches!(level, 1..=49 | 66 | 77 | 88));
             level
                 && words.next().is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == ':'))
-                && words.next().is_some_and(|clause| CLAUSES.contains(&clause.trim_end_matches('.').to_ascii_uppercase().as_str()))
+                && words
+                    .next()
+                    .is_some_and(|clause| CLAUSES.contains(&clause.trim_end_matches('.').to_ascii_uppercase().as_str()))
         })
     })
 }

@@ -54,7 +54,9 @@ impl Sample {
     pub(crate) fn text(&self) -> Option<&str> {
         let text = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
-            Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.bytes[..error.valid_up_to()]).ok()?,
+            Err(error) if error.error_len().is_none() => {
+                std::str::from_utf8(&self.bytes[..error.valid_up_to()]).ok()?
+            }
             Err(_) => return None,
         };
         (!text.chars().any(|c| c.is_control() && !c.is_whitespace() && c != '\u{1a}')).then_some(text)

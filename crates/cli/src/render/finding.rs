@@ -42,36 +42,43 @@ fn paint_line(line: &str, paint: Paint, style: Style) -> String {
 
 /// A finding as one JSON object on one line, `quayline.finding/1` in docs/json.md.
 pub(crate) fn finding_json(finding: &Finding) -> String {
-    let wire = FindingWire {
-        schema: "quayline.finding/1",
-        code: finding.code.0,
-        severity: match finding.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        },
-        fault: match finding.fault {
-            Fault::Sender => "sender",
-            Fault::Config => "config",
-            Fault::Caller => "caller",
-            Fault::Environment => "environment",
-            Fault::Ours => "ours",
-        },
-        message: &finding.message,
-        file: finding.place.file.as_deref(),
-        line: finding.place.line,
-        column: finding.place.column,
-        record: finding.place.record.map(|record| record.0),
-        byte: finding.place.byte.map(|byte| byte.0),
-        path: finding.place.path.as_deref(),
-        detail: finding.place.detail.as_deref(),
-        hint: finding.hint.as_deref(),
-    };
-    serde_json::to_string(&wire).expect("a finding has string keys and plain values")
+    serde_json::to_string(&FindingWire::of(finding)).expect("a finding has string keys and plain values")
 }
 
+impl<'a> FindingWire<'a> {
+    /// The finding as programs read it.
+    pub(crate) fn of(finding: &'a Finding) -> Self {
+        FindingWire {
+            schema: "quayline.finding/1",
+            code: finding.code.0,
+            severity: match finding.severity {
+                Severity::Note => "note",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            },
+            fault: match finding.fault {
+                Fault::Sender => "sender",
+                Fault::Config => "config",
+                Fault::Caller => "caller",
+                Fault::Environment => "environment",
+                Fault::Ours => "ours",
+            },
+            message: &finding.message,
+            file: finding.place.file.as_deref(),
+            line: finding.place.line,
+            column: finding.place.column,
+            record: finding.place.record.map(|record| record.0),
+            byte: finding.place.byte.map(|byte| byte.0),
+            path: finding.place.path.as_deref(),
+            detail: finding.place.detail.as_deref(),
+            hint: finding.hint.as_deref(),
+        }
+    }
+}
+
+/// A finding as programs read it.
 #[derive(Serialize)]
-struct FindingWire<'a> {
+pub(crate) struct FindingWire<'a> {
     schema: &'static str,
     code: &'a str,
     severity: &'static str,

@@ -1,103 +1,201 @@
 //! A layout as JSON, `quayline.layout/1` in docs/json.md.
 
 use quayline_cobol::layout::{
-    ByteOrder, Encoding, Field, FieldIndex, FieldKind, Figurative, FloatFormat, Layout, Literal, ZonedSign,
+    ByteOrder, Condition, Encoding, Field, FieldIndex, FieldKind, Figurative, FloatFormat, Layout, Literal, Rename,
+    ZonedSign,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::tree::{Totals, slides};
 
-/// One layout as a JSON object.
-pub(crate) fn layout_json(layout: &Layout) -> Value {
-    let record = layout.field(FieldIndex::RECORD);
-    let totals = Totals::of(layout);
-    json!({
-        "name": record.name,
-        "file": &*record.source.file,
-        "line": record.source.line,
-        "length_min": layout.length_min,
-        "length_max": layout.length_max,
-        "dialect": layout.dialect.settings().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect::<Map<_, _>>(),
-        "totals": {
-            "items": totals.items,
-            "groups": totals.groups,
-            "tables": totals.tables,
-            "variable_tables": totals.variable_tables,
-            "redefinitions": totals.redefinitions,
-            "renames": totals.renames,
-            "conditions": totals.conditions,
-            "fillers": totals.fillers,
-            "slack_bytes": totals.slack_bytes,
-        },
-        "fields": layout.iter().map(|(index, field)| field_json(layout, index, field)).collect::<Vec<_>>(),
-        "renames": layout.renames.iter().map(|rename| json!({
-            "name": rename.name,
-            "from": layout.path(rename.from),
-            "thru": rename.thru.map(|thru| layout.path(thru)),
-            "offset": rename.offset,
-            "start": rename.offset + 1,
-            "length": rename.size,
-        })).collect::<Vec<_>>(),
-    })
+/// One layout as programs read it.
+#[derive(Serialize)]
+pub(crate) struct LayoutWire<'a> {
+    name: &'a str,
+    file: &'a str,
+    line: u32,
+    length_min: usize,
+    length_max: usize,
+    dialect: Map<String, Value>,
+    totals: TotalsWire,
+    fields: Vec<FieldWire<'a>>,
+    renames: Vec<RenameWire<'a>>,
 }
 
-fn field_json(layout: &Layout, index: FieldIndex, field: &Field) -> Value {
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| {
-        object.insert(name.to_owned(), value);
-    };
-    put("index", json!(index.0));
-    put("parent", json!(field.parent.map(|parent| parent.0)));
-    put("level", json!(field.level));
-    put("name", json!(field.name));
-    put("path", json!(layout.path(index)));
-    put("filler", json!(field.filler));
-    put("offset", json!(field.offset));
-    put("start", json!(field.offset + 1));
-    put("length", json!(field.size));
-    put("slides", json!(slides(layout, index)));
-    put("type", type_json(&field.kind));
-    if !field.description.is_empty() {
-        put("description", json!(field.description));
+#[derive(Serialize)]
+struct TotalsWire {
+    items: usize,
+    groups: usize,
+    tables: usize,
+    variable_tables: usize,
+    redefinitions: usize,
+    renames: usize,
+    conditions: usize,
+    fillers: usize,
+    slack_bytes: usize,
+}
+
+#[derive(Serialize)]
+struct FieldWire<'a> {
+    index: u32,
+    parent: Option<u32>,
+    level: u8,
+    name: &'a str,
+    path: String,
+    filler: bool,
+    offset: usize,
+    start: usize,
+    length: usize,
+    slides: bool,
+    #[serde(rename = "type")]
+    kind: Value,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occurs: Option<OccursWire>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redefines: Option<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    slack_before: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conditions: Vec<ConditionWire<'a>>,
+    #[serde(skip_serializing_if = "is_false")]
+    external: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    global: bool,
+    file: &'a str,
+    line: u32,
+}
+
+#[derive(Serialize)]
+struct OccursWire {
+    min: u32,
+    max: u32,
+    depending_on: Option<String>,
+    stride: usize,
+}
+
+/// A condition name and its values: one literal, or two for a range.
+#[derive(Serialize)]
+struct ConditionWire<'a> {
+    name: &'a str,
+    values: Vec<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct RenameWire<'a> {
+    name: &'a str,
+    from: String,
+    thru: Option<String>,
+    offset: usize,
+    start: usize,
+    length: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(yes: &bool) -> bool {
+    !yes
+}
+
+impl<'a> LayoutWire<'a> {
+    /// The layout as programs read it.
+    pub(crate) fn of(layout: &'a Layout) -> Self {
+        let record = layout.field(FieldIndex::RECORD);
+        LayoutWire {
+            name: &record.name,
+            file: &record.source.file,
+            line: record.source.line,
+            length_min: layout.length_min,
+            length_max: layout.length_max,
+            dialect: layout
+                .dialect
+                .settings()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect(),
+            totals: TotalsWire::of(Totals::of(layout)),
+            fields: layout.iter().map(|(index, field)| FieldWire::of(layout, index, field)).collect(),
+            renames: layout.renames.iter().map(|rename| RenameWire::of(layout, rename)).collect(),
+        }
     }
-    if let Some(occurs) = field.occurs {
-        put(
-            "occurs",
-            json!({
-                "min": occurs.min,
-                "max": occurs.max,
-                "depending_on": occurs.depending_on.map(|counter| layout.path(counter)),
-                "stride": field.stride,
+}
+
+impl TotalsWire {
+    fn of(totals: Totals) -> Self {
+        TotalsWire {
+            items: totals.items,
+            groups: totals.groups,
+            tables: totals.tables,
+            variable_tables: totals.variable_tables,
+            redefinitions: totals.redefinitions,
+            renames: totals.renames,
+            conditions: totals.conditions,
+            fillers: totals.fillers,
+            slack_bytes: totals.slack_bytes,
+        }
+    }
+}
+
+impl<'a> FieldWire<'a> {
+    fn of(layout: &'a Layout, index: FieldIndex, field: &'a Field) -> Self {
+        FieldWire {
+            index: index.0,
+            parent: field.parent.map(|parent| parent.0),
+            level: field.level,
+            name: &field.name,
+            path: layout.path(index),
+            filler: field.filler,
+            offset: field.offset,
+            start: field.offset + 1,
+            length: field.size,
+            slides: slides(layout, index),
+            kind: type_json(&field.kind),
+            description: &field.description,
+            occurs: field.occurs.map(|occurs| OccursWire {
+                min: occurs.min,
+                max: occurs.max,
+                depending_on: occurs.depending_on.map(|counter| layout.path(counter)),
+                stride: field.stride,
             }),
-        );
+            redefines: field.redefines.map(|original| layout.path(original)),
+            slack_before: field.slack_before,
+            value: field.value.as_ref().map(literal_text),
+            conditions: field.conditions.iter().map(ConditionWire::of).collect(),
+            external: field.external,
+            global: field.global,
+            file: &field.source.file,
+            line: field.source.line,
+        }
     }
-    if let Some(original) = field.redefines {
-        put("redefines", json!(layout.path(original)));
+}
+
+impl<'a> ConditionWire<'a> {
+    fn of(condition: &'a Condition) -> Self {
+        let range =
+            |(low, high): &(Literal, Option<Literal>)| std::iter::once(low).chain(high).map(literal_text).collect();
+        ConditionWire { name: &condition.name, values: condition.values.iter().map(range).collect() }
     }
-    if field.slack_before > 0 {
-        put("slack_before", json!(field.slack_before));
+}
+
+impl<'a> RenameWire<'a> {
+    fn of(layout: &Layout, rename: &'a Rename) -> Self {
+        RenameWire {
+            name: &rename.name,
+            from: layout.path(rename.from),
+            thru: rename.thru.map(|thru| layout.path(thru)),
+            offset: rename.offset,
+            start: rename.offset + 1,
+            length: rename.size,
+        }
     }
-    if let Some(value) = &field.value {
-        put("value", json!(literal_text(value)));
-    }
-    if !field.conditions.is_empty() {
-        let conditions = field.conditions.iter().map(|condition| {
-            let values = condition.values.iter().map(|(low, high)| match high {
-                None => json!([literal_text(low)]),
-                Some(high) => json!([literal_text(low), literal_text(high)]),
-            });
-            json!({ "name": condition.name, "values": values.collect::<Vec<_>>() })
-        });
-        put("conditions", json!(conditions.collect::<Vec<_>>()));
-    }
-    if field.external {
-        put("external", json!(true));
-    }
-    if field.global {
-        put("global", json!(true));
-    }
-    put("line", json!(field.source.line));
-    Value::Object(object)
 }
 
 fn type_json(kind: &FieldKind) -> Value {

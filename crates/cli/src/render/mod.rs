@@ -6,8 +6,8 @@ mod numbers;
 mod paint;
 mod tree;
 
-pub(crate) use finding::{finding_json, finding_text};
-pub(crate) use layout_json::{layout_json, literal_text};
+pub(crate) use finding::{FindingWire, finding_json, finding_text};
+pub(crate) use layout_json::{LayoutWire, literal_text};
 pub(crate) use numbers::{bytes_text, count_of, grouped};
 pub(crate) use paint::{Paint, Style};
 pub(crate) use tree::layout_tree;

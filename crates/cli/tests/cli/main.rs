@@ -1,4 +1,10 @@
 //! What people see of each command: exit code, standard output, standard error.
 
 mod arguments;
+mod bad_input;
+mod carddemo;
+mod convert;
+mod inspect;
+mod interrupted;
+mod probes;
 mod world;

@@ -80,8 +80,12 @@ impl World {
     /// Runs with these arguments, separated by blanks, and this standard input.
     pub(crate) fn run_with(&self, arguments: &str, stdin: &[u8]) -> Ran {
         let mut command = self.command(arguments.split_whitespace());
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
         let mut pipe = child.stdin.take().expect("standard input is a pipe");
         let stdin = stdin.to_vec();
         let writer = std::thread::spawn(move || {
@@ -155,6 +159,12 @@ fn shown(bytes: &[u8]) -> String {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.escape_ascii().to_string(),
     }
+}
+
+/// Text in code page 037.
+pub(crate) fn ebcdic(text: &str) -> Vec<u8> {
+    let page = quayline_charset::CodePage::by_name("cp037").expect("037 is known");
+    text.chars().map(|c| page.from_char(c).expect("a character of 037")).collect()
 }
 
 /// The folder of test data that is not in the repository: `QUAYLINE_CORPUS`, or `../shared` beside the workspace. Says so where it is absent.

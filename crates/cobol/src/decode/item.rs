@@ -5,9 +5,9 @@ use quayline_core::{Decimal, Digits, Run, Value};
 
 use super::{Loaded, Scratch};
 use crate::FaultKind;
+use crate::Trim;
 use crate::layout::{ByteOrder, EditSymbol, EditedPicture, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
-use crate::Trim;
 
 /// The value of `item` whose first byte is `at`.
 pub(crate) fn read<'a>(
@@ -219,8 +219,7 @@ fn binary(raw: &[u8], scale: i16, signed: bool, order: ByteOrder) -> Value<'stat
         }
     }
     let unscaled = i128::from_be_bytes(bytes[1..].try_into().expect("17 bytes without the first are 16"));
-    i64::try_from(unscaled)
-        .map_or(Value::Decimal(Decimal { unscaled, scale }), |n| Value::Int(n, scale))
+    i64::try_from(unscaled).map_or(Value::Decimal(Decimal { unscaled, scale }), |n| Value::Int(n, scale))
 }
 
 /// Hexadecimal floating point: sign, 7-bit exponent of 16 in excess 64, fraction (z/Architecture Principles of Operation, chapter 18).
@@ -240,7 +239,10 @@ fn float32(raw: &[u8], format: FloatFormat) -> Result<Value<'static>, FaultKind>
         FloatFormat::Hexadecimal => {
             let word = u32::from_be_bytes(bytes);
             let x = hexadecimal(word >> 31 == 1, raw[0] & 0x7f, u64::from(word & 0x00ff_ffff), 24);
-            #[expect(clippy::cast_possible_truncation, reason = "checked: 24 bits of fraction fit unless the exponent does not")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "checked: 24 bits of fraction fit unless the exponent does not"
+            )]
             let short = x as f32;
             if f64::from(short) != x {
                 // Beyond the range of an IEEE single, which has less than half of the exponents.
@@ -298,8 +300,8 @@ fn edited<'a>(
     scratch: &'a mut Scratch,
 ) -> Result<Value<'a>, FaultKind> {
     use EditSymbol::{
-        Asterisk, Blank, Credit, Currency, Debit, Digit, FloatCurrency, FloatMinus, FloatPlus, ImpliedPoint, InsertZero,
-        Minus, Plus, Point, Scaling, Separator, Slash, Zero,
+        Asterisk, Blank, Credit, Currency, Debit, Digit, FloatCurrency, FloatMinus, FloatPlus, ImpliedPoint,
+        InsertZero, Minus, Plus, Point, Scaling, Separator, Slash, Zero,
     };
     let blank = raw.iter().all(|b| *b == plan.text.space);
     let must_have_digit = picture.symbols.contains(&Digit);

@@ -299,7 +299,10 @@ impl State {
         let block = self.loaded.text.get(at..)?.first_chunk::<16>()?;
         let code = plan.sign.decode[usize::from(*self.loaded.raw.get(at + size - 1)?)];
         let front = (1u32 << (size - 1)) - 1;
-        if at + size > self.loaded.len || u32::from(scan::mask_digits(block)) & front != front || code == SignCode::INVALID {
+        if at + size > self.loaded.len
+            || u32::from(scan::mask_digits(block)) & front != front
+            || code == SignCode::INVALID
+        {
             return None;
         }
         self.scratch.digits[..16].copy_from_slice(block);
@@ -403,7 +406,13 @@ impl State {
     }
 }
 
-fn counter_value(plan: &Plan, item: &Item, loaded: &Loaded, at: usize, scratch: &mut Scratch) -> Result<i128, FaultKind> {
+fn counter_value(
+    plan: &Plan,
+    item: &Item,
+    loaded: &Loaded,
+    at: usize,
+    scratch: &mut Scratch,
+) -> Result<i128, FaultKind> {
     read(plan, item, loaded, at, scratch).and_then(|value| integer(value).ok_or(FaultKind::NotANumber))
 }
 

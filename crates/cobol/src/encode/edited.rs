@@ -7,12 +7,19 @@ use crate::layout::{EditSymbol, EditedPicture};
 /// Source: IBM Enterprise COBOL for z/OS, Language Reference, PICTURE clause editing.
 pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: &mut Vec<char>) {
     use EditSymbol::{
-        Asterisk, Blank, Credit, Currency, Debit, Digit, FloatCurrency, FloatMinus, FloatPlus, ImpliedPoint, InsertZero,
-        Minus, Plus, Point, Scaling, Separator, Slash, Zero,
+        Asterisk, Blank, Credit, Currency, Debit, Digit, FloatCurrency, FloatMinus, FloatPlus, ImpliedPoint,
+        InsertZero, Minus, Plus, Point, Scaling, Separator, Slash, Zero,
     };
     out.clear();
-    let cells: usize =
-        picture.symbols.iter().map(|s| match s { Credit | Debit => 2, ImpliedPoint | Scaling => 0, _ => 1 }).sum();
+    let cells: usize = picture
+        .symbols
+        .iter()
+        .map(|s| match s {
+            Credit | Debit => 2,
+            ImpliedPoint | Scaling => 0,
+            _ => 1,
+        })
+        .sum();
     let zero = digits.iter().all(|d| *d == b'0');
     let has_digit = picture.symbols.contains(&Digit);
     if zero && (picture.blank_when_zero || !has_digit) {
@@ -100,7 +107,13 @@ pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: 
                     out.push(with);
                 }
                 None => out.push(match symbol {
-                    Separator => if picture.decimal_point == ',' { '.' } else { ',' },
+                    Separator => {
+                        if picture.decimal_point == ',' {
+                            '.'
+                        } else {
+                            ','
+                        }
+                    }
                     InsertZero => '0',
                     Slash => '/',
                     _ => ' ',

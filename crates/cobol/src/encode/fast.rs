@@ -6,7 +6,7 @@
 
 use quayline_core::{Digits, Run};
 
-use crate::layout::{Encoding, ZonedSign};
+use crate::layout::{ByteOrder, Encoding, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
 /// How a node's value is written when it comes in the usual form.
@@ -28,6 +28,11 @@ pub(super) enum Way {
     ZonedTrailing,
     PackedSigned,
     PackedUnsigned,
+    /// More than 15 digits.
+    PackedLong,
+    /// Big-endian, signed, 2, 4 or 8 bytes, at most 16 digits.
+    BinarySigned,
+    BinaryUnsigned,
     /// By `encode_item`.
     General,
 }
@@ -50,6 +55,12 @@ impl Put {
             Encoding::Packed { digits, scale, signed } if *digits <= 15 => {
                 (if *signed { Way::PackedSigned } else { Way::PackedUnsigned }, *digits, *scale)
             }
+            Encoding::Packed { digits, scale, signed: true } if *digits <= 31 => (Way::PackedLong, *digits, *scale),
+            Encoding::Binary { digits: digits @ 1..=16, scale, signed, order: ByteOrder::Big, full_range: false }
+                if plan.layout.dialect.binary_truncate && matches!(item.size, 2 | 4 | 8) =>
+            {
+                (if *signed { Way::BinarySigned } else { Way::BinaryUnsigned }, *digits, *scale)
+            }
             _ => return Put::GENERAL,
         };
         match (u32::try_from(item.offset), u32::try_from(item.size), u8::try_from(digits)) {
@@ -61,6 +72,9 @@ impl Put {
     /// Writes digits to the field's bytes; `None` where they do not fit or are not short.
     #[inline(always)]
     pub(super) fn number(self, plan: &Plan, value: Digits<'_>, bytes: &mut [u8]) -> Option<()> {
+        if self.way == Way::PackedLong {
+            return self.packed_long(value, bytes);
+        }
         let digits = aligned(value, self.scale, u32::from(self.digits))?;
         match self.way {
             Way::ZonedUnsigned if !value.negative => {
@@ -74,9 +88,63 @@ impl Put {
             }
             Way::PackedSigned => put_packed(digits, if value.negative { 0x0d } else { 0x0c }, bytes),
             Way::PackedUnsigned if !value.negative => put_packed(digits, 0x0f, bytes),
+            Way::BinarySigned => {
+                let n = magnitude(digits);
+                put_binary(if value.negative { n.wrapping_neg() } else { n }, bytes);
+            }
+            Way::BinaryUnsigned if !value.negative => put_binary(magnitude(digits), bytes),
             _ => return None,
         }
         Some(())
+    }
+
+    /// Digits of the field's own scale, in pairs from the last one.
+    #[inline(never)]
+    fn packed_long(self, value: Digits<'_>, bytes: &mut [u8]) -> Option<()> {
+        let digits = value.digits.bytes();
+        if value.scale != self.scale || digits.len() > usize::from(self.digits) {
+            return None;
+        }
+        let (last, rest) = digits.split_last()?;
+        let (sign_byte, pairs) = bytes.split_last_mut()?;
+        *sign_byte = (last & 0x0f) << 4 | if value.negative { 0x0d } else { 0x0c };
+        let mut from = rest.rchunks_exact(2);
+        let mut to = pairs.iter_mut().rev();
+        // The digits come first: a zip takes from its left side before it finds the right one empty.
+        for (pair, byte) in from.by_ref().zip(to.by_ref()) {
+            *byte = (pair[0] & 0x0f) << 4 | pair[1] & 0x0f;
+        }
+        if let [odd] = from.remainder() {
+            *to.next()? = odd & 0x0f;
+        }
+        to.for_each(|byte| *byte = 0);
+        Some(())
+    }
+}
+
+/// The integer of 16 digits given as numbers, the last one in the highest byte.
+#[inline(always)]
+fn magnitude(digits: u128) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "splits the digits into halves")]
+    let (high, low) = (digits as u64, (digits >> 64) as u64);
+    eight(high) * 100_000_000 + eight(low)
+}
+
+/// Eight digits, the first in the lowest byte: pairs, then fours, then all, each step in all lanes at once.
+#[inline(always)]
+fn eight(digits: u64) -> u64 {
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    (fours * 10_000 + (fours >> 32)) & 0xffff_ffff
+}
+
+#[inline(always)]
+fn put_binary(n: u64, bytes: &mut [u8]) {
+    let big = n.to_be_bytes();
+    match bytes.len() {
+        8 => bytes.copy_from_slice(&big),
+        4 => bytes.copy_from_slice(&big[4..]),
+        _ => bytes.copy_from_slice(&big[6..]),
     }
 }
 

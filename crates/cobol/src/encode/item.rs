@@ -70,7 +70,11 @@ pub(super) fn hex_into(hex: &[u8], to: &mut [u8]) -> Option<()> {
 fn null(plan: &Plan, item: &Item, bytes: &mut [u8]) {
     let numeric = !matches!(
         item.encoding,
-        Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::National { .. } | Encoding::Utf8 | Encoding::Dbcs
+        Encoding::Text { .. }
+            | Encoding::TextEdited { .. }
+            | Encoding::National { .. }
+            | Encoding::Utf8
+            | Encoding::Dbcs
     );
     if !numeric || matches!(item.encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_)) {
         return;
@@ -124,7 +128,8 @@ fn as_str<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Result<&'a str, Fau
             scratch
         }
     };
-    core::str::from_utf8(bytes).map_err(|_| FaultKind::WrongKind { expected: "text", found: "bytes that are not UTF-8" })
+    core::str::from_utf8(bytes)
+        .map_err(|_| FaultKind::WrongKind { expected: "text", found: "bytes that are not UTF-8" })
 }
 
 fn text(plan: &Plan, value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Result<(), FaultKind> {
@@ -192,7 +197,13 @@ fn text_edited(plan: &Plan, mask: &[Option<char>], value: Value<'_>, bytes: &mut
 fn boolean(plan: &Plan, value: Value<'_>, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let mut scratch = Vec::new();
     let text = match value {
-        Value::Bool(x) => if x { "1" } else { "0" },
+        Value::Bool(x) => {
+            if x {
+                "1"
+            } else {
+                "0"
+            }
+        }
         other => as_str(other, &mut scratch)?,
     };
     if text.len() > bytes.len() || !text.bytes().all(|b| matches!(b, b'0' | b'1')) {
@@ -209,9 +220,9 @@ fn national(value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Result<(), F
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?;
     let mut encoded = Vec::with_capacity(bytes.len());
-    Charset::Utf16(Utf16Order::BigEndian).encode_into(text.trim_end_matches(' '), &mut encoded).map_err(|e| {
-        FaultKind::Unmappable { code: u32::from(e.char), position: e.index + 1, page: "UTF-16BE" }
-    })?;
+    Charset::Utf16(Utf16Order::BigEndian)
+        .encode_into(text.trim_end_matches(' '), &mut encoded)
+        .map_err(|e| FaultKind::Unmappable { code: u32::from(e.char), position: e.index + 1, page: "UTF-16BE" })?;
     if encoded.len() > bytes.len() {
         return Err(FaultKind::TextTooLong { found: encoded.len() / 2, max: bytes.len() / 2 });
     }
@@ -317,7 +328,8 @@ fn write_number(plan: &Plan, item: &Item, number: &Number<'_>, bytes: &mut [u8])
         Encoding::Edited(picture) => {
             let digits = align(number, picture.digits, picture.scale, &mut aligned)?;
             use crate::layout::EditSymbol::{Credit, Debit, FloatMinus, FloatPlus, Minus, Plus};
-            let signed = picture.symbols.iter().any(|s| matches!(s, Credit | Debit | FloatMinus | FloatPlus | Minus | Plus));
+            let signed =
+                picture.symbols.iter().any(|s| matches!(s, Credit | Debit | FloatMinus | FloatPlus | Minus | Plus));
             if negative && !signed && digits.iter().any(|d| *d != b'0') {
                 return Err(FaultKind::NegativeUnsigned);
             }
@@ -367,7 +379,8 @@ fn align<'a>(number: &Number<'_>, digits: u16, scale: i16, out: &'a mut [u8]) ->
             zeros = 0;
         }
         if source.len() + zeros > width {
-            let whole = |n: usize| usize::try_from(i64::try_from(n).unwrap_or(i64::MAX) - i64::from(scale)).unwrap_or(0);
+            let whole =
+                |n: usize| usize::try_from(i64::try_from(n).unwrap_or(i64::MAX) - i64::from(scale)).unwrap_or(0);
             return Err(FaultKind::TooManyDigits { found: whole(source.len() + zeros), max: whole(width) });
         }
     }
@@ -433,7 +446,7 @@ fn binary(digits: &[u8], negative: bool, signed: bool, order: ByteOrder, bytes: 
     let mut magnitude: u128 = 0;
     for d in digits {
         let next = magnitude.checked_mul(10).and_then(|m| m.checked_add(u128::from(d & 0x0f)));
-        magnitude = next.ok_or(out_of_range.clone())?;
+        magnitude = next.ok_or_else(|| out_of_range.clone())?;
     }
     if negative && !signed && magnitude != 0 {
         return Err(FaultKind::NegativeUnsigned);

@@ -48,6 +48,8 @@ pub struct RecordEncoder {
     given: Vec<usize>,
     /// Lists that have a counter, in order of their ends.
     counted: Vec<Counted>,
+    /// Lists around the counted ones, and where each stood.
+    around: Vec<(NodeId, u32)>,
     /// For plans with unions: bytes of the image that a view has written.
     written: Vec<bool>,
     has_unions: bool,
@@ -74,6 +76,8 @@ struct Counted {
     counter: ItemIndex,
     at: usize,
     count: u32,
+    /// First and last entry in `around`, for the path.
+    around: (usize, usize),
 }
 
 impl RecordEncoder {
@@ -111,6 +115,7 @@ impl RecordEncoder {
             counters,
             given: Vec::new(),
             counted: Vec::new(),
+            around: Vec::new(),
             written: if has_unions { vec![false; inner.template.len()] } else { Vec::new() },
             has_unions,
             seen: vec![0; if inner.policies.absent == Absent::Error { inner.shape.len() } else { 0 }],
@@ -140,6 +145,7 @@ impl RecordEncoder {
         self.beyond = 0;
         self.given.clear();
         self.counted.clear();
+        self.around.clear();
         self.written.fill(false);
         self.groups.clear();
         self.stamp = 0;
@@ -198,21 +204,30 @@ impl RecordEncoder {
     /// Gives every counter the length of its list; where the document has the counter too, both must agree.
     fn set_counters(&mut self, plan: &Plan) {
         for i in 0..self.counted.len() {
-            let Counted { node, counter, at, count } = self.counted[i];
+            let Counted { node, counter, at, count, around } = self.counted[i];
             let item = &plan.items[counter as usize];
             if self.given.contains(&at) {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
-                    self.fault(FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) }, node);
+                    self.count_fault(FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) }, node, around);
                 }
                 continue;
             }
             self.given.push(at);
             let bytes = &mut self.image[at..at + item.size];
             if let Err(kind) = encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
-                self.fault(kind, node);
+                self.count_fault(kind, node, around);
             }
         }
+    }
+
+    /// A fault of a list that was closed long ago: the lists around it are opened again for the path.
+    #[cold]
+    fn count_fault(&mut self, kind: FaultKind, node: NodeId, around: (usize, usize)) {
+        let around = self.around[around.0..around.1].iter();
+        self.lists.extend(around.map(|(node, index)| OpenList { node: *node, index: *index, stride: 0, outer: 0 }));
+        self.fault(kind, node);
+        self.lists.clear();
     }
 
     fn integer_at(&self, plan: &Plan, item: &Item, at: usize) -> Option<i128> {
@@ -366,7 +381,10 @@ impl Sink for RecordEncoder {
             let around = self.lists.get(depth.wrapping_sub(1));
             let base = around.map_or(0, |around| around.outer + around.index as usize * around.stride);
             let at = self.plan.0.items[counter as usize].offset + base;
-            self.counted.push(Counted { node, counter, at, count: open.index.min(list.max) });
+            let start = self.around.len();
+            self.around.extend(self.lists.iter().map(|list| (list.node, list.index)));
+            let around = (start, self.around.len());
+            self.counted.push(Counted { node, counter, at, count: open.index.min(list.max), around });
         }
     }
 

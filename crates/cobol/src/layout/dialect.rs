@@ -40,6 +40,17 @@ pub enum OverpunchVariant {
     Ascii,
 }
 
+/// What SYNCHRONIZED does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SyncRule {
+    /// Items are aligned; a binary of 8 bytes or more to 4 (Enterprise COBOL, where a boundary is a fullword at most, but for COMP-2).
+    EightBytesAtFour,
+    /// Items are aligned; a binary of 8 bytes or more to 8 (GnuCOBOL).
+    EightBytesAtEight,
+    /// It is a comment (Micro Focus without IBMCOMP).
+    Ignored,
+}
+
 /// Settings by name; [`Dialect::IBM`], [`Dialect::GNUCOBOL`] and [`Dialect::MICRO_FOCUS`] are presets.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Dialect {
@@ -51,12 +62,10 @@ pub struct Dialect {
     pub native_order: ByteOrder,
     /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`), checked on encode; decode takes the whole range.
     pub binary_truncate: bool,
-    /// Most digits of a binary item: 18 in Enterprise COBOL; 19 and more take 16 bytes.
+    /// Most digits of a binary item: 18 in Enterprise COBOL and GnuCOBOL 3.1; with more, 19 digits and more take 16 bytes.
     pub binary_digits_max: u16,
-    /// Whether SYNCHRONIZED aligns at all; without IBMCOMP, Micro Focus takes it as a comment.
-    pub sync_aligns: bool,
-    /// Alignment of an 8-byte binary with SYNCHRONIZED: 4 on z/OS (31-bit), 8 in GnuCOBOL.
-    pub sync_eight_bytes: usize,
+    /// What SYNCHRONIZED does.
+    pub sync: SyncRule,
     /// Bytes of a POINTER: 4 or 8.
     pub pointer_bytes: usize,
     /// Bytes of an INDEX: 4 or 8.
@@ -77,8 +86,7 @@ impl Dialect {
         native_order: ByteOrder::Big,
         binary_truncate: true,
         binary_digits_max: 18,
-        sync_aligns: true,
-        sync_eight_bytes: 4,
+        sync: SyncRule::EightBytesAtFour,
         pointer_bytes: 4,
         index_bytes: 4,
         float_format: FloatFormat::Hexadecimal,
@@ -93,8 +101,7 @@ impl Dialect {
         native_order: ByteOrder::Little,
         binary_truncate: true,
         binary_digits_max: 38,
-        sync_aligns: true,
-        sync_eight_bytes: 8,
+        sync: SyncRule::EightBytesAtEight,
         pointer_bytes: 8,
         index_bytes: 4,
         float_format: FloatFormat::IeeeLittle,
@@ -109,8 +116,7 @@ impl Dialect {
         native_order: ByteOrder::Little,
         binary_truncate: true,
         binary_digits_max: 38,
-        sync_aligns: false,
-        sync_eight_bytes: 8,
+        sync: SyncRule::Ignored,
         pointer_bytes: 8,
         index_bytes: 4,
         float_format: FloatFormat::IeeeLittle,

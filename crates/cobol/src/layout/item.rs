@@ -1,7 +1,7 @@
 //! Elementary items: picture and usage to encoding, size and boundary.
 
 use super::build::Context;
-use super::{BinarySizes, ByteOrder, Encoding, ZonedSign};
+use super::{BinarySizes, ByteOrder, Encoding, SyncRule, ZonedSign};
 use crate::copybook::codes;
 use crate::copybook::entry::{Entry, Sign, Usage};
 use crate::copybook::source::Span;
@@ -70,7 +70,7 @@ pub(super) fn elementary(entry: &Entry, inherited: &Inherited, context: &mut Con
     // A wrong item has a finding; a byte of text stands for it so that the rest can be looked at.
     let (encoding, size) = typed.unwrap_or((Encoding::Text { justified: false, alphabetic: false }, 1));
     clauses(entry, &encoding, context);
-    let alignment = if inherited.synchronized && context.dialect.sync_aligns {
+    let alignment = if inherited.synchronized && context.dialect.sync != SyncRule::Ignored {
         alignment(usage, &encoding, size, context)
     } else {
         1
@@ -255,7 +255,8 @@ fn alignment(usage: Usage, encoding: &Encoding, size: usize, context: &Context<'
         (_, Encoding::Float64(_)) => 8,
         (_, Encoding::Binary { .. }) => match size {
             2 | 4 => size,
-            8 | 16 => dialect.sync_eight_bytes,
+            8 | 16 if dialect.sync == SyncRule::EightBytesAtFour => 4,
+            8 | 16 => 8,
             _ => 1,
         },
         _ => 1,

@@ -11,7 +11,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
+pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 pub use settings::{DialectSetting, DialectSettingError};
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Dialect settings by name, as users write them: `sync=8`, `float=ieee-little`.
 
-use super::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant};
+use super::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 
 /// One setting of a [`Dialect`]: its name, the values it takes, and what it means.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,7 +45,7 @@ const YES_NO: &[&str] = &["yes", "no"];
 
 impl Dialect {
     /// Every setting, in the order of the fields of [`Dialect`].
-    pub const SETTINGS: [DialectSetting; 10] = [
+    pub const SETTINGS: [DialectSetting; 11] = [
         DialectSetting {
             name: "binary-sizes",
             values: &["2-4-8", "1-2-4-8", "1-to-8"],
@@ -67,9 +67,14 @@ impl Dialect {
             meaning: "whether COMP holds only the digits of its picture when written, TRUNC(STD)",
         },
         DialectSetting {
+            name: "binary-digits",
+            values: &["18", "38"],
+            meaning: "most digits of a binary item; above 18 it has 16 bytes",
+        },
+        DialectSetting {
             name: "sync",
-            values: &["4", "8"],
-            meaning: "alignment of an 8-byte binary with SYNCHRONIZED, in bytes",
+            values: &["4", "8", "no"],
+            meaning: "alignment of an 8-byte binary with SYNCHRONIZED; no: the word is a comment",
         },
         DialectSetting { name: "pointer", values: &["4", "8"], meaning: "bytes of a POINTER" },
         DialectSetting { name: "index", values: &["4", "8"], meaning: "bytes of an INDEX" },
@@ -125,7 +130,8 @@ impl Dialect {
             "binary-order" => self.binary_order = order,
             "native-order" => self.native_order = order,
             "truncate" => self.binary_truncate = at == 0,
-            "sync" => self.sync_eight_bytes = bytes,
+            "binary-digits" => self.binary_digits_max = if at == 0 { 18 } else { 38 },
+            "sync" => self.sync = [SyncRule::EightBytesAtFour, SyncRule::EightBytesAtEight, SyncRule::Ignored][at],
             "pointer" => self.pointer_bytes = bytes,
             "index" => self.index_bytes = bytes,
             "float" => {
@@ -139,7 +145,7 @@ impl Dialect {
 
     /// The value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
     #[must_use]
-    pub fn settings(&self) -> [(&'static str, &'static str); 10] {
+    pub fn settings(&self) -> [(&'static str, &'static str); 11] {
         let order = |order| if order == ByteOrder::Big { 0 } else { 1 };
         let bytes = |bytes| if bytes == 4 { 0 } else { 1 };
         let yes = |yes: bool| usize::from(!yes);
@@ -152,7 +158,12 @@ impl Dialect {
             order(self.binary_order),
             order(self.native_order),
             yes(self.binary_truncate),
-            bytes(self.sync_eight_bytes),
+            usize::from(self.binary_digits_max > 18),
+            match self.sync {
+                SyncRule::EightBytesAtFour => 0,
+                SyncRule::EightBytesAtEight => 1,
+                SyncRule::Ignored => 2,
+            },
             bytes(self.pointer_bytes),
             bytes(self.index_bytes),
             match self.float_format {
@@ -203,7 +214,7 @@ mod tests {
         assert_eq!(dialect.set("synk", "8").unwrap_err().to_string(), "no dialect setting is named `synk`");
         assert_eq!(
             dialect.set("sync", "16").unwrap_err().to_string(),
-            "`16` is not a value of the dialect setting sync, which takes 4, 8"
+            "`16` is not a value of the dialect setting sync, which takes 4, 8, no"
         );
         assert_eq!(dialect, Dialect::IBM);
     }

@@ -52,8 +52,20 @@ pub(super) fn compile(
     compiler.record();
     let preserve_node = compiler.preserve();
     let slides = compiler.slides();
-    let Compiler { shape, targets, items, item_of, ops, op_items, tables, unions, captures, selection, mut findings, .. } =
-        compiler;
+    let Compiler {
+        shape,
+        targets,
+        items,
+        item_of,
+        ops,
+        op_items,
+        tables,
+        unions,
+        captures,
+        selection,
+        mut findings,
+        ..
+    } = compiler;
     let mut plan = Plan {
         layout: layout.clone(),
         shape: shape.finish(),
@@ -76,7 +88,11 @@ pub(super) fn compile(
     };
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
-    if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) { Err(Findings(findings)) } else { Ok(plan) }
+    if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) {
+        Err(Findings(findings))
+    } else {
+        Ok(plan)
+    }
 }
 
 struct Compiler<'a> {
@@ -396,7 +412,8 @@ impl Compiler<'_> {
             counter: occurs.depending_on.map(|counter| self.item_of[&counter]),
             counter_depth: occurs.depending_on.map_or(0, |counter| index(self.tables_around(counter).len())),
         });
-        let many = Occurs::Many { min: if occurs.depending_on.is_some() { 0 } else { occurs.min }, max: Some(occurs.max) };
+        let many =
+            Occurs::Many { min: if occurs.depending_on.is_some() { 0 } else { occurs.min }, max: Some(occurs.max) };
         match &field.kind {
             FieldKind::Group if visible => {
                 let name = self.name(index_, filler);
@@ -451,16 +468,17 @@ impl Compiler<'_> {
             Encoding::Zoned { scale, sign: ZonedSign::TrailingOverpunch, blank_when_zero: false, .. } if size <= 16 => {
                 small.map(|size| Op::ZonedTrailing { offset: at, size, scale: *scale, node })
             }
-            Encoding::Packed { digits, scale, signed } if size <= 16 => u8::try_from(size).ok().map(|size| Op::Packed {
-                offset: at,
-                size,
-                pad: u8::from(digits % 2 == 0),
-                signed: *signed,
-                scale: *scale,
-                node,
+            Encoding::Packed { digits, scale, signed } if size <= 16 => u8::try_from(size).ok().map(|size| {
+                Op::Packed { offset: at, size, pad: u8::from(digits % 2 == 0), signed: *signed, scale: *scale, node }
             }),
             Encoding::Binary { scale, signed, order: ByteOrder::Big, .. } if matches!(size, 2 | 4 | 8) => {
-                u8::try_from(size).ok().map(|size| Op::Binary { offset: at, size, signed: *signed, scale: *scale, node })
+                u8::try_from(size).ok().map(|size| Op::Binary {
+                    offset: at,
+                    size,
+                    signed: *signed,
+                    scale: *scale,
+                    node,
+                })
             }
             _ => None,
         };
@@ -598,7 +616,9 @@ fn scalar(encoding: &Encoding, size: usize) -> Scalar {
         Encoding::Zoned { digits, scale, sign, .. } => {
             Scalar::Decimal { digits: *digits, scale: *scale, signed: *sign != ZonedSign::Unsigned }
         }
-        Encoding::Packed { digits, scale, signed } => Scalar::Decimal { digits: *digits, scale: *scale, signed: *signed },
+        Encoding::Packed { digits, scale, signed } => {
+            Scalar::Decimal { digits: *digits, scale: *scale, signed: *signed }
+        }
         Encoding::PackedUnsigned { digits, scale } => Scalar::Decimal { digits: *digits, scale: *scale, signed: false },
         Encoding::Binary { digits, scale, signed, full_range, .. } => {
             let whole = match size {
@@ -619,7 +639,8 @@ fn scalar(encoding: &Encoding, size: usize) -> Scalar {
         Encoding::Float64(_) => Scalar::Float64,
         Encoding::Edited(edited) => {
             use EditSymbol::{Credit, Debit, FloatMinus, FloatPlus, Minus, Plus};
-            let signed = edited.symbols.iter().any(|s| matches!(s, Credit | Debit | FloatMinus | FloatPlus | Minus | Plus));
+            let signed =
+                edited.symbols.iter().any(|s| matches!(s, Credit | Debit | FloatMinus | FloatPlus | Minus | Plus));
             Scalar::Decimal { digits: edited.digits, scale: edited.scale, signed }
         }
     }

@@ -7,9 +7,9 @@ pub(crate) fn styled(name: &str, style: KeyStyle) -> String {
     let words = || name.split(['-', '_']).filter(|w| !w.is_empty());
     let capital = |word: &str| {
         let mut chars = word.chars();
-        chars.next().map_or_else(String::new, |first| {
-            first.to_uppercase().chain(chars.flat_map(char::to_lowercase)).collect()
-        })
+        chars
+            .next()
+            .map_or_else(String::new, |first| first.to_uppercase().chain(chars.flat_map(char::to_lowercase)).collect())
     };
     match style {
         KeyStyle::Cobol => name.to_owned(),

@@ -30,7 +30,12 @@ impl RecordPlan {
     /// # Errors
     /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit, choices
     /// whose selector stands behind the storage.
-    pub fn new(layout: &Layout, interface: &Interface, policies: &Policies, charset: Charset) -> Result<Self, Findings> {
+    pub fn new(
+        layout: &Layout,
+        interface: &Interface,
+        policies: &Policies,
+        charset: Charset,
+    ) -> Result<Self, Findings> {
         compile::compile(layout, interface, policies, charset).map(|plan| RecordPlan(Arc::new(plan)))
     }
 

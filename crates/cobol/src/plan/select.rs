@@ -62,8 +62,12 @@ fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>)
     } else if found.len() > 1 && !name.contains('*') {
         let paths: Vec<String> = found.iter().map(|f| layout.path(*f)).collect();
         findings.push(
-            Finding::error(Code("PLN-002"), Fault::Config, format!("{what} names `{name}`, which means {} fields", found.len()))
-                .hint(format!("qualify it: one of {}", paths.join(", "))),
+            Finding::error(
+                Code("PLN-002"),
+                Fault::Config,
+                format!("{what} names `{name}`, which means {} fields", found.len()),
+            )
+            .hint(format!("qualify it: one of {}", paths.join(", "))),
         );
         return Vec::new();
     }
@@ -107,12 +111,7 @@ fn matches_path(layout: &Layout, field: FieldIndex, parts: &[String]) -> bool {
 }
 
 fn nearest(layout: &Layout, name: &str) -> Option<String> {
-    let best = layout
-        .fields
-        .iter()
-        .filter(|f| !f.filler)
-        .map(|f| (distance(&f.name, name), f.name.as_str()))
-        .min()?;
+    let best = layout.fields.iter().filter(|f| !f.filler).map(|f| (distance(&f.name, name), f.name.as_str())).min()?;
     (best.0 <= name.len().div_ceil(2)).then(|| format!("did you mean `{}`?", best.1))
 }
 

@@ -130,8 +130,12 @@ pub(super) fn template(
             && let Err(fault) = encode_item(plan, &item, Value::Text(Run::from(default.as_bytes())), &mut bytes)
         {
             findings.push(
-                Finding::error(Code("PLN-005"), Fault::Config, format!("default of {} does not fit it: {fault}", field.name))
-                    .hint(format!("the field is {}", field.description)),
+                Finding::error(
+                    Code("PLN-005"),
+                    Fault::Config,
+                    format!("default of {} does not fit it: {fault}", field.name),
+                )
+                .hint(format!("the field is {}", field.description)),
             );
         }
         place(plan, index, &bytes, &mut record);

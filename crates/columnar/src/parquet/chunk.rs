@@ -16,13 +16,14 @@ use parquet::schema::types::ColumnDescPtr;
 
 use crate::dictionary::Dictionary;
 use crate::parquet::hybrid;
-use crate::parquet::pages::{ColumnPage, Compressor, Distinct, PageBody};
+use crate::parquet::pages::{ColumnPage, Compressor, Distinct, Form, PageBody};
 use crate::parquet::range::Range;
 use crate::parquet::{Codec, ParquetOptions};
 
 /// Pages of one column, kept until their row group is complete.
 #[derive(Debug)]
 pub(crate) struct Chunk {
+    form: Form,
     pages: Vec<WrittenPage>,
     dictionary: Dictionary,
     /// Of all pages with values so far.
@@ -43,8 +44,8 @@ struct WrittenPage {
 }
 
 impl Chunk {
-    pub(crate) fn new() -> Self {
-        Chunk { pages: Vec::new(), dictionary: Dictionary::default(), range: None }
+    pub(crate) fn new(form: Form) -> Self {
+        Chunk { form, pages: Vec::new(), dictionary: Dictionary::default(), range: None }
     }
 
     /// Adds a page of `rows` rows; returns the bytes of memory that it takes.
@@ -63,7 +64,7 @@ impl Chunk {
                 if fits {
                     self.put_keys(&keys, &distinct, &mut levels);
                 } else {
-                    put_values(&keys, &distinct, &mut levels);
+                    put_values(&keys, &distinct, self.form, &mut levels);
                 }
                 (compressor.compress(&levels), levels.len(), fits)
             }
@@ -158,7 +159,7 @@ impl Chunk {
     fn dictionary_page(&self, compressor: &mut Compressor) -> Result<(Bytes, usize)> {
         let mut body = Vec::with_capacity(self.dictionary.bytes() + 4 * self.dictionary.len());
         for value in self.dictionary.iter() {
-            put_value(value, &mut body);
+            self.form.put(value, &mut body);
         }
         let page = Page::DictionaryPage {
             buf: compressor.compress(&body).into(),
@@ -211,16 +212,10 @@ impl Chunk {
 }
 
 /// Appends values for keys: the dictionary is full.
-fn put_values(keys: &[u16], distinct: &Distinct, body: &mut Vec<u8>) {
+fn put_values(keys: &[u16], distinct: &Distinct, form: Form, body: &mut Vec<u8>) {
     for key in keys {
-        put_value(distinct.get((*key).into()).bytes(), body);
+        form.put(distinct.get((*key).into()).bytes(), body);
     }
-}
-
-fn put_value(value: &[u8], body: &mut Vec<u8>) {
-    let len = u32::try_from(value.len()).expect("a value is shorter than 4 GiB");
-    body.extend_from_slice(&len.to_le_bytes());
-    body.extend_from_slice(value);
 }
 
 /// Header and body in one, and their size without compression.

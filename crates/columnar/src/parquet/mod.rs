@@ -3,11 +3,11 @@
 //! The parquet crate writes the schema, the page headers and the footer; the pages are ours. Its Arrow writer looks at every value several
 //! times (levels, dictionary, statistics, encoder) and took 700 ns for a record of 14 fields on the machine where this was measured, more
 //! than the whole conversion may take. Here a batch is a page in each column, and a page is its column's buffer with levels in front:
-//! numbers are copied as they stand, texts are keys already.
+//! numbers are copied as they stand, texts are keys already, and so become numbers of which a sample repeats.
 //!
 //! # What is written
 //! * Data pages of version 1, which every reader takes; encodings `PLAIN` and `RLE_DICTIONARY`, levels `RLE`.
-//! * A dictionary a column chunk for text and bytes while it stays below [`ParquetOptions::dictionary_bytes_max`]; later pages of that chunk are plain.
+//! * A dictionary a column chunk for text, bytes and numbers that repeat, while it stays below [`ParquetOptions::dictionary_bytes_max`]; later pages of that chunk are plain.
 //! * Minimum, maximum and null count a chunk and, in the page index, a page. Floats have null counts only: NaN and the two zeros have no
 //!   order that all readers share. Texts are cut to 64 bytes there.
 //! * The Arrow schema as metadata, so that Arrow readers get the types of [`ColumnSink::schema`](crate::ColumnSink::schema) back.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_buffer::{ToByteSlice, i256};
+use quayline_core::Run;
 use snap::raw::{Encoder, max_compress_len};
 
-use crate::bytes_column::{BytesColumn, BytesValues};
+use crate::bytes_column::{BytesColumn, BytesValues, is_varied};
 use crate::dictionary::Dictionary;
 use crate::error::ColumnError;
-use crate::leaf::Store;
+use crate::leaf::{Leaf, Store};
 use crate::parquet::Codec;
 use crate::parquet::levels::{Column, Container, Levels};
 use crate::parquet::range::{Range, big_endian};
@@ -21,6 +22,8 @@ pub struct ParquetEncoder {
     table: Arc<Table>,
     compressor: Compressor,
     body: Vec<u8>,
+    /// For numbers; texts come with one.
+    dictionary: Dictionary,
 }
 
 /// What all encoders of a file share.
@@ -28,9 +31,17 @@ pub struct ParquetEncoder {
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) containers: Vec<Container>,
-    /// Bytes of each column's values where its type has a fixed length, else 0.
-    pub(crate) fixed: Vec<usize>,
+    pub(crate) forms: Vec<Form>,
     pub(crate) codec: Codec,
+}
+
+/// How a plain value stands in a page.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Form {
+    /// Its length in four bytes in front.
+    Prefixed,
+    /// So many bytes.
+    Fixed(usize),
 }
 
 /// The encoded rows of one batch, for [`ParquetWriter::write`](crate::ParquetWriter::write).
@@ -68,7 +79,12 @@ pub(crate) struct Distinct {
 
 impl ParquetEncoder {
     pub(crate) fn new(table: Arc<Table>) -> Self {
-        ParquetEncoder { compressor: Compressor::new(table.codec), table, body: Vec::new() }
+        ParquetEncoder {
+            compressor: Compressor::new(table.codec),
+            table,
+            body: Vec::new(),
+            dictionary: Dictionary::default(),
+        }
     }
 
     /// The rows of `sink` as pages; the sink is empty afterwards.
@@ -85,8 +101,8 @@ impl ParquetEncoder {
             return Err(ColumnError::OtherShape);
         }
         let levels: Vec<Levels> = table.containers.iter().map(|container| container.levels(sink)).collect();
-        let pages = table.columns.iter().zip(&table.fixed).map(|(column, fixed)| {
-            self.page(sink, *column, &table.containers[column.container], &levels[column.container], *fixed)
+        let pages = table.columns.iter().zip(&table.forms).map(|(column, form)| {
+            self.page(sink, *column, &table.containers[column.container], &levels[column.container], *form)
         });
         let pages = ParquetPages { rows: sink.rows(), pages: pages.collect() };
         sink.clear();
@@ -99,74 +115,165 @@ impl ParquetEncoder {
         column: Column,
         container: &Container,
         levels: &Levels,
-        fixed: usize,
+        form: Form,
     ) -> ColumnPage {
         let len = sink.count(column.node);
         let leaf = &sink.leaves[column.node.index()];
-        let validity = &leaf.validity;
         let mut body = core::mem::take(&mut self.body);
         body.clear();
-        container.put(levels, validity, len, &mut body);
-        let values = len - validity.nulls();
+        container.put(levels, &leaf.validity, len, &mut body);
+        let values = len - leaf.validity.nulls();
         let (levels, nulls) = (levels.count, levels.count - values);
-        let range = match &leaf.store {
+        let (range, keys) = self.values(leaf, len, form, &mut body);
+        let body = match keys {
+            // The buffer holds the levels only and goes along.
+            Some((keys, distinct)) => PageBody::Keys { levels: body, keys, distinct },
+            None => {
+                let bytes = self.compressor.compress(&body);
+                let uncompressed = body.len();
+                self.body = body;
+                PageBody::Plain { bytes, uncompressed }
+            }
+        };
+        ColumnPage { levels, nulls, range, body }
+    }
+
+    /// The range of a column's values and either their keys or, plain, the values themselves in `body`.
+    fn values(
+        &mut self,
+        leaf: &Leaf,
+        len: usize,
+        form: Form,
+        body: &mut Vec<u8>,
+    ) -> (Range, Option<(Vec<u16>, Distinct)>) {
+        let validity = &leaf.validity;
+        match &leaf.store {
             Store::Text(column) | Store::Bytes(column) => match column.values(len) {
                 BytesValues::Interned { keys, dictionary } => {
                     let (keys, distinct) = used(keys, dictionary, validity);
-                    let range = Range::of_bytes(distinct.iter());
-                    let body = PageBody::Keys {
-                        levels: core::mem::replace(&mut body, core::mem::take(&mut self.body)),
-                        keys,
-                        distinct,
-                    };
-                    return ColumnPage { levels, nulls, range, body };
+                    (Range::of_bytes(distinct.iter()), Some((keys, distinct)))
                 }
-                BytesValues::Plain { .. } => put_bytes(column, len, validity, &mut body),
+                BytesValues::Plain { .. } => (put_bytes(column, len, validity, body), None),
             },
             Store::Int32(numbers) => {
                 let values = present(&numbers.values[..len], validity);
-                body.extend_from_slice(values.as_ref().to_byte_slice());
-                ends(&values).map_or(Range::None, |(min, max)| Range::Int32(min, max))
+                let range = ends(&values).map_or(Range::None, |(min, max)| Range::Int32(min, max));
+                let keys = self.keys(&values, |n| padded(&n.to_le_bytes()), 4);
+                if keys.is_none() {
+                    body.extend_from_slice(values.as_ref().to_byte_slice());
+                }
+                (range, keys)
             }
             Store::Int64(numbers) => {
                 let values = present(&numbers.values[..len], validity);
-                body.extend_from_slice(values.as_ref().to_byte_slice());
-                ends(&values).map_or(Range::None, |(min, max)| Range::Int64(min, max))
+                let range = ends(&values).map_or(Range::None, |(min, max)| Range::Int64(min, max));
+                let keys = self.keys(&values, |n| padded(&n.to_le_bytes()), 8);
+                if keys.is_none() {
+                    body.extend_from_slice(values.as_ref().to_byte_slice());
+                }
+                (range, keys)
             }
             Store::Int128(numbers) => {
                 let values = present(&numbers.values[..len], validity);
-                body.extend(values.iter().flat_map(|n| n.to_be_bytes().into_iter().skip(16 - fixed)));
-                let range = ends(&values);
-                range.map_or(Range::None, |(min, max)| Range::Wide(i256::from_i128(min), i256::from_i128(max), fixed))
+                let bytes = form.bytes();
+                let range = ends(&values)
+                    .map_or(Range::None, |(min, max)| Range::Wide(i256::from_i128(min), i256::from_i128(max), bytes));
+                let keys = self.keys(&values, |n| padded(&n.to_be_bytes()[16 - bytes..]), bytes);
+                if keys.is_none() {
+                    body.reserve(values.len() * bytes);
+                    for n in values.iter() {
+                        body.extend_from_slice(&n.to_be_bytes()[16 - bytes..]);
+                    }
+                }
+                (range, keys)
             }
             Store::Int256(numbers) => {
                 let values = present(&numbers.values[..len], validity);
+                let bytes = form.bytes();
                 for n in values.iter() {
-                    body.extend_from_slice(&big_endian(*n, fixed));
+                    body.extend_from_slice(&big_endian(*n, bytes));
                 }
-                ends(&values).map_or(Range::None, |(min, max)| Range::Wide(min, max, fixed))
+                (ends(&values).map_or(Range::None, |(min, max)| Range::Wide(min, max, bytes)), None)
             }
             Store::Float32(values) => {
                 body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
-                Range::None
+                (Range::None, None)
             }
             Store::Float64(values) => {
                 body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
-                Range::None
+                (Range::None, None)
             }
             Store::Bool(values) => {
                 let values = present(&values[..len], validity);
                 body.extend(
                     values.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit))),
                 );
-                ends(&values).map_or(Range::None, |(min, max)| Range::Bool(min, max))
+                (ends(&values).map_or(Range::None, |(min, max)| Range::Bool(min, max)), None)
             }
             Store::Group => unreachable!("columns are leaves"),
-        };
-        let bytes = self.compressor.compress(&body);
-        let uncompressed = body.len();
-        self.body = body;
-        ColumnPage { levels, nulls, range, body: PageBody::Plain { bytes, uncompressed } }
+        }
+    }
+
+    /// Keys for numbers that repeat: codes, dates, amounts that are mostly zero. `None` where they do not, which a sample tells first.
+    fn keys<T: Copy + Ord>(
+        &mut self,
+        values: &[T],
+        bytes_of: impl Fn(T) -> [u8; 16],
+        bytes: usize,
+    ) -> Option<(Vec<u16>, Distinct)> {
+        let mut sample: Vec<T> = values.iter().step_by(values.len().div_ceil(SAMPLE).max(1)).copied().collect();
+        sample.sort_unstable();
+        let taken = sample.len();
+        sample.dedup();
+        if sample.len() * 100 > taken * SAMPLE_DISTINCT_PERCENT {
+            return None;
+        }
+        self.dictionary.clear();
+        let mut keys = Vec::with_capacity(values.len());
+        for n in values {
+            let block = bytes_of(*n);
+            let (key, new) = self.dictionary.intern(Run::new(&block, bytes));
+            if new && is_varied(&self.dictionary, keys.len() + 1) {
+                return None;
+            }
+            keys.push(u16::try_from(key).expect("the dictionary is bounded below 2^16 entries"));
+        }
+        let mut distinct = Distinct::default();
+        for value in self.dictionary.iter() {
+            distinct.push(value);
+        }
+        distinct.bytes.resize(distinct.bytes.len() + 16, 0);
+        Some((keys, distinct))
+    }
+}
+
+/// Numbers looked at before a dictionary is tried.
+const SAMPLE: usize = 256;
+/// Different ones among them up to which it is tried; 256 of 4,096 evenly spread values are 97 % different.
+const SAMPLE_DISTINCT_PERCENT: usize = 97;
+
+fn padded(bytes: &[u8]) -> [u8; 16] {
+    let mut block = [0; 16];
+    block[..bytes.len()].copy_from_slice(bytes);
+    block
+}
+
+impl Form {
+    /// Bytes of a value of fixed length, else 0.
+    fn bytes(self) -> usize {
+        match self {
+            Form::Prefixed => 0,
+            Form::Fixed(bytes) => bytes,
+        }
+    }
+
+    /// Appends a value.
+    pub(crate) fn put(self, value: &[u8], body: &mut Vec<u8>) {
+        if self == Form::Prefixed {
+            let len = u32::try_from(value.len()).expect("a value is shorter than 4 GiB");
+            body.extend_from_slice(&len.to_le_bytes());
+        }
+        body.extend_from_slice(value);
     }
 }
 
@@ -195,9 +302,9 @@ impl Distinct {
         self.ends.len()
     }
 
-    pub(crate) fn get(&self, key: usize) -> quayline_core::Run<'_> {
+    pub(crate) fn get(&self, key: usize) -> Run<'_> {
         let start = key.checked_sub(1).map_or(0, |last| self.ends[last] as usize);
-        quayline_core::Run::new(&self.bytes[start..], self.ends[key] as usize - start)
+        Run::new(&self.bytes[start..], self.ends[key] as usize - start)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
@@ -244,9 +351,7 @@ fn put_bytes(column: &BytesColumn, len: usize, validity: &Validity, body: &mut V
     let values =
         || column.values(len).iter().enumerate().filter(|(at, _)| validity.is_valid(*at)).map(|(_, value)| value);
     for value in values() {
-        let len = u32::try_from(value.len()).expect("a column of one batch is bounded far below 4 GiB");
-        body.extend_from_slice(&len.to_le_bytes());
-        body.extend_from_slice(value);
+        Form::Prefixed.put(value, body);
     }
     Range::of_bytes(values())
 }

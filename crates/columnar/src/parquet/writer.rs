@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -13,7 +14,7 @@ use crate::error::ColumnError;
 use crate::parquet::ParquetOptions;
 use crate::parquet::chunk::Chunk;
 use crate::parquet::levels::{TooDeep, columns};
-use crate::parquet::pages::{Compressor, ParquetEncoder, ParquetPages, Table};
+use crate::parquet::pages::{Compressor, Form, ParquetEncoder, ParquetPages, Table};
 use crate::sink::ColumnSink;
 
 /// Writes a Parquet file from pages, in the order given.
@@ -56,14 +57,22 @@ impl<W: Write + Send> ParquetWriter<W> {
                 return Err(ColumnError::Library { library: "parquet", message });
             }
         }
-        let fixed =
-            descriptor.columns().iter().map(|column| usize::try_from(column.type_length()).unwrap_or(0)).collect();
+        let forms: Vec<Form> = descriptor
+            .columns()
+            .iter()
+            .map(|column| match (column.physical_type(), usize::try_from(column.type_length())) {
+                (Type::FIXED_LEN_BYTE_ARRAY, Ok(bytes)) => Form::Fixed(bytes),
+                (Type::INT32 | Type::FLOAT, _) => Form::Fixed(4),
+                (Type::INT64 | Type::DOUBLE, _) => Form::Fixed(8),
+                _ => Form::Prefixed,
+            })
+            .collect();
         let mut properties =
             WriterProperties::builder().set_created_by(format!("quayline {}", env!("CARGO_PKG_VERSION"))).build();
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
         let file = SerializedFileWriter::new(Counted::new(out), descriptor.root_schema_ptr(), Arc::new(properties))?;
-        let chunks = columns.iter().map(|_| Chunk::new()).collect();
-        let table = Arc::new(Table { columns, containers, fixed, codec: options.codec });
+        let chunks = forms.iter().map(|form| Chunk::new(*form)).collect();
+        let table = Arc::new(Table { columns, containers, forms, codec: options.codec });
         let compressor = Compressor::new(options.codec);
         Ok(ParquetWriter { file, table, options: options.clone(), compressor, chunks, rows: 0, memory: 0 })
     }
@@ -105,8 +114,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
         let descriptors = self.file.schema_descr().columns().to_vec();
         let mut group = self.file.next_row_group()?;
-        for (chunk, descriptor) in self.chunks.iter_mut().zip(&descriptors) {
-            let chunk = core::mem::replace(chunk, Chunk::new());
+        for ((chunk, form), descriptor) in self.chunks.iter_mut().zip(&self.table.forms).zip(&descriptors) {
+            let chunk = core::mem::replace(chunk, Chunk::new(*form));
             let (bytes, close) = chunk.finish(descriptor, self.options.codec, &mut self.compressor)?;
             group.append_column(&bytes, close)?;
         }

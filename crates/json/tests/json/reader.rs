@@ -102,6 +102,26 @@ fn numbers() {
 }
 
 #[test]
+fn numbers_of_every_length_wherever_the_text_ends() {
+    let shape = sample();
+    let mut reader = JsonReader::new(&shape, ReaderOptions::default());
+    let all = "7012345678901234567890123456789012345";
+    for len in 1..all.len() {
+        for point in 0..len {
+            for behind in 0..18 {
+                let digits = &all[..len];
+                let (whole, fraction) = digits.split_at(len - point);
+                let point_text = if point > 0 { "." } else { "" };
+                let text = format!("{{\"num\":-{whole}{point_text}{fraction}}}{}", " ".repeat(behind));
+                let mut trace = Trace::new(&shape);
+                reader.read(text.as_bytes(), &mut trace).expect("a number");
+                assert_eq!(trace.text, format!("{{num=-{digits}e{}}}", -i32::try_from(point).expect("a small number")));
+            }
+        }
+    }
+}
+
+#[test]
 fn all_problems_at_once() {
     check(
         "{\"text\":1,\n \"num\":{\"x\":[1,{}]}, \"big\":[],\"flag\":\"true\",\"b\":\"0\",\n\"grop\":1,\"tags\":\"ü\",\"group\":{\"a\":true,\"A\":\"\"},\"rows\":[{\"k\":1,\"k\":2},null,{\"v\":[1,{}]}],\"zzz\":0}",

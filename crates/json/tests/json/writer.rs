@@ -217,6 +217,20 @@ fn what_was_taken_of_an_open_document_is_counted() {
     assert_eq!(writer.bytes(), b"{\"text\":\"b\"}\n");
 }
 
+#[test]
+fn an_exchanged_buffer_holds_the_text() {
+    let mut writer = JsonWriter::new(&sample(), JsonStyle::default());
+    small(&mut writer, "a");
+    for buffer in [Vec::new(), vec![b'x'; 10], vec![b'x'; 1 << 20]] {
+        let (text, len) = writer.exchange(buffer);
+        assert_eq!(&text[..len], b"{\"text\":\"a\"}\n");
+        assert_eq!(writer.bytes(), b"");
+        small(&mut writer, "discarded");
+        writer.discard();
+        small(&mut writer, "a");
+    }
+}
+
 /// One number in a shape whose only member is a decimal of `max` digits.
 #[track_caller]
 fn number(numbers: Numbers, max: u16, value: Value<'_>, expect: Expect) {

@@ -1,0 +1,204 @@
+//! What the records are: copybook, interface file, code page, policies.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quayline_charset::{Charset, CodePage};
+use quayline_cobol::layout::Layout;
+use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
+use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest};
+use quayline_frame::FramingSpec;
+use quayline_project::InterfaceFile;
+
+use super::jobs::Job;
+use crate::args::{
+    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg, RedefinesArg,
+    ToFormat, TrimArg, UnknownArg,
+};
+use crate::console::{Console, shown};
+use crate::copybook::{self, unreadable};
+use crate::exit::{Stop, argument};
+use crate::inspect::{charset_named, framing_named};
+
+/// What the records are, for all jobs of a run.
+pub(crate) struct Definitions {
+    /// The shape of the documents and the plans behind it.
+    pub(crate) schema: Arc<Schema>,
+    /// The same in the code page of the target, where it is another.
+    pub(crate) target_schema: Option<Arc<Schema>>,
+    /// Numbers in JSON.
+    pub(crate) numbers: JsonNumbers,
+    /// Whether members that the records do not have are passed over.
+    pub(crate) ignore_unknown: bool,
+    /// The layouts in use.
+    pub(crate) layouts: Vec<Layout>,
+    /// Code page of the source's records, where it has some.
+    pub(crate) charset: Charset,
+    /// Bytes of the longest record.
+    record_length: usize,
+    format: Option<String>,
+    to_format: Option<String>,
+    digest: u64,
+}
+
+impl Definitions {
+    /// Reads what the arguments name.
+    pub(crate) fn read(args: &ConvertArgs, jobs: &[Job], console: &Console) -> Result<Self, Stop> {
+        let from_records = jobs.iter().any(|job| job.from == FromFormat::Record);
+        let to_records = jobs.iter().any(|job| job.to == ToFormat::Record);
+        let charset = charset(args, from_records || to_records)?;
+        let Some(path) = &args.copybook else {
+            let finding = argument("no copybook is named, so the records have no description");
+            let hint = if from_records || to_records {
+                "name it with --copybook FILE".to_owned()
+            } else {
+                "name the copybook that the documents follow with --copybook FILE; it gives them their order and types"
+                    .to_owned()
+            };
+            return Err(finding.hint(hint).into());
+        };
+        let described = copybook::read(path, &args.reading)?;
+        console.findings(&described.warnings);
+        let (mut interface, interface_text) = interface(args)?;
+        apply(args, &mut interface);
+        let layouts = if interface.records.is_some() && args.reading.record.is_none() {
+            described.layouts.clone()
+        } else {
+            vec![described.one(args.reading.record.as_deref())?.clone()]
+        };
+        let policies = policies(args);
+        let schema = Arc::new(Schema::compile(&layouts, &interface, &policies, charset)?);
+        let target_schema = match &args.to_encoding {
+            Some(name) => Some(Arc::new(Schema::compile(&layouts, &interface, &policies, charset_named(name)?)?)),
+            None => None,
+        };
+        // Everything that shapes the output beyond the formats, which the engine adds itself.
+        let settings =
+            format!("{:?} {policies:?} {} {:?} {:?}", args.reading, charset.name(), args.to_encoding, args.numbers);
+        let overrides = format!("{:?} {:?} {:?}", args.key_style, args.fillers, args.redefines);
+        let digest = definition_digest([
+            described.text.as_bytes(),
+            interface_text.as_bytes(),
+            settings.as_bytes(),
+            overrides.as_bytes(),
+        ]);
+        Ok(Definitions {
+            schema,
+            target_schema,
+            numbers: numbers(args.numbers),
+            ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
+            record_length: layouts.iter().map(|layout| layout.length_max).max().unwrap_or(0),
+            layouts,
+            charset,
+            format: args.format.clone(),
+            to_format: args.to_format.clone(),
+            digest,
+        })
+    }
+
+    /// How records stand in the source.
+    pub(crate) fn source_framing(&self) -> Result<FramingSpec, Stop> {
+        framing_named(self.format.as_deref().unwrap_or("fixed"), Some(self.record_length))
+    }
+
+    /// How records stand in the target: as in the source where nothing else is said.
+    pub(crate) fn target_framing(&self) -> Result<FramingSpec, Stop> {
+        let named = self.to_format.as_deref().or(self.format.as_deref());
+        framing_named(named.unwrap_or("fixed"), Some(self.record_length))
+    }
+
+    /// Checkpoints at this path.
+    pub(crate) fn checkpoints(&self, path: PathBuf) -> Checkpoints {
+        Checkpoints::new(path, self.digest)
+    }
+}
+
+/// The code page, which must be named where there are records.
+fn charset(args: &ConvertArgs, records: bool) -> Result<Charset, Stop> {
+    match &args.encoding {
+        Some(name) => charset_named(name),
+        // Documents to documents: no byte of a record is ever looked at.
+        None if !records => Ok(Charset::SingleByte(CodePage::LATIN1)),
+        None => {
+            let input = args.inputs.first().map(|path| shown(path)).unwrap_or_default();
+            let finding = argument("the code page of the records is not named, and it is never guessed");
+            Err(finding
+                .hint(format!(
+                    "`quayline inspect {input}` proposes one with its evidence; then add, say, --encoding cp037"
+                ))
+                .into())
+        }
+    }
+}
+
+fn interface(args: &ConvertArgs) -> Result<(InterfaceFile, String), Stop> {
+    let Some(path) = &args.interface else { return Ok((InterfaceFile::default(), String::new())) };
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    Ok((InterfaceFile::parse(&shown(path), &text)?, text))
+}
+
+/// What the command line says goes before what the interface file says.
+fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
+    let interface = &mut file.interface;
+    if let Some(style) = args.key_style {
+        interface.key_style = match style {
+            KeyStyleArg::Cobol => KeyStyle::Cobol,
+            KeyStyleArg::Underscore => KeyStyle::Underscore,
+            KeyStyleArg::Snake => KeyStyle::Snake,
+            KeyStyleArg::Kebab => KeyStyle::Kebab,
+            KeyStyleArg::Camel => KeyStyle::Camel,
+            KeyStyleArg::Pascal => KeyStyle::Pascal,
+        };
+    }
+    if let Some(fillers) = args.fillers {
+        interface.fillers = match fillers {
+            FillersArg::Drop => Fillers::Drop,
+            FillersArg::Keep => Fillers::Keep,
+        };
+    }
+    if let Some(redefines) = args.redefines {
+        interface.redefines = match redefines {
+            RedefinesArg::All => RedefinesPolicy::All,
+            RedefinesArg::Original => RedefinesPolicy::Original,
+        };
+    }
+}
+
+fn policies(args: &ConvertArgs) -> Policies {
+    let bad = |policy: Option<BadValueArg>| match policy {
+        None | Some(BadValueArg::Error) => BadValue::Error,
+        Some(BadValueArg::Null) => BadValue::Null,
+        Some(BadValueArg::Raw) => BadValue::Raw,
+    };
+    let length = |policy: Option<LengthArg>| match policy {
+        None | Some(LengthArg::Error) => LengthMismatch::Error,
+        Some(LengthArg::Accept) => LengthMismatch::Accept,
+    };
+    Policies {
+        invalid: bad(args.invalid),
+        blank: bad(args.blank),
+        low_values: bad(args.low_values),
+        trim: match args.trim {
+            None | Some(TrimArg::Padding) => Trim::Padding,
+            Some(TrimArg::Both) => Trim::Both,
+            Some(TrimArg::Keep) => Trim::Keep,
+        },
+        absent: match args.absent {
+            None | Some(AbsentArg::Initialize) => Absent::Initialize,
+            Some(AbsentArg::Value) => Absent::Value,
+            Some(AbsentArg::LowValues) => Absent::LowValues,
+            Some(AbsentArg::Error) => Absent::Error,
+        },
+        short: length(args.short),
+        long: length(args.long),
+        preserve: if args.preserve { Preserve::Yes } else { Preserve::No },
+    }
+}
+
+fn numbers(numbers: Option<NumbersArg>) -> JsonNumbers {
+    match numbers {
+        None | Some(NumbersArg::Exact) => JsonNumbers::Exact,
+        Some(NumbersArg::Safe) => JsonNumbers::SafeStrings,
+        Some(NumbersArg::String) => JsonNumbers::Strings,
+    }
+}

@@ -1,0 +1,211 @@
+//! From where to where: one job for each input.
+
+use std::fs::{self, File};
+use std::io::{Cursor, IsTerminal as _, Read};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use quayline_convert::{Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat};
+
+use super::definitions::Definitions;
+use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, source_format, target_format};
+use crate::args::{ConvertArgs, FromFormat, ToFormat};
+use crate::console::shown;
+use crate::copybook::unreadable;
+use crate::exit::{Stop, argument};
+
+/// One conversion to do.
+pub(crate) struct Job {
+    /// The input as the user named it.
+    pub(crate) input: PathBuf,
+    /// The input's path, where it is a regular file.
+    pub(crate) file: Option<PathBuf>,
+    /// Its format.
+    pub(crate) from: FromFormat,
+    /// The format to write.
+    pub(crate) to: ToFormat,
+    /// The file to write; standard output without one.
+    pub(crate) output: Option<PathBuf>,
+    /// The rejects file.
+    pub(crate) rejects: Option<PathBuf>,
+    /// The checkpoint file, where there is to be one.
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// What was read of a stream to recognise it, and the rest of it.
+    stream: Option<Box<dyn Read + Send>>,
+}
+
+/// The jobs that the arguments ask for.
+pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let several = args.inputs.len() > 1;
+    if several {
+        check_several(args, output)?;
+    }
+    args.inputs.iter().map(|input| Job::of(input, output, several, args)).collect()
+}
+
+/// What several inputs ask for beyond one.
+fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> {
+    if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
+        return Err(argument("standard input can be read once only").hint("name `-` once").into());
+    }
+    for (given, name) in
+        [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume"), (args.rejects.is_some(), "--rejects")]
+    {
+        if given {
+            let finding = argument(format!("{name} is for one input, and there are {}", args.inputs.len()));
+            return Err(finding.hint("convert them one at a time").into());
+        }
+    }
+    match output {
+        Some(folder) if folder.is_dir() => Ok(()),
+        Some(folder) => {
+            let finding =
+                argument(format!("{} inputs need a folder to go to, and {} is none", args.inputs.len(), shown(folder)));
+            Err(finding.hint("make the folder and name it with -o").into())
+        }
+        None => match args.to {
+            None | Some(ToFormat::Jsonl | ToFormat::Record) => Ok(()),
+            Some(_) => {
+                let finding = argument("several inputs cannot share one output of this format");
+                Err(finding.hint("name a folder with -o, or write JSON lines").into())
+            }
+        },
+    }
+}
+
+impl Job {
+    fn of(input: &Path, output: Option<&Path>, several: bool, args: &ConvertArgs) -> Result<Job, Stop> {
+        let (file, stream, head) = open(input)?;
+        let from = args.from.unwrap_or_else(|| source_format(input, &head));
+        let folder = output.filter(|path| several || path.is_dir());
+        let to = match (args.to, output) {
+            (Some(to), _) => to,
+            (None, Some(path)) if folder.is_none() => target_format(path).ok_or_else(|| {
+                let finding = argument(format!("the name {} does not say which format to write", shown(path)));
+                finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
+            })?,
+            (None, _) if from == FromFormat::Record => ToFormat::Jsonl,
+            (None, _) => ToFormat::Record,
+        };
+        let output = match (folder, output) {
+            (Some(folder), _) => Some(folder.join(output_name(input, to)?)),
+            (None, output) => output.map(Path::to_owned),
+        };
+        if output.is_none() && is_binary(to) && std::io::stdout().is_terminal() {
+            let finding = argument("this format is bytes that no terminal can show");
+            return Err(finding.hint("name a file with -o, or send standard output elsewhere").into());
+        }
+        let resumable = file.is_some() && output.as_deref().is_some_and(becomes_regular_file) && can_resume(to);
+        if (args.resume || args.checkpoint.is_some()) && !resumable {
+            let finding = argument("only a conversion from a file to a file of lines or records can be resumed");
+            return Err(finding.hint("leave --checkpoint and --resume out").into());
+        }
+        let checkpoint = match (&args.checkpoint, &output) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
+            _ => None,
+        };
+        Ok(Job { input: input.to_owned(), file, from, to, output, rejects: args.rejects.clone(), checkpoint, stream })
+    }
+
+    /// The source of the conversion.
+    pub(crate) fn source(&mut self, definitions: &Definitions) -> Result<Source, Stop> {
+        let format = match self.from {
+            FromFormat::Record => SourceFormat::Records(definitions.source_framing()?),
+            FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
+            FromFormat::Csv | FromFormat::Xml => return Err(argument("this format cannot be read yet").into()),
+        };
+        let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
+        let input = match self.stream.take() {
+            Some(stream) => Input::Stream(stream),
+            None => Input::File(self.input.clone()),
+        };
+        Ok(Source { name: name.into(), input, format })
+    }
+
+    /// The target of the conversion.
+    pub(crate) fn target(&self, definitions: &Definitions) -> Result<Target, Stop> {
+        let json = JsonWrite { numbers: definitions.numbers };
+        let format = match self.to {
+            ToFormat::Jsonl => TargetFormat::JsonLines(json),
+            ToFormat::Json => TargetFormat::JsonArray(json),
+            ToFormat::Csv | ToFormat::Xml => return Err(argument("this format cannot be written yet").into()),
+            ToFormat::Parquet => TargetFormat::Parquet(ParquetWrite::default()),
+            ToFormat::Arrow => TargetFormat::ArrowFile,
+            ToFormat::ArrowStream => TargetFormat::ArrowStream,
+            ToFormat::Record => TargetFormat::Records(definitions.target_framing()?),
+        };
+        let output = match &self.output {
+            Some(path) if becomes_regular_file(path) => Output::File(path.clone()),
+            // A device or pipe is written as it is: it has no `.partial` beside it.
+            Some(path) => Output::Stream(Box::new(
+                File::options().write(true).open(path).map_err(|error| unwritable(path, &error))?,
+            )),
+            None => Output::Stream(Box::new(File::from(
+                std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?,
+            ))),
+        };
+        Ok(Target { output, format })
+    }
+}
+
+type Opened = (Option<PathBuf>, Option<Box<dyn Read + Send>>, Vec<u8>);
+
+/// The first bytes of an input; for a stream also the stream itself, which can be read once only.
+fn open(input: &Path) -> Result<Opened, Stop> {
+    let refuse = |error: std::io::Error| Stop::from(unreadable(input, &error));
+    let mut head = Vec::new();
+    let most = HEAD_BYTES as u64;
+    if input == Path::new("-") {
+        let mut stdin = std::io::stdin();
+        stdin.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
+        return Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(stdin))), head));
+    }
+    let mut file = File::open(input).map_err(refuse)?;
+    let regular = file.metadata().map_err(refuse)?.is_file();
+    file.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
+    if regular {
+        Ok((Some(input.to_owned()), None, head))
+    } else {
+        Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(file))), head))
+    }
+}
+
+/// Name of an input's output in a folder.
+fn output_name(input: &Path, to: ToFormat) -> Result<PathBuf, Stop> {
+    let stem = input.file_stem().filter(|_| input != Path::new("-"));
+    let stem = stem.ok_or_else(|| {
+        argument("standard input has no name for its output").hint("name a file with -o, not a folder")
+    })?;
+    let mut name = stem.to_owned();
+    name.push(".");
+    name.push(extension_of(to));
+    Ok(PathBuf::from(name))
+}
+
+/// Whether a path is a regular file or, where nothing is there, will be one.
+fn becomes_regular_file(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |metadata| metadata.is_file())
+}
+
+/// Formats whose file can be cut back to a record and continued.
+fn can_resume(to: ToFormat) -> bool {
+    matches!(to, ToFormat::Jsonl | ToFormat::Json | ToFormat::Csv | ToFormat::Xml | ToFormat::Record)
+}
+
+fn is_binary(to: ToFormat) -> bool {
+    matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream | ToFormat::Record)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
+    let mut finding = unreadable(path, error);
+    finding.message = format!("cannot be written: {}", crate::exit::plain(error));
+    finding.into()
+}

@@ -1,0 +1,574 @@
+//! `quayline inspect`.
+
+use expect_test::expect;
+
+use crate::world::{World, ebcdic};
+
+/// Every feature that the tree shows.
+const ORDERS: &str = "      * Orders of the day
+       01  ORDER-RECORD.
+           05  ORDER-ID              PIC 9(8).
+           05  ORDER-STATUS          PIC X.
+               88  OPEN-ORDER        VALUE 'O'.
+               88  CLOSED-ORDER      VALUES 'C' 'X' THRU 'Z'.
+               88  NO-STATUS         VALUE SPACE.
+           05  ORDER-DATE            PIC X(8).
+           05  ORDER-DATE-N REDEFINES ORDER-DATE PIC 9(8).
+           05  TOTALS.
+               10  NET-AMOUNT        PIC S9(7)V99 COMP-3.
+               10  TAX-RATE          PIC V999 VALUE .190.
+           05  SEQUENCE-NO           PIC S9(9) COMP SYNC.
+           05  LINE-COUNT            PIC 9(2).
+           05  ORDER-LINE OCCURS 1 TO 20 TIMES DEPENDING ON LINE-COUNT.
+               10  SKU               PIC X(6).
+               10  QUANTITY          PIC S9(4) COMP.
+               10  PRICES            PIC 9(5)V99 OCCURS 3.
+           05  FILLER                PIC X(4).
+           05  NOTE-TEXT             PIC X(10).
+           66  KEY-PART RENAMES ORDER-ID THRU ORDER-STATUS.
+";
+
+#[test]
+fn a_copybook_is_a_tree() {
+    World::with([("orders.cpy", ORDERS.as_bytes())]).run("inspect orders.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-003]: column 7 holds `r`, which is no indicator
+          at orders.cpy:1:7
+          |
+        1 | * Orders of the day
+          |       ^
+
+        hint: column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, say so (format free)
+
+        error[COB-021]: expected a level number, found `S`
+          at orders.cpy:1:8
+          |
+        1 | * Orders of the day
+          |        ^
+
+        hint: an entry begins with a level number from 01 to 49, 66, 77 or 88, and ends with a period
+    "#]]);
+}
+
+#[test]
+fn a_copybook_is_json_for_programs() {
+    let world = World::with([("small.cpy", &b"       01 R.\n          05 A PIC X(2).\n             88 YES VALUE 'Y' 'A' THRU 'C'.\n          05 N PIC S9(3)V9 COMP-3 OCCURS 0 TO 5 DEPENDING ON C.\n          05 C PIC 9.\n"[..])]);
+    world.run("inspect small.cpy --json").check(expect![[r#"
+        exit 2
+        --- stderr
+        {"schema":"quayline.finding/1","code":"COB-075","severity":"error","fault":"config","message":"the counter C stands behind the table it counts, N","file":"small.cpy","line":4,"column":62,"hint":"move the counter in front of the table, outside other tables"}
+    "#]]);
+    let world = World::with([("small.cpy", &b"       01 R.\n          05 C PIC 9.\n          05 N PIC S9(3)V9 COMP-3 OCCURS 0 TO 5 DEPENDING ON C.\n          05 A PIC X(2).\n             88 YES VALUE 'Y' 'A' THRU 'C'.\n"[..])]);
+    world.run("inspect small.cpy --json").check(expect![[r#"
+        exit 0
+        --- stdout
+        {
+          "file": "small.cpy",
+          "records": [
+            {
+              "dialect": {
+                "binary-order": "big",
+                "binary-sizes": "2-4-8",
+                "float": "hexadecimal",
+                "index": "4",
+                "native-order": "big",
+                "odo-slide": "yes",
+                "overpunch": "ebcdic",
+                "pointer": "4",
+                "sync": "4",
+                "truncate": "yes"
+              },
+              "fields": [
+                {
+                  "filler": false,
+                  "index": 0,
+                  "length": 18,
+                  "level": 1,
+                  "line": 1,
+                  "name": "R",
+                  "offset": 0,
+                  "parent": null,
+                  "path": "R",
+                  "slides": false,
+                  "start": 1,
+                  "type": {
+                    "kind": "group"
+                  }
+                },
+                {
+                  "description": "PIC 9",
+                  "filler": false,
+                  "index": 1,
+                  "length": 1,
+                  "level": 5,
+                  "line": 2,
+                  "name": "C",
+                  "offset": 0,
+                  "parent": 0,
+                  "path": "C",
+                  "slides": false,
+                  "start": 1,
+                  "type": {
+                    "blank_when_zero": false,
+                    "digits": 1,
+                    "kind": "zoned",
+                    "scale": 0,
+                    "sign": "none"
+                  }
+                },
+                {
+                  "description": "PIC S9(3)V9 COMP-3",
+                  "filler": false,
+                  "index": 2,
+                  "length": 3,
+                  "level": 5,
+                  "line": 3,
+                  "name": "N",
+                  "occurs": {
+                    "depending_on": "C",
+                    "max": 5,
+                    "min": 0,
+                    "stride": 3
+                  },
+                  "offset": 1,
+                  "parent": 0,
+                  "path": "N",
+                  "slides": false,
+                  "start": 2,
+                  "type": {
+                    "digits": 4,
+                    "kind": "packed",
+                    "scale": 1,
+                    "signed": true
+                  }
+                },
+                {
+                  "conditions": [
+                    {
+                      "name": "YES",
+                      "values": [
+                        [
+                          "'Y'"
+                        ],
+                        [
+                          "'A'",
+                          "'C'"
+                        ]
+                      ]
+                    }
+                  ],
+                  "description": "PIC X(2)",
+                  "filler": false,
+                  "index": 3,
+                  "length": 2,
+                  "level": 5,
+                  "line": 4,
+                  "name": "A",
+                  "offset": 16,
+                  "parent": 0,
+                  "path": "A",
+                  "slides": true,
+                  "start": 17,
+                  "type": {
+                    "alphabetic": false,
+                    "justified": false,
+                    "kind": "text"
+                  }
+                }
+              ],
+              "file": "small.cpy",
+              "length_max": 18,
+              "length_min": 3,
+              "line": 1,
+              "name": "R",
+              "renames": [],
+              "totals": {
+                "conditions": 1,
+                "fillers": 0,
+                "groups": 1,
+                "items": 3,
+                "redefinitions": 0,
+                "renames": 0,
+                "slack_bytes": 0,
+                "tables": 1,
+                "variable_tables": 1
+              }
+            }
+          ],
+          "schema": "quayline.layout/1"
+        }
+    "#]]);
+}
+
+#[test]
+fn colour_comes_on_request_only() {
+    let world = World::with([("a.cpy", &b"       01 R.\n          05 A PIC X.\n"[..])]);
+    let plain = world.run("inspect a.cpy");
+    assert!(!plain.out().contains('\u{1b}'));
+    let colored = world.run("inspect a.cpy --color always");
+    assert!(colored.out().contains("\u{1b}[1mR\u{1b}[0m"), "{}", colored.out());
+    assert!(world.run("inspect b.cpy --color always").err().contains("\u{1b}[1;31merror[CLI-002]"));
+    assert!(!world.run("inspect b.cpy --color always --json").err().contains('\u{1b}'));
+}
+
+#[test]
+fn a_copybook_comes_from_standard_input_too() {
+    World::new().run_with("inspect -", b"       01 R.\n          05 A PIC X.\n").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  1 byte, <stdin>:1
+
+          from 0   from 1   length  level and name  type
+               0        1        1  01 R            group
+               0        1        1    05 A          PIC X
+
+        1 item in 1 group
+    "#]]);
+}
+
+#[test]
+fn dialects_and_settings_change_the_layout() {
+    let world = World::with([(
+        "a.cpy",
+        &b"       01 R.\n          05 A PIC X.\n          05 B PIC S9(18) COMP SYNC.\n          05 C PIC 9(2) COMP.\n"
+            [..],
+    )]);
+    world.run("inspect a.cpy").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  14 bytes, a.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1       14  01 R            group
+               0        1        1    05 A          PIC X
+               1        2        3    -- slack      before B
+               4        5        8    05 B          PIC S9(18) COMP SYNC
+              12       13        2    05 C          PIC 9(2) COMP
+
+        3 items in 1 group, 3 slack bytes
+    "#]]);
+    world.run("inspect a.cpy --set sync=8").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  18 bytes, a.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1       18  01 R            group
+               0        1        1    05 A          PIC X
+               1        2        7    -- slack      before B
+               8        9        8    05 B          PIC S9(18) COMP SYNC
+              16       17        2    05 C          PIC 9(2) COMP
+
+        3 items in 1 group, 7 slack bytes
+    "#]]);
+    world.run("inspect a.cpy --dialect gnucobol").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  17 bytes, a.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1       17  01 R            group
+               0        1        1    05 A          PIC X
+               1        2        7    -- slack      before B
+               8        9        8    05 B          PIC S9(18) COMP SYNC
+              16       17        1    05 C          PIC 9(2) COMP
+
+        3 items in 1 group, 7 slack bytes
+    "#]]);
+    world.run("inspect a.cpy --set synk=8").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: no dialect setting is named `synk`
+
+        hint: did you mean sync? There are binary-sizes, binary-order, native-order, truncate, sync, pointer, index, float, overpunch, odo-slide
+    "#]]);
+    world.run("inspect a.cpy --set sync=16").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: `16` is not a value of the dialect setting sync, which takes 4, 8
+
+        hint: the settings are binary-sizes, binary-order, native-order, truncate, sync, pointer, index, float, overpunch, odo-slide
+    "#]]);
+    world.run("inspect a.cpy --set sync").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: `--set sync` has no `=`
+
+        hint: write it as `--set sync=8`
+    "#]]);
+}
+
+#[test]
+fn copy_members_are_found_beside_the_copybook_and_in_folders() {
+    let world = World::with([
+        ("a.cpy", &b"       01 R.\n           COPY PART.\n           COPY OTHER.\n"[..]),
+        ("part.cpy", &b"           05 A PIC X.\n"[..]),
+        ("lib/OTHER.CPY", &b"           05 B PIC X.\n"[..]),
+    ]);
+    world.run("inspect a.cpy -I lib").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  2 bytes, a.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1        2  01 R            group
+               0        1        1    05 A          PIC X
+               1        2        1    05 B          PIC X
+
+        2 items in 1 group
+    "#]]);
+    world.run("inspect a.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-010]: COPY member OTHER is not in the library
+          at a.cpy:3:12
+          |
+        3 |            COPY OTHER.
+          |            ^^^^^^^^^^
+
+        hint: looked for ./OTHER.cpy; add the folder that holds it to the search path
+    "#]]);
+}
+
+#[test]
+fn one_of_several_records_is_shown_by_name() {
+    let world = World::with([(
+        "a.cpy",
+        &b"       01 FIRST-REC.\n          05 A PIC X.\n       01 OTHER-REC.\n          05 B PIC X(2).\n"[..],
+    )]);
+    world.run("inspect a.cpy").check(expect![[r#"
+        exit 0
+        --- stdout
+        FIRST-REC  1 byte, a.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1        1  01 FIRST-REC    group
+               0        1        1    05 A          PIC X
+
+        1 item in 1 group
+
+        OTHER-REC  2 bytes, a.cpy:3
+
+          from 0   from 1   length  level and name  type
+               0        1        2  01 OTHER-REC    group
+               0        1        2    05 B          PIC X(2)
+
+        1 item in 1 group
+    "#]]);
+    world.run("inspect a.cpy --record other-rec").check(expect![[r#"
+        exit 0
+        --- stdout
+        OTHER-REC  2 bytes, a.cpy:3
+
+          from 0   from 1   length  level and name  type
+               0        1        2  01 OTHER-REC    group
+               0        1        2    05 B          PIC X(2)
+
+        1 item in 1 group
+    "#]]);
+    world.run("inspect a.cpy --record OTHER-REK").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the copybook has no record `OTHER-REK`
+
+        hint: did you mean OTHER-REC? It has FIRST-REC, OTHER-REC
+    "#]]);
+}
+
+#[test]
+fn files_that_are_not_there_get_a_suggestion() {
+    let world = World::with([("orders.cpy", ORDERS.as_bytes())]);
+    world.run("inspect order.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at order.cpy
+
+        hint: did you mean orders.cpy?
+    "#]]);
+    world.run("inspect order.cpy --json").check(expect![[r#"
+        exit 2
+        --- stderr
+        {"schema":"quayline.finding/1","code":"CLI-002","severity":"error","fault":"environment","message":"cannot be read: no such file or directory","file":"order.cpy","hint":"did you mean orders.cpy?"}
+    "#]]);
+    world.run("inspect nothing").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at nothing
+
+        hint: check the path
+    "#]]);
+    world.run("inspect .").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: is a directory
+          at .
+
+        hint: name a file, not a folder
+    "#]]);
+}
+
+const ACCOUNTS: &str = "       01  ACCOUNT.
+           05  ACCOUNT-ID    PIC 9(6).
+           05  OWNER         PIC X(20).
+           05  BALANCE       PIC S9(7)V99 COMP-3.
+           05  OPENED        PIC X(8).
+";
+
+fn accounts() -> Vec<u8> {
+    let owners = ["ADA LOVELACE", "GRACE HOPPER", "KONRAD ZUSE", "EDSGER DIJKSTRA", "BARBARA LISKOV"];
+    let mut file = Vec::new();
+    for i in 0..200u32 {
+        let owner = owners[(i * i / 3) as usize % owners.len()];
+        file.extend(ebcdic(&format!("{:06}{owner:<20}", 1000 + i)));
+        file.extend([0, u8::try_from(i % 10).expect("a digit") << 4, 0x12, 0x34, 0x5c]);
+        file.extend(ebcdic("20240131"));
+    }
+    file
+}
+
+#[test]
+fn a_data_file_gets_proposals_and_a_command_to_try() {
+    let world = World::with([("accounts.dat", accounts().as_slice()), ("accounts.cpy", ACCOUNTS.as_bytes())]);
+    world.run("inspect accounts.dat").check(expect![[r#"
+        exit 0
+        --- stdout
+        accounts.dat  7,800 bytes
+
+        code page
+          IBM037  99 of 100
+            - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
+            - 87 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+            - 21 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
+            - no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+
+        framing
+          fixed:195  90 of 100, 40 records
+            - bytes repeat at a distance of 195: 92 % more than at its neighbours
+            - the file's 7800 bytes are 40 records exactly
+
+        try
+          quayline convert accounts.dat --copybook COPYBOOK.cpy --encoding ibm037 --format fixed:195 -o accounts.jsonl
+    "#]]);
+    world.run("inspect accounts.dat --copybook accounts.cpy").check(expect![[r#"
+        exit 0
+        --- stdout
+        accounts.dat  7,800 bytes
+
+        code page
+          IBM037  99 of 100
+            - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
+            - 87 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+            - 21 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
+            - no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+
+        framing
+          fixed:39  90 of 100, 200 records
+            - the layout has 39 bytes
+            - bytes repeat at a distance of 39: 52 % more than at its neighbours
+            - the file's 7800 bytes are 200 records exactly
+          fixed:195  90 of 100, 40 records
+            - bytes repeat at a distance of 195: 92 % more than at its neighbours
+            - the file's 7800 bytes are 40 records exactly
+
+        copybook
+          ACCOUNT has 39 bytes
+            - the file is 200 times that
+          IBM037, fixed:39: all 200 records tried decode
+          IBM037, fixed:195: 0 of 40 records tried decode
+            - the first that does not:
+                error[REC-012]: record has 195 bytes, its layout 39
+                  at accounts.dat, record 1, byte 39
+                hint: if the copybook covers only the front of the record, convert with `--long accept`
+
+        try
+          quayline convert accounts.dat --copybook accounts.cpy --encoding ibm037 --format fixed:39 -o accounts.jsonl
+    "#]]);
+}
+
+#[test]
+fn what_inspect_proposes_converts() {
+    let world = World::with([("accounts.dat", accounts().as_slice()), ("accounts.cpy", ACCOUNTS.as_bytes())]);
+    let ran = world.run("inspect accounts.dat --copybook accounts.cpy --json");
+    let answer: serde_json::Value = serde_json::from_slice(&ran.code(0).stdout).expect("the answer is JSON");
+    let words: Vec<&str> =
+        answer["try"].as_array().expect("words").iter().map(|word| word.as_str().expect("a word")).collect();
+    assert_eq!(words[..2], ["quayline", "convert"]);
+    world.run(&words[1..].join(" ")).code(0);
+    let text = String::from_utf8(world.read("accounts.jsonl")).expect("UTF-8");
+    assert_eq!(text.lines().count(), 200);
+    assert_eq!(
+        text.lines().next(),
+        Some(r#"{"ACCOUNT-ID":1000,"OWNER":"ADA LOVELACE","BALANCE":123.45,"OPENED":"20240131"}"#)
+    );
+}
+
+#[test]
+fn a_copybook_that_does_not_fit_says_by_how_much() {
+    let world = World::with([
+        ("accounts.dat", accounts().as_slice()),
+        ("other.cpy", ACCOUNTS.replace("X(20)", "X(22)").as_bytes()),
+    ]);
+    world.run("inspect accounts.dat --copybook other.cpy --encoding cp037 --format fixed").check(expect![[r#"
+        exit 0
+        --- stdout
+        accounts.dat  7,800 bytes
+
+        code page
+          IBM037
+            - you named it
+
+        framing
+          fixed:41
+            - you named it
+
+        copybook
+          ACCOUNT has 41 bytes
+            - the file is 190 times that and 10 bytes more, so its records are not all of that length
+          IBM037, fixed:41: 4 of 191 records tried decode
+            - the first that does not:
+                error[REC-001]: digit 6 is 0x0c, expected 0 to 9
+                  at accounts.dat, record 1, byte 28, BALANCE (offset 28 in the record, 5 bytes, PIC S9(7)V99 COMP-3)
+                hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        try
+          quayline convert accounts.dat --copybook other.cpy --encoding ibm037 --format fixed:41 -o accounts.jsonl
+    "#]]);
+}
+
+#[test]
+fn an_empty_file_and_noise_are_said_to_be_that() {
+    let noise: Vec<u8> = (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
+    let world = World::with([("empty.dat", &b""[..]), ("noise.bin", noise.as_slice())]);
+    world.run("inspect empty.dat").check(expect![[r#"
+        exit 0
+        --- stdout
+        empty.dat  0 bytes
+
+        the file is empty
+    "#]]);
+    world.run("inspect noise.bin").check(expect![[r#"
+        exit 0
+        --- stdout
+        noise.bin  4,000 bytes
+
+        code page
+          none: hardly any of it is text; it may be compressed, encrypted or all binary
+
+        framing
+          fixed:244  28 of 100, 16 records
+            - bytes repeat at a distance of 244: 90 % more than at its neighbours
+            - the file's 4000 bytes are 16 records and 96 bytes more
+          fixed:1967  28 of 100, 2 records
+            - bytes repeat at a distance of 1967: 78 % more than at its neighbours
+            - the file's 4000 bytes are 2 records and 66 bytes more
+          fixed:1723  28 of 100, 2 records
+            - bytes repeat at a distance of 1723: 68 % more than at its neighbours
+            - the file's 4000 bytes are 2 records and 554 bytes more
+
+        try
+          quayline convert noise.bin --copybook COPYBOOK.cpy --encoding CODE-PAGE --format fixed:244 -o noise.jsonl
+    "#]]);
+}

@@ -1,0 +1,137 @@
+//! Tables that slide.
+
+use expect_test::expect;
+use quayline_cobol::layout::Dialect;
+use quayline_cobol::{FieldRule, Interface, Policies};
+
+use crate::{decode, ebcdic, encode, layout_with, plan, plan_in, to_hex};
+
+const NESTED: &str = "\
+01 R.
+   05 N PIC 9.
+   05 T OCCURS 1 TO 3 TIMES DEPENDING ON N.
+     10 M PIC 9.
+     10 U OCCURS 0 TO 4 TIMES DEPENDING ON M PIC X.
+   05 Z PIC X.";
+
+fn rule(field: &str, include: bool) -> FieldRule {
+    FieldRule { field: field.into(), include: Some(include), ..FieldRule::default() }
+}
+
+#[test]
+fn nested_tables_slide_what_is_behind_them() {
+    let plan = plan(NESTED, &Interface::default(), &Policies::default());
+    let record = ebcdic("22AB1CZ");
+    let json = decode(&plan, &record).expect("decodes");
+    expect![[r#"{"N":2,"T":[{"M":2,"U":["A","B"]},{"M":1,"U":["C"]}],"Z":"Z"}"#]].assert_eq(&json);
+    assert_eq!(encode(&plan, &json), Ok(record));
+}
+
+#[test]
+fn a_count_of_zero_is_legal_below_the_minimum() {
+    let plan = plan(NESTED, &Interface::default(), &Policies::default());
+    let json = decode(&plan, &ebcdic("0Z")).expect("decodes");
+    expect![[r#"{"N":0,"T":[],"Z":"Z"}"#]].assert_eq(&json);
+    assert_eq!(encode(&plan, &json), Ok(ebcdic("0Z")));
+}
+
+#[test]
+fn excluded_tables_still_slide() {
+    let fields = vec![rule("T", false), rule("N", false)];
+    let plan = plan(NESTED, &Interface { fields, ..Interface::default() }, &Policies::default());
+    expect![[r#"{"Z":"Z"}"#]].assert_eq(&decode(&plan, &ebcdic("22AB1CZ")).expect("decodes"));
+    expect![[r#"{"Z":"Z"}"#]].assert_eq(&decode(&plan, &ebcdic("0Z")).expect("decodes"));
+}
+
+#[test]
+fn counters_are_set_from_their_lists() {
+    let plan = plan(NESTED, &Interface::default(), &Policies::default());
+    let json = r#"{"Z":"Z","T":[{"U":["A","B"]},{"U":[]}]}"#;
+    assert_eq!(encode(&plan, json), Ok(ebcdic("22AB0Z")));
+    expect![[r#"
+        REC-031 $.T[1].U: list has 1 elements, its counter says 3
+    "#]]
+    .assert_eq(&encode(&plan, r#"{"T":[{"U":["A","B"]},{"M":3,"U":["C"]}]}"#).expect_err("they differ"));
+    expect![[r#"
+        REC-030 $.T: list has more than 3 elements
+    "#]]
+    .assert_eq(&encode(&plan, r#"{"T":[{},{},{},{"M":1}]}"#).expect_err("too many"));
+}
+
+#[test]
+fn bad_counters_are_one_fault() {
+    let plan = plan(NESTED, &Interface::default(), &Policies::default());
+    expect![[r#"
+        REC-009 N: counter is 4, expected 0 to 3
+    "#]]
+    .assert_eq(&decode(&plan, &ebcdic("42AB1CZ")).expect_err("out of range"));
+    let odd = decode(&plan, &ebcdic("22AB9CZ")).expect_err("out of range");
+    expect![[r#"
+        REC-009 T[1].M: counter is 9, expected 0 to 4
+    "#]]
+    .assert_eq(&odd);
+    let letter = decode(&plan, &ebcdic("&2AB1CZ")).expect_err("not numeric");
+    expect![[r#"
+        REC-002 N: sign is 0x50, expected a digit with a sign zone
+        REC-010 N: counter is not a number: sign is 0x50, expected a digit with a sign zone
+    "#]]
+    .assert_eq(&letter);
+}
+
+#[test]
+fn counters_stand_anywhere_and_several_tables_share_one() {
+    let text = "\
+01 R.
+   05 HEAD.
+      10 N PIC S9(4) COMP.
+      10 N-VIEW REDEFINES N PIC X(2).
+   05 G.
+      10 A OCCURS 0 TO 3 DEPENDING ON N PIC 9(2).
+   05 B OCCURS 0 TO 3 DEPENDING ON N PIC X.
+   05 P PIC S9(3) COMP-3.
+   05 C OCCURS 1 TO 2 DEPENDING ON P.
+      10 D OCCURS 2 PIC X.
+   05 TAIL-X PIC XX.";
+    let plan = plan(text, &Interface::default(), &Policies::default());
+    let mut record = vec![0, 2];
+    record.extend(ebcdic("1234XY"));
+    record.extend([0x00, 0x1c]);
+    record.extend(ebcdic("pqZZ"));
+    let json = decode(&plan, &record).expect("decodes");
+    expect![[r#"{"HEAD":{"N":2,"N-VIEW":"\u0000"},"G":{"A":[12,34]},"B":["X","Y"],"P":1,"C":[{"D":["p","q"]}],"TAIL-X":"ZZ"}"#]]
+        .assert_eq(&json.replace("\\u0000\\u0002", "\\u0000"));
+    assert_eq!(encode(&plan, &json).map(|r| to_hex(&r)), Ok(to_hex(&record)));
+    let short = r#"{"G":{"A":[1]},"B":["X","Y"]}"#;
+    expect![[r#"
+        REC-031 $.B: list has 2 elements, its counter says 1
+    "#]]
+    .assert_eq(&encode(&plan, short).expect_err("one counter, two lengths"));
+}
+
+#[test]
+fn without_sliding_every_item_keeps_its_place() {
+    let layout = layout_with(NESTED, &Dialect { odo_slide: false, ..Dialect::IBM });
+    let plan = plan_in(&layout, "cp037", &Interface::default(), &Policies::default());
+    let record = ebcdic("22AB  1C         Z");
+    assert_eq!(record.len(), 18);
+    let record = [&record[..16], &ebcdic("Z")[..]].concat();
+    let json = decode(&plan, &record).expect("decodes");
+    expect![[r#"{"N":2,"T":[{"M":2,"U":["A","B"]},{"M":1,"U":["C"]}],"Z":"Z"}"#]].assert_eq(&json);
+    let again = encode(&plan, &json).expect("encodes");
+    assert_eq!((again.len(), again.last().copied()), (17, Some(0xe9)));
+}
+
+#[test]
+fn records_end_where_they_should() {
+    let plan = plan(NESTED, &Interface::default(), &Policies::default());
+    expect![[r#"
+        REC-011 Z: record ends before the field: it has 6 bytes, 7 are needed
+    "#]]
+    .assert_eq(&decode(&plan, &ebcdic("22AB1C")).expect_err("short"));
+    expect![[r#"
+        REC-012 : record has 9 bytes, its layout 7
+    "#]]
+    .assert_eq(&decode(&plan, &ebcdic("22AB1CZ  ")).expect_err("long"));
+    let padded = [ebcdic("22AB1CZ"), vec![0x40; 10]].concat();
+    assert!(decode(&plan, &padded).is_ok(), "padded to its maximum, as a COMMAREA is");
+}

@@ -1,0 +1,87 @@
+//! Records of one description in a framing.
+
+use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
+use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
+use quayline_frame::{Framer, FramerOptions, FramingSpec, SpecError};
+
+use crate::engine::lane::Target;
+use crate::engine::lot::Payload;
+
+/// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint may stand there and lanes need not
+/// know of each other.
+pub(crate) struct Framed {
+    framer: Framer,
+    out: Vec<u8>,
+}
+
+impl Framed {
+    pub(crate) fn new(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Self, SpecError> {
+        // The beginning of the file is written by the run, so every lane goes on.
+        let framer = Framer::resume(spec, options, limits, ByteOffset(1), RecordNumber::FIRST)?;
+        Ok(Framed { framer, out: Vec::new() })
+    }
+
+    /// What stands before the first record.
+    pub(crate) fn prologue(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Vec<u8>, SpecError> {
+        let mut prologue = Vec::new();
+        Framer::new(spec, options, limits)?.finish(&mut prologue);
+        Ok(prologue)
+    }
+
+    pub(crate) fn add(&mut self, body: &[u8]) -> Result<(), Vec<Finding>> {
+        self.framer.frame(body, &mut self.out).map_err(|fault| vec![fault.finding()])
+    }
+
+    /// Where the output is, to go [`Framed::back_to`].
+    pub(crate) fn mark(&self) -> (Framer, usize) {
+        (self.framer.clone(), self.out.len())
+    }
+
+    /// Takes back what was added since the mark.
+    pub(crate) fn back_to(&mut self, (framer, len): (Framer, usize)) {
+        self.framer = framer;
+        self.out.truncate(len);
+    }
+
+    pub(crate) fn drain(&mut self, payload: &mut Payload) {
+        self.framer.flush(&mut self.out);
+        core::mem::swap(&mut self.out, &mut payload.bytes);
+        payload.len = payload.bytes.len();
+        self.out.clear();
+    }
+}
+
+pub(crate) struct RecordTarget {
+    plan: RecordPlan,
+    encoder: RecordEncoder,
+    framed: Framed,
+}
+
+impl RecordTarget {
+    pub(crate) fn new(plan: &RecordPlan, framed: Framed) -> Self {
+        RecordTarget { plan: plan.clone(), encoder: RecordEncoder::new(plan), framed }
+    }
+}
+
+impl Target for RecordTarget {
+    type Sink = RecordEncoder;
+
+    #[inline(always)]
+    fn sink(&mut self) -> &mut RecordEncoder {
+        &mut self.encoder
+    }
+
+    fn accept(&mut self) -> Result<(), Vec<Finding>> {
+        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
+        self.framed.add(body)
+    }
+
+    fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
+        self.framed.drain(payload);
+        Ok(())
+    }
+}
+
+pub(crate) fn findings(faults: &RecordFaults, plan: &RecordPlan) -> Vec<Finding> {
+    faults.findings(plan, None, RecordNumber::FIRST, None)
+}

@@ -1,0 +1,121 @@
+//! The cells of one row.
+
+use memchr::memchr;
+use quayline_core::Run;
+
+use crate::FlatFaultKind;
+
+/// The cells of the row that was split last. Cells with doubled quotes are unfolded into a buffer of their own; all others stay in the row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cells {
+    cells: Vec<Cell>,
+    unfolded: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    start: usize,
+    len: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    /// Empty without quotes.
+    Empty,
+    /// In the row.
+    InRow,
+    /// In the buffer.
+    Unfolded,
+}
+
+impl Cells {
+    /// Splits a row without its line end.
+    ///
+    /// On a fault, the number of the faulty cell.
+    pub(crate) fn split(&mut self, raw: &[u8], delimiter: u8) -> Result<(), (FlatFaultKind, usize)> {
+        self.cells.clear();
+        self.unfolded.clear();
+        let mut at = 0;
+        loop {
+            let end = if raw.get(at) == Some(&b'"') {
+                self.quoted(raw, at + 1).ok_or((FlatFaultKind::OpenQuote, self.cells.len()))?
+            } else {
+                let len = memchr(delimiter, &raw[at..]).unwrap_or(raw.len() - at);
+                let kind = if len == 0 { Kind::Empty } else { Kind::InRow };
+                self.cells.push(Cell { start: at, len, kind });
+                at + len
+            };
+            match raw.get(end) {
+                None => return Ok(()),
+                Some(byte) if *byte == delimiter => at = end + 1,
+                Some(_) => return Err((FlatFaultKind::BehindQuote, self.cells.len() - 1)),
+            }
+        }
+    }
+
+    /// A cell whose text begins at `start`, behind its quote; where the cell ends.
+    fn quoted(&mut self, raw: &[u8], start: usize) -> Option<usize> {
+        let mut quote = start + memchr(b'"', &raw[start..])?;
+        if raw.get(quote + 1) != Some(&b'"') {
+            self.cells.push(Cell { start, len: quote - start, kind: Kind::InRow });
+            return Some(quote + 1);
+        }
+        let from = self.unfolded.len();
+        let mut at = start;
+        loop {
+            self.unfolded.extend_from_slice(&raw[at..quote]);
+            if raw.get(quote + 1) != Some(&b'"') {
+                self.cells.push(Cell { start: from, len: self.unfolded.len() - from, kind: Kind::Unfolded });
+                return Some(quote + 1);
+            }
+            self.unfolded.push(b'"');
+            at = quote + 2;
+            quote = at + memchr(b'"', &raw[at..])?;
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(crate) fn is_empty_cell(&self, i: usize) -> bool {
+        self.cells[i].kind == Kind::Empty
+    }
+
+    pub(crate) fn run<'a>(&'a self, raw: &'a [u8], i: usize) -> Run<'a> {
+        let Cell { start, len, kind } = self.cells[i];
+        let bytes = if kind == Kind::Unfolded { &self.unfolded } else { raw };
+        Run::new(&bytes[start..], len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(raw: &str) -> String {
+        let mut cells = Cells::default();
+        match cells.split(raw.as_bytes(), b',') {
+            Err((kind, cell)) => format!("{kind:?} in cell {cell}"),
+            Ok(()) => (0..cells.len())
+                .map(|i| {
+                    let text = core::str::from_utf8(cells.run(raw.as_bytes(), i).bytes()).unwrap();
+                    if cells.is_empty_cell(i) { "-".to_owned() } else { format!("[{text}]") }
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn cells_are_split_at_delimiters_outside_quotes() {
+        assert_eq!(split("a,b"), "[a][b]");
+        assert_eq!(split(""), "-");
+        assert_eq!(split(","), "--");
+        assert_eq!(split("\"\",\"a,b\",c\"d"), "[][a,b][c\"d]");
+        assert_eq!(split("\"a\"\"b\",\"\"\"\"\"\""), "[a\"b][\"\"]");
+        assert_eq!(split("\"a\"b,c"), "BehindQuote in cell 0");
+        assert_eq!(split("a,\"b"), "OpenQuote in cell 1");
+        assert_eq!(split("a,\"b\"\""), "OpenQuote in cell 1");
+    }
+}

@@ -1,0 +1,106 @@
+//! The header row against the columns of a shape.
+
+use std::collections::HashMap;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+
+use crate::Columns;
+use crate::cells::Cells;
+
+/// Findings of one kind that are told one by one; the rest is counted.
+const TOLD_MAX: usize = 20;
+
+/// Which cell of a row holds each column.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    /// By column of the shape: the cell, or `None` where the file does not have it.
+    pub(crate) cells: Vec<Option<usize>>,
+    /// Cells of a row.
+    pub(crate) width: usize,
+    pub(crate) warnings: Vec<Finding>,
+}
+
+impl Header {
+    /// All columns in order: a file without header.
+    pub(crate) fn all(columns: &Columns) -> Self {
+        Header { cells: (0..columns.len()).map(Some).collect(), width: columns.len(), warnings: Vec::new() }
+    }
+
+    /// Reads a header row.
+    pub(crate) fn read(raw: &[u8], row: &Cells, columns: &Columns) -> Result<Self, Findings> {
+        let by_name: HashMap<&str, usize> = columns.names().enumerate().map(|(i, name)| (name, i)).collect();
+        let mut header = Header { cells: vec![None; columns.len()], width: row.len(), warnings: Vec::new() };
+        let mut errors = Vec::new();
+        for i in 0..row.len() {
+            let bytes = row.run(raw, i).bytes();
+            let Ok(name) = core::str::from_utf8(bytes) else {
+                errors.push(at(i, Finding::error(Code("FLAT-015"), Fault::Sender, "the column's name is not UTF-8")));
+                continue;
+            };
+            match by_name.get(name) {
+                None => errors.push(at(i, unknown(name, columns))),
+                Some(column) if header.cells[*column].is_some() => {
+                    let message = format!("column {name} stands in the header twice");
+                    errors
+                        .push(at(i, Finding::error(Code("FLAT-006"), Fault::Sender, message).hint("keep one of them")));
+                }
+                Some(column) => header.cells[*column] = Some(i),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(Findings(cut(errors)));
+        }
+        header.warnings = header.missing(columns).into_iter().collect();
+        Ok(header)
+    }
+
+    /// A warning for columns that stand once in a record and not in the file. A list may have fewer occurrences than it could.
+    fn missing(&self, columns: &Columns) -> Option<Finding> {
+        let missing: Vec<&str> = columns
+            .names()
+            .zip(&self.cells)
+            .filter(|(name, cell)| cell.is_none() && !name.contains('['))
+            .map(|(name, _)| name)
+            .collect();
+        let (first, more) = (missing.first()?, missing.len() - 1);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!("the header does not have column {first}{more}: their values are absent");
+        let fault = Finding::warning(Code("FLAT-007"), Fault::Sender, message);
+        Some(fault.hint("add the columns, or give defaults in the interface"))
+    }
+}
+
+fn at(cell: usize, finding: Finding) -> Finding {
+    let detail = Some(format!("column {} of the header", cell + 1));
+    finding.at(Place { line: Some(1), detail, ..Place::default() })
+}
+
+fn unknown(name: &str, columns: &Columns) -> Finding {
+    let same = |name: &str| -> String {
+        name.trim().chars().map(|c| if matches!(c, '_' | ' ') { '-' } else { c.to_ascii_uppercase() }).collect()
+    };
+    let plain = same(name);
+    let near = columns.names().find(|known| same(known) == plain);
+    // A name is the user's own vocabulary; one that is long is rather a row of data.
+    let shown = if name.chars().count() <= 60 { format!("`{name}`") } else { "of more than 60 characters".to_owned() };
+    let finding =
+        Finding::error(Code("FLAT-005"), Fault::Sender, format!("the record has no field for column {shown}"));
+    let index = name.rfind('[').zip(name.rfind(']'));
+    let list = index.and_then(|(open, _)| columns.names().filter(|known| known.starts_with(&name[..=open])).last());
+    match (near, list) {
+        (Some(known), _) => finding.hint(format!("write it `{known}`")),
+        (None, Some(last)) => finding.hint(format!("the last column of that list is `{last}`")),
+        (None, None) => finding.hint("remove the column or correct its name; is the first row the header?"),
+    }
+}
+
+/// The first findings, and one that counts the rest.
+fn cut(mut errors: Vec<Finding>) -> Vec<Finding> {
+    let more = errors.len().saturating_sub(TOLD_MAX);
+    if more > 0 {
+        errors.truncate(TOLD_MAX);
+        let message = format!("{more} more columns of the header are unknown or doubled");
+        errors.push(Finding::error(Code("FLAT-005"), Fault::Sender, message));
+    }
+    errors
+}

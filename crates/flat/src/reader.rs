@@ -1,0 +1,193 @@
+//! The source that reads rows.
+
+use quayline_core::{Finding, Findings, Limits, NodeId, NodeKind, Occurs, Shape, Sink, Value};
+
+use crate::cells::Cells;
+use crate::header::Header;
+use crate::style;
+use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
+
+/// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns, all of them
+/// as text: the receiver knows the types.
+///
+/// Where the style has a header, call [`CsvReader::header`] with the first row.
+#[derive(Clone, Debug)]
+pub struct CsvReader {
+    shape: Shape,
+    columns: Columns,
+    style: CsvStyle,
+    header: Header,
+    cells: Cells,
+    /// By column: one more than the last filled column before it, 0 for none.
+    filled: Vec<u32>,
+    /// By column: one more than the last column before it that the file has.
+    present: Vec<u32>,
+}
+
+/// What a row was.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RowRead {
+    /// A document, which went to the sink.
+    Document,
+    /// A blank line; nothing was sent.
+    Blank,
+}
+
+impl CsvReader {
+    /// A reader of documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`Columns::new`] and [`CsvStyle::check`].
+    pub fn new(shape: &Shape, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
+        style.check()?;
+        let columns = Columns::new(shape, limits)?;
+        let header = Header::all(&columns);
+        let mut reader = CsvReader {
+            shape: shape.clone(),
+            columns,
+            style,
+            header,
+            cells: Cells::default(),
+            filled: Vec::new(),
+            present: Vec::new(),
+        };
+        reader.note_present();
+        Ok(reader)
+    }
+
+    /// Reads the header row; does nothing where the style has none.
+    ///
+    /// # Errors
+    /// Unknown (`FLAT-005`) and doubled (`FLAT-006`) columns, all at once, and what is wrong with the row itself.
+    pub fn header(&mut self, row: Row<'_>) -> Result<(), Findings> {
+        if self.style.header == style::Header::Absent {
+            return Ok(());
+        }
+        if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
+            return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
+        }
+        self.header = Header::read(row.raw, &self.cells, &self.columns)?;
+        self.note_present();
+        Ok(())
+    }
+
+    /// What is odd about the header: columns that are missing (`FLAT-007`).
+    #[must_use]
+    pub fn warnings(&self) -> &[Finding] {
+        &self.header.warnings
+    }
+
+    /// Sends one row to `sink`.
+    ///
+    /// # Errors
+    /// [`FlatFault`] with line and column; the sink saw nothing of the row.
+    pub fn row<S: Sink>(&mut self, row: Row<'_>, sink: &mut S) -> Result<RowRead, FlatFault> {
+        if row.raw.is_empty() && self.header.width > 1 {
+            return Ok(RowRead::Blank);
+        }
+        let fault = |kind, column| FlatFault { kind, line: Some(row.line), column };
+        if let Err((kind, cell)) = self.cells.split(row.raw, self.style.delimiter) {
+            return Err(fault(kind, self.name_of_cell(cell)));
+        }
+        let (found, expected) = (self.cells.len(), self.header.width);
+        if found != expected {
+            return Err(fault(FlatFaultKind::Cells { found, expected }, None));
+        }
+        let ascii = row.raw.iter().all(|b| (0x20..0x7f).contains(b));
+        if !ascii && core::str::from_utf8(row.raw).is_err() {
+            let bad = (0..found).find(|i| core::str::from_utf8(self.cells.run(row.raw, *i).bytes()).is_err());
+            return Err(fault(FlatFaultKind::NotUtf8, bad.and_then(|i| self.name_of_cell(i))));
+        }
+        let cells = &self.cells;
+        note(&mut self.filled, &self.header.cells, |cell| !cells.is_empty_cell(cell));
+        let source = Source { reader: self, raw: row.raw, ascii };
+        sink.enter(NodeId::ROOT);
+        source.children(NodeId::ROOT, 0, sink);
+        sink.leave(NodeId::ROOT);
+        Ok(RowRead::Document)
+    }
+
+    fn name_of_cell(&self, cell: usize) -> Option<String> {
+        let column = self.header.cells.iter().position(|held| *held == Some(cell))?;
+        Some(self.columns.name_of(column).to_owned())
+    }
+
+    fn note_present(&mut self) {
+        note(&mut self.present, &self.header.cells, |_| true);
+    }
+}
+
+/// Fills a table of last columns for which `test` holds, so that "is there any in this range, and which is the last" takes one look.
+fn note(table: &mut Vec<u32>, cells: &[Option<usize>], test: impl Fn(usize) -> bool) {
+    table.clear();
+    table.push(0);
+    let mut last = 0;
+    table.extend((1u32..).zip(cells).map(|(number, cell)| {
+        if cell.is_some_and(&test) {
+            last = number;
+        }
+        last
+    }));
+}
+
+/// One row on its way.
+struct Source<'a> {
+    reader: &'a CsvReader,
+    raw: &'a [u8],
+    ascii: bool,
+}
+
+impl Source<'_> {
+    /// The children of a group occurrence whose columns begin at `base`.
+    fn children<S: Sink>(&self, group: NodeId, base: u32, sink: &mut S) {
+        let shape = &self.reader.shape;
+        for child in shape.children(group) {
+            let columns = self.reader.columns.node(child);
+            let at = base + columns.offset;
+            let end = at + columns.width * columns.max;
+            if last(&self.reader.present, at, end).is_none() {
+                continue;
+            }
+            let filled = last(&self.reader.filled, at, end);
+            match shape.node(child).occurs {
+                Occurs::Many { min, .. } => {
+                    let used = filled.map(|column| (column - at) / columns.width + 1);
+                    let Some(used) = used.or((min == 0).then_some(0)) else { continue };
+                    let times = if used == 0 { 0 } else { used.max(min.min(columns.max)) };
+                    sink.open_list(child);
+                    for occurrence in 0..times {
+                        self.occurrence(child, at + occurrence * columns.width, true, sink);
+                    }
+                    sink.close_list(child);
+                }
+                Occurs::Optional if filled.is_none() => {}
+                Occurs::Once | Occurs::Optional => self.occurrence(child, at, false, sink),
+            }
+        }
+    }
+
+    fn occurrence<S: Sink>(&self, node: NodeId, at: u32, in_list: bool, sink: &mut S) {
+        if self.reader.shape.node(node).kind == NodeKind::Group {
+            sink.enter(node);
+            self.children(node, at, sink);
+            sink.leave(node);
+            return;
+        }
+        match self.reader.header.cells[at as usize] {
+            Some(cell) if !self.reader.cells.is_empty_cell(cell) => {
+                let run = self.reader.cells.run(self.raw, cell);
+                sink.value(node, if self.ascii { Value::Ascii(run) } else { Value::Text(run) });
+            }
+            // Inside a list a place must be kept.
+            cell if in_list || (cell.is_some() && self.reader.style.empty == EmptyCell::Null) => {
+                sink.value(node, Value::Null)
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The last column noted in `from..to`.
+fn last(table: &[u32], from: u32, to: u32) -> Option<u32> {
+    table[to as usize].checked_sub(1).filter(|column| *column >= from)
+}

@@ -1,0 +1,96 @@
+//! How CSV is written and read.
+
+use quayline_core::{Code, Fault, Finding, Findings};
+
+/// Form of a CSV file. The default is commas, quotes where needed, a header, LF.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CsvStyle {
+    /// Between cells: one byte of ASCII, not a quote, a line end, a letter or a digit.
+    pub delimiter: u8,
+    /// Which cells are quoted.
+    pub quotes: Quotes,
+    /// Whether the first row names the columns.
+    pub header: Header,
+    /// What ends a row that is written.
+    pub line_end: LineEnd,
+    /// What an empty cell without quotes is to a reader.
+    pub empty: EmptyCell,
+}
+
+impl Default for CsvStyle {
+    fn default() -> Self {
+        CsvStyle {
+            delimiter: b',',
+            quotes: Quotes::Needed,
+            header: Header::Present,
+            line_end: LineEnd::Lf,
+            empty: EmptyCell::Absent,
+        }
+    }
+}
+
+/// Which cells are quoted. Absent values never are, and empty text always is: that keeps them apart.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Quotes {
+    /// Those with a delimiter, quote or line end in them, and empty text.
+    #[default]
+    Needed,
+    /// All text, so that programs that guess types leave it text.
+    Text,
+}
+
+/// Whether there is a row of column names.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Header {
+    /// The first row.
+    #[default]
+    Present,
+    /// None; the columns are those of the shape, all and in order.
+    Absent,
+}
+
+/// What ends a row.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LineEnd {
+    /// `\n`
+    #[default]
+    Lf,
+    /// `\r\n`, as RFC 4180 says.
+    CrLf,
+}
+
+impl LineEnd {
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            LineEnd::Lf => b"\n",
+            LineEnd::CrLf => b"\r\n",
+        }
+    }
+}
+
+/// What a reader sends for an empty cell without quotes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum EmptyCell {
+    /// Nothing: the receiver's rule for absent values applies.
+    #[default]
+    Absent,
+    /// `Null`: for files that were written from records whose blank fields are null.
+    Null,
+}
+
+impl CsvStyle {
+    /// Checks the delimiter.
+    ///
+    /// # Errors
+    /// `FLAT-003`.
+    pub fn check(&self) -> Result<(), Findings> {
+        let d = self.delimiter;
+        if d.is_ascii() && !d.is_ascii_alphanumeric() && !matches!(d, b'"' | b'\r' | b'\n' | b'.' | b'-' | b'+') {
+            return Ok(());
+        }
+        let message = format!("the delimiter {:?} cannot be told from data", char::from(d));
+        Err(Finding::error(Code("FLAT-003"), Fault::Config, message).hint("use one of , ; | or a tab").into())
+    }
+}

@@ -1,0 +1,333 @@
+//! The sink that writes rows.
+
+use memchr::{memchr, memchr2, memchr3};
+use quayline_core::{Findings, Limits, NodeId, Shape, Sink, Value, write_number};
+
+use crate::{Columns, CsvStyle, FlatFault, FlatFaultKind, Header, Quotes};
+
+/// Writes documents as rows into a buffer that the caller drains: after each document, or after many, write [`CsvWriter::bytes`] out and
+/// call [`CsvWriter::clear`].
+///
+/// # What is written
+/// * Numbers as [`write_number`] does: exact, with every digit of their scale, no thousands separators. Truth values as `true` and `false`.
+/// * `Bytes` as hexadecimal digits, `Raw` as `0x` and hexadecimal digits.
+/// * Null and absent values as an empty cell, empty text as `""`.
+///
+/// Values may come in any order inside a row. Those that come in document order are written once; a row with others is put in order at its end.
+#[derive(Clone, Debug)]
+pub struct CsvWriter {
+    columns: Columns,
+    style: CsvStyle,
+    out: Vec<u8>,
+    /// First column of the innermost open group occurrence, and of those around it.
+    base: u32,
+    bases: Vec<u32>,
+    lists: Vec<OpenList>,
+    /// Open elements below an occurrence that has no columns.
+    beyond: u32,
+    row: Row,
+    fault: Option<FlatFault>,
+    scratch: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenList {
+    node: NodeId,
+    next: u32,
+}
+
+/// The row that was begun last.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    /// Where it begins in the buffer.
+    start: usize,
+    /// Column that the buffer's end stands in.
+    column: u32,
+    /// Whether that column has a value.
+    filled: bool,
+    /// Whether some value came before its turn.
+    shuffled: bool,
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    column: u32,
+    start: usize,
+    end: usize,
+}
+
+impl CsvWriter {
+    /// A writer for documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`Columns::new`] and [`CsvStyle::check`].
+    pub fn new(shape: &Shape, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
+        style.check()?;
+        Ok(CsvWriter {
+            columns: Columns::new(shape, limits)?,
+            style,
+            out: Vec::with_capacity(1 << 16),
+            base: 0,
+            bases: Vec::new(),
+            lists: Vec::new(),
+            beyond: 0,
+            row: Row::default(),
+            fault: None,
+            scratch: Vec::new(),
+        })
+    }
+
+    /// The columns.
+    #[must_use]
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// Begins the file: the header, where the style has one. Several writers for one file: the first only.
+    pub fn begin(&mut self) {
+        if self.style.header == Header::Absent {
+            return;
+        }
+        for column in 0..self.columns.len() {
+            if column > 0 {
+                self.out.push(self.style.delimiter);
+            }
+            text(&mut self.out, self.columns.name_of(column).as_bytes(), self.style.delimiter, Quotes::Needed);
+        }
+        self.out.extend_from_slice(self.style.line_end.bytes());
+        self.row.start = self.out.len();
+    }
+
+    /// The whole rows written since the last [`CsvWriter::clear`]; while a document is open, those before it.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        if self.bases.is_empty() { &self.out } else { &self.out[..self.row.start] }
+    }
+
+    /// Forgets [`CsvWriter::bytes`] and keeps the memory.
+    pub fn clear(&mut self) {
+        let done = self.bytes().len();
+        let rest = self.out.len() - done;
+        self.out.copy_within(done.., 0);
+        self.out.truncate(rest);
+        self.row.start = 0;
+        for cell in &mut self.row.cells {
+            cell.start = cell.start.saturating_sub(done);
+            cell.end = cell.end.saturating_sub(done);
+        }
+    }
+
+    /// Why the document left last has no row, if it has none.
+    pub fn take_fault(&mut self) -> Option<FlatFault> {
+        self.fault.take()
+    }
+
+    /// The column of the next value of a leaf; `None` where it has none.
+    #[inline]
+    fn column(&mut self, node: NodeId) -> Option<u32> {
+        let columns = self.columns.node(node);
+        let mut at = self.base + columns.offset;
+        if columns.list && columns.width > 0 {
+            at += self.occurrence(node, columns.max)? * columns.width;
+        }
+        Some(at)
+    }
+
+    /// Counts an occurrence of the innermost list; `None` and a fault beyond its maximum.
+    fn occurrence(&mut self, node: NodeId, max: u32) -> Option<u32> {
+        let open = self.lists.last_mut().filter(|open| open.node == node)?;
+        let occurrence = open.next;
+        open.next += 1;
+        if occurrence < max {
+            return Some(occurrence);
+        }
+        if self.fault.is_none() {
+            let kind = FlatFaultKind::Overflow { max };
+            let at = self.columns.node(node).offset + self.base;
+            let name = self.columns.name_of(at as usize);
+            // Up to the list's own index: what is behind it names a field of the first occurrence.
+            let end = (0..self.lists.len()).try_fold(0, |from, _| name[from..].find(']').map(|at| from + at + 1));
+            let list = &name[..end.unwrap_or(name.len())];
+            let column = list.rsplit_once('[').map_or(list, |(list, _)| list).to_owned();
+            self.fault = Some(FlatFault { kind, line: None, column: Some(column) });
+        }
+        None
+    }
+
+    /// Moves to a column and gives the place to write its cell.
+    #[inline]
+    fn open_cell(&mut self, column: u32) -> usize {
+        let row = &mut self.row;
+        if column > row.column || (column == row.column && !row.filled) {
+            let delimiters = (column - row.column) as usize;
+            if delimiters == 1 {
+                self.out.push(self.style.delimiter);
+            } else {
+                self.out.resize(self.out.len() + delimiters, self.style.delimiter);
+            }
+            row.column = column;
+            row.filled = true;
+        } else {
+            row.shuffled = true;
+        }
+        self.out.len()
+    }
+
+    fn end_row(&mut self) {
+        if self.fault.is_some() {
+            self.out.truncate(self.row.start);
+            return;
+        }
+        if self.row.shuffled {
+            self.order_row();
+        }
+        let rest = self.columns.len() - 1 - self.row.column as usize;
+        self.out.resize(self.out.len() + rest, self.style.delimiter);
+        self.out.extend_from_slice(self.style.line_end.bytes());
+    }
+
+    /// Writes the cells again in the order of the columns.
+    fn order_row(&mut self) {
+        self.row.cells.sort_by_key(|cell| cell.column);
+        self.scratch.clear();
+        let mut column = 0;
+        for cell in &self.row.cells {
+            let delimiters = (cell.column - column) as usize;
+            self.scratch.resize(self.scratch.len() + delimiters, self.style.delimiter);
+            self.scratch.extend_from_slice(&self.out[cell.start..cell.end]);
+            column = cell.column;
+        }
+        self.row.column = column;
+        self.out.truncate(self.row.start);
+        self.out.extend_from_slice(&self.scratch);
+    }
+}
+
+impl Sink for CsvWriter {
+    fn enter(&mut self, node: NodeId) {
+        if self.beyond > 0 {
+            self.beyond += 1;
+            return;
+        }
+        if node == NodeId::ROOT {
+            self.base = 0;
+            self.bases.clear();
+            self.bases.push(0);
+            self.lists.clear();
+            self.fault = None;
+            self.row.start = self.out.len();
+            (self.row.column, self.row.filled, self.row.shuffled) = (0, false, false);
+            self.row.cells.clear();
+            return;
+        }
+        match self.column(node) {
+            Some(base) => {
+                self.bases.push(self.base);
+                self.base = base;
+            }
+            None => self.beyond = 1,
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if self.beyond > 0 {
+            self.beyond -= 1;
+            return;
+        }
+        self.base = self.bases.pop().unwrap_or(0);
+        if node == NodeId::ROOT {
+            self.end_row();
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        if self.beyond == 0 {
+            self.lists.push(OpenList { node, next: 0 });
+        }
+    }
+
+    fn close_list(&mut self, _node: NodeId) {
+        if self.beyond == 0 {
+            self.lists.pop();
+        }
+    }
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if self.beyond > 0 {
+            return;
+        }
+        let Some(column) = self.column(node) else { return };
+        if matches!(value, Value::Null) {
+            return;
+        }
+        let start = self.open_cell(column);
+        let out = &mut self.out;
+        match value {
+            Value::Null => {}
+            Value::Ascii(run) => ascii(out, run.bytes(), self.style.delimiter, self.style.quotes),
+            Value::Text(run) => text(out, run.bytes(), self.style.delimiter, self.style.quotes),
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Bytes(bytes) => hex(out, bytes, self.style.quotes),
+            Value::Raw(bytes) => {
+                out.extend_from_slice(b"0x");
+                hex(out, bytes, Quotes::Needed);
+            }
+            number => {
+                let done = write_number(out, number);
+                debug_assert!(done.is_some());
+            }
+        }
+        let end = self.out.len();
+        self.row.cells.push(Cell { column, start, end });
+    }
+
+    fn discard(&mut self) {
+        self.out.truncate(self.row.start);
+        self.bases.clear();
+        self.lists.clear();
+        self.beyond = 0;
+        self.fault = None;
+    }
+}
+
+/// A file that begins with this begins with a byte order mark, not with text.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Printable ASCII: no line ends to look for.
+#[inline]
+fn ascii(out: &mut Vec<u8>, bytes: &[u8], delimiter: u8, quotes: Quotes) {
+    let plain = !bytes.is_empty() && quotes == Quotes::Needed && memchr2(delimiter, b'"', bytes).is_none();
+    if plain { out.extend_from_slice(bytes) } else { quoted(out, bytes) }
+}
+
+fn text(out: &mut Vec<u8>, bytes: &[u8], delimiter: u8, quotes: Quotes) {
+    let plain = quotes == Quotes::Needed
+        && !bytes.is_empty()
+        && memchr3(delimiter, b'"', b'\n', bytes).is_none()
+        && memchr(b'\r', bytes).is_none()
+        && !bytes.starts_with(BOM);
+    if plain { out.extend_from_slice(bytes) } else { quoted(out, bytes) }
+}
+
+fn quoted(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    let mut rest = bytes;
+    while let Some(at) = memchr(b'"', rest) {
+        out.extend_from_slice(&rest[..=at]);
+        out.push(b'"');
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+fn hex(out: &mut Vec<u8>, bytes: &[u8], quotes: Quotes) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let quote = bytes.is_empty() || quotes == Quotes::Text;
+    let quote: &[u8] = if quote { b"\"" } else { b"" };
+    out.extend_from_slice(quote);
+    out.extend(bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]]));
+    out.extend_from_slice(quote);
+}

@@ -1,0 +1,218 @@
+//! What is read, and what is refused.
+
+use expect_test::{Expect, expect};
+use quayline_core::Limits;
+use quayline_flat::{CsvReader, CsvStyle, EmptyCell, RowRead};
+
+use crate::documents::{Events, shape};
+use crate::laws::rows;
+
+fn check(style: CsvStyle, data: &str, expect: Expect) {
+    let mut text = String::new();
+    let mut reader = CsvReader::new(&shape(), style, &Limits::default()).unwrap();
+    let (rows, end) = rows(style, &Limits::default(), data.as_bytes(), &[data.len()]);
+    for (i, (raw, line)) in rows.iter().enumerate() {
+        let row = quayline_flat::Row { raw, line: *line };
+        if i == 0 {
+            match reader.header(row) {
+                Err(findings) => {
+                    expect.assert_eq(&format!("{findings}\n"));
+                    return;
+                }
+                Ok(()) => reader.warnings().iter().for_each(|warning| text.push_str(&format!("{warning}\n"))),
+            }
+            continue;
+        }
+        let mut events = Events::default();
+        match reader.row(row, &mut events) {
+            Ok(RowRead::Document) => text.push_str(&events.text),
+            Ok(RowRead::Blank) => text.push_str("blank\n"),
+            Err(fault) => {
+                assert_eq!(events.text, "", "a faulty row sends nothing");
+                text.push_str(&format!("{}\n", fault.finding()));
+            }
+        }
+    }
+    if end != "done" {
+        text.push_str(&format!("{end}\n"));
+    }
+    expect.assert_eq(&text);
+}
+
+#[test]
+fn columns_come_in_any_order_and_events_in_the_shape_s() {
+    check(
+        CsvStyle::default(),
+        "\u{feff}LAST,CAR[1].DEALER[0].PRICE[1],ID,ADDR.CITY,TAG[1],\"NOTE, LONG\"\r\n1,2,3,,\"\",x\r\n\r\n,,4,,,",
+        expect![[r#"
+            warning[FLAT-007]: the header does not have column ADDR.ZIP: their values are absent
+
+            hint: add the columns, or give defaults in the interface
+            0 {
+             1 "3"
+             2 "x"
+             6 [
+              6 null
+              6 ""
+             ]
+             7 [
+              7 {
+              }
+              7 {
+               9 [
+                9 {
+                 11 [
+                  11 null
+                  11 "2"
+                 ]
+                }
+                9 {
+                }
+               ]
+              }
+             ]
+             12 "1"
+            }
+            blank
+            0 {
+             1 "4"
+             6 [
+             ]
+             7 [
+             ]
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_cell_may_be_null() {
+    let style = CsvStyle { empty: EmptyCell::Null, ..CsvStyle::default() };
+    check(
+        style,
+        "ID,\"NOTE, LONG\",LAST\n,,\"\"\n",
+        expect![[r#"
+        warning[FLAT-007]: the header does not have column ADDR.CITY and 1 more: their values are absent
+
+        hint: add the columns, or give defaults in the interface
+        0 {
+         1 null
+         2 null
+         12 ""
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_header_tells_all_its_faults_at_once() {
+    check(
+        CsvStyle::default(),
+        "ID,id,TAG[7],ID,COLOUR,NOTE\n",
+        expect![[r#"
+        error[FLAT-005]: the record has no field for column `id`
+          at line 1 (column 2 of the header)
+
+        hint: write it `ID`
+
+        error[FLAT-005]: the record has no field for column `TAG[7]`
+          at line 1 (column 3 of the header)
+
+        hint: the last column of that list is `TAG[2]`
+
+        error[FLAT-006]: column ID stands in the header twice
+          at line 1 (column 4 of the header)
+
+        hint: keep one of them
+
+        error[FLAT-005]: the record has no field for column `COLOUR`
+          at line 1 (column 5 of the header)
+
+        hint: remove the column or correct its name; is the first row the header?
+
+        error[FLAT-005]: the record has no field for column `NOTE`
+          at line 1 (column 6 of the header)
+
+        hint: remove the column or correct its name; is the first row the header?
+    "#]],
+    );
+}
+
+#[test]
+fn a_ragged_row_is_refused_and_the_next_is_read() {
+    check(
+        CsvStyle::default(),
+        "ID,LAST\n1\n1,2,3\n1,2\n",
+        expect![[r#"
+        warning[FLAT-007]: the header does not have column NOTE, LONG and 2 more: their values are absent
+
+        hint: add the columns, or give defaults in the interface
+        error[FLAT-011]: the row has 1 cells, the header has 2 columns
+          at line 2
+
+        hint: write every cell of the row, empty ones too, or name the delimiter that the file uses
+        error[FLAT-011]: the row has 3 cells, the header has 2 columns
+          at line 3
+
+        hint: quote cells that hold the delimiter, or name the delimiter that the file uses
+        0 {
+         1 "1"
+         12 "2"
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn text_behind_a_quote_is_refused_by_line_and_column() {
+    check(
+        CsvStyle::default(),
+        "ID,LAST\n\"a\nb\",1\n2,\"c\"d\n",
+        expect![[r#"
+        warning[FLAT-007]: the header does not have column NOTE, LONG and 2 more: their values are absent
+
+        hint: add the columns, or give defaults in the interface
+        0 {
+         1 "a\nb"
+         12 "1"
+        }
+        error[FLAT-012]: text follows the closing quote of a cell
+          at line 4, LAST
+
+        hint: double each quote inside a quoted cell, and quote the whole cell
+    "#]],
+    );
+}
+
+#[test]
+fn an_open_quote_is_refused() {
+    check(
+        CsvStyle::default(),
+        "ID,LAST\n1,\"2\n3,4\n",
+        expect![[r#"
+        warning[FLAT-007]: the header does not have column NOTE, LONG and 2 more: their values are absent
+
+        hint: add the columns, or give defaults in the interface
+        error[FLAT-014]: the file ends inside quotes
+          at line 2
+
+        hint: a quote that opens in this row is never closed: double each quote inside a quoted cell
+    "#]],
+    );
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_refused() {
+    let shape = shape();
+    let mut reader = CsvReader::new(&shape, CsvStyle::default(), &Limits::default()).unwrap();
+    reader.header(quayline_flat::Row { raw: b"ID,LAST", line: 1 }).unwrap();
+    let mut events = Events::default();
+    let fault = reader.row(quayline_flat::Row { raw: b"1,\xe4", line: 2 }, &mut events).unwrap_err();
+    expect![[r#"
+        error[FLAT-015]: the cell is not UTF-8
+          at line 2, LAST
+
+        hint: save the file as UTF-8"#]]
+    .assert_eq(&fault.finding().to_string());
+    assert_eq!(events.text, "");
+}

@@ -1,0 +1,182 @@
+//! The values of leaves.
+
+use quayline_core::{Digits, NodeId, Run, Sink, Value};
+
+use super::{Pass, Stop};
+use crate::fault::JsonError;
+use crate::members::Kind;
+use crate::token::{self, Form, StringToken};
+
+impl<S: Sink> Pass<'_, S> {
+    /// The value of a leaf.
+    #[inline(always)]
+    pub(super) fn leaf(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        match self.peek() {
+            Some(b'"') => self.string(node, kind),
+            Some(b'-' | b'0'..=b'9') => self.number(node, kind),
+            _ => self.word(node, kind),
+        }
+    }
+
+    #[inline(always)]
+    fn string(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        let start = self.at + 1;
+        let token = match token::string(self.text, start) {
+            Ok(token) => token,
+            Err(lexical) => return self.lexical(lexical, Some(node)),
+        };
+        if token.form == Form::Ascii && kind == Kind::Text {
+            self.at = token.end + 1;
+            self.sink.value(node, Value::Ascii(Run::new(&self.text[start..], token.end - start)));
+            return Ok(());
+        }
+        self.other_string(node, kind, token)
+    }
+
+    /// A string with escapes, beyond ASCII, or for a leaf that is not text.
+    #[inline(never)]
+    fn other_string(&mut self, node: NodeId, kind: Kind, token: StringToken) -> Result<(), Stop> {
+        let start = self.at;
+        let raw = &self.text[start + 1..token.end];
+        let mut scratch = core::mem::take(&mut self.reader.scratch);
+        let (content, form) = match token.form {
+            Form::Escaped => {
+                if let Err(lexical) = token::unescape(raw, start + 1, &mut scratch) {
+                    return self.lexical(lexical, Some(node));
+                }
+                let printable = scratch.iter().all(|byte| matches!(byte, 0x20..=0x7e));
+                (scratch.as_slice(), if printable { Form::Ascii } else { Form::Utf8 })
+            }
+            form => (raw, form),
+        };
+        self.at = token.end + 1;
+        let sent = self.send_string(node, kind, content, form);
+        self.reader.scratch = scratch;
+        if let Err(error) = sent {
+            self.problem(error, start, Some(node));
+        }
+        Ok(())
+    }
+
+    fn send_string(&mut self, node: NodeId, kind: Kind, content: &[u8], form: Form) -> Result<(), JsonError> {
+        let mut room = Vec::new();
+        let value = match kind {
+            Kind::Bool | Kind::Group => return Err(JsonError::Kind { expected: expected(kind), found: "a string" }),
+            Kind::Decimal | Kind::Float32 | Kind::Float64
+                if content.starts_with(b"0x") && unhex(&content[2..], &mut room) =>
+            {
+                Value::Raw(&room)
+            }
+            Kind::Bytes if content.starts_with(b"0x") && unhex(&content[2..], &mut room) => Value::Raw(&room),
+            Kind::Bytes if unhex(content, &mut room) => Value::Bytes(&room),
+            Kind::Bytes => return Err(JsonError::Hex),
+            Kind::Decimal | Kind::Float32 | Kind::Float64
+                if let Ok(number) = token::number(content, 0)
+                    && number.end == content.len() =>
+            {
+                number_value(kind, &number, content, &mut room)?
+            }
+            _ if form == Form::Ascii => Value::Ascii(content.into()),
+            _ => Value::Text(content.into()),
+        };
+        self.sink.value(node, value);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn number(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        if kind == Kind::Decimal
+            && let Some(number) = token::short_number(self.text, self.at)
+        {
+            self.at = number.end;
+            let digits = Run::new(&number.digits, number.len);
+            let value = Digits { digits, negative: number.negative, scale: number.scale };
+            self.sink.value(node, Value::Digits(value));
+            return Ok(());
+        }
+        self.other_number(node, kind)
+    }
+
+    /// A number that is long, has an exponent or ends the text, or is for a leaf that is no decimal.
+    #[inline(never)]
+    fn other_number(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        let start = self.at;
+        let number = match token::number(self.text, start) {
+            Ok(number) => number,
+            Err(lexical) => return self.lexical(lexical, Some(node)),
+        };
+        self.at = number.end;
+        match number_value(kind, &number, self.text, &mut self.reader.scratch) {
+            Ok(value) => self.sink.value(node, value),
+            Err(error) => self.problem(error, start, Some(node)),
+        }
+        Ok(())
+    }
+
+    /// A literal name where a leaf's value is expected, or something that does not belong there.
+    #[inline(never)]
+    fn word(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        let value = match self.peek() {
+            Some(b'n') => {
+                self.literal(b"null", Some(node))?;
+                Value::Null
+            }
+            Some(b't') if kind == Kind::Bool => {
+                self.literal(b"true", Some(node))?;
+                Value::Bool(true)
+            }
+            Some(b'f') if kind == Kind::Bool => {
+                self.literal(b"false", Some(node))?;
+                Value::Bool(false)
+            }
+            _ => return self.wrong_kind(expected(kind), Some(node)),
+        };
+        self.sink.value(node, value);
+        Ok(())
+    }
+}
+
+/// A number as the node's kind takes it.
+fn number_value<'a>(
+    kind: Kind,
+    number: &token::Number,
+    text: &'a [u8],
+    scratch: &'a mut Vec<u8>,
+) -> Result<Value<'a>, JsonError> {
+    let digits = &text[number.start..number.end];
+    let parsed = core::str::from_utf8(digits).expect("a number of the JSON grammar is ASCII");
+    match kind {
+        Kind::Decimal => number.digits(text, scratch).map(Value::Digits),
+        Kind::Float32 => match parsed.parse::<f32>() {
+            Ok(float) if float.is_finite() => Ok(Value::Float32(float)),
+            _ => Err(JsonError::Float),
+        },
+        Kind::Float64 => match parsed.parse::<f64>() {
+            Ok(float) if float.is_finite() => Ok(Value::Float64(float)),
+            _ => Err(JsonError::Float),
+        },
+        _ => Err(JsonError::Kind { expected: expected(kind), found: "a number" }),
+    }
+}
+
+pub(super) fn expected(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Group => "an object",
+        Kind::Text => "a string",
+        Kind::Decimal | Kind::Float32 | Kind::Float64 => "a number",
+        Kind::Bool => "true or false",
+        Kind::Bytes => "a string of hexadecimal digits",
+    }
+}
+
+/// Puts the bytes that pairs of hexadecimal digits stand for into `out`; false where `text` is not such pairs.
+fn unhex(text: &[u8], out: &mut Vec<u8>) -> bool {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    out.clear();
+    let (pairs, rest) = text.as_chunks::<2>();
+    for [high, low] in pairs {
+        let (Some(high), Some(low)) = (digit(*high), digit(*low)) else { return false };
+        out.push(u8::try_from(high << 4 | low).expect("two hexadecimal digits make a byte"));
+    }
+    rest.is_empty()
+}

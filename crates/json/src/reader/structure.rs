@@ -1,0 +1,195 @@
+//! The document's structure: objects, their members, arrays.
+
+use quayline_core::{NodeId, Sink};
+
+use super::{Pass, Step, Stop, Unknown};
+use crate::fault::{JsonError, describe};
+use crate::members::{Kind, Member};
+use crate::token::Form;
+
+impl<S: Sink> Pass<'_, S> {
+    pub(super) fn document(&mut self) -> Result<(), Stop> {
+        // The root is entered whatever follows, so that `discard` after a fault voids this document and not the one before.
+        self.sink.enter(NodeId::ROOT);
+        let read = match self.peek() {
+            Some(b'{') => self.object(NodeId::ROOT),
+            _ => self.wrong_kind("an object", None),
+        };
+        self.sink.leave(NodeId::ROOT);
+        read?;
+        match self.peek() {
+            None => Ok(()),
+            Some(byte) => self.stop(JsonError::Behind { found: describe(byte) }, self.at, None),
+        }
+    }
+
+    /// The object that begins here: one occurrence of `group`.
+    fn object(&mut self, group: NodeId) -> Result<(), Stop> {
+        self.open()?;
+        self.reader.clock += 1;
+        let occurrence = self.reader.clock;
+        if self.peek() == Some(b'}') {
+            self.close();
+            return Ok(());
+        }
+        let mut last = group;
+        let mut guess = self.reader.visits[group.index()].first;
+        loop {
+            self.peek();
+            let start = self.at;
+            let member = match self.reader.members.matches(guess, &self.text[start..]) {
+                Some(len) => {
+                    self.at += len;
+                    Some(guess)
+                }
+                None => self.named_member(group, last)?,
+            };
+            if let Some(child) = member {
+                let visit = &mut self.reader.visits[child.index()];
+                let seen = core::mem::replace(&mut visit.seen, occurrence);
+                (guess, last) = (visit.next, child);
+                if seen == occurrence {
+                    self.problem(JsonError::Duplicate, start, Some(child));
+                    self.skip_value()?;
+                } else {
+                    self.member(child)?;
+                }
+            } else {
+                self.skip_value()?;
+            }
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break,
+                _ => return self.unexpected("`,` or `}`", None),
+            }
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// A member whose name is not the expected one: reads name and colon and looks the name up.
+    #[inline(never)]
+    fn named_member(&mut self, group: NodeId, last: NodeId) -> Result<Option<NodeId>, Stop> {
+        let start = self.at;
+        let token = self.name()?;
+        self.colon()?;
+        let raw = &self.text[start + 1..token.end];
+        let name = if token.form == Form::Escaped { self.reader.scratch.as_slice() } else { raw };
+        let child = self.reader.members.child(group, name);
+        if let Some(child) = child {
+            let visits = &mut self.reader.visits;
+            if last == group {
+                visits[group.index()].first = child;
+            } else {
+                visits[last.index()].next = child;
+            }
+        } else if self.reader.options.unknown == Unknown::Error {
+            // Suggestions cost a look at every name of the group, so a document full of strangers gets a few only.
+            const SUGGESTIONS_MAX: usize = 20;
+            let few = self.reader.problems.len() < SUGGESTIONS_MAX;
+            let nearest = if few { self.reader.members.nearest(group, name) } else { None };
+            let name = super::problem::shown(name);
+            self.problem_named(JsonError::Unknown { nearest }, start, &name);
+        }
+        Ok(child)
+    }
+
+    /// The value of the member `child`.
+    #[inline(always)]
+    fn member(&mut self, child: NodeId) -> Result<(), Stop> {
+        let member = self.reader.members.node(child);
+        if !member.list && member.kind != Kind::Group {
+            return self.leaf(child, member.kind);
+        }
+        self.branch(child, member)
+    }
+
+    fn branch(&mut self, child: NodeId, member: Member) -> Result<(), Stop> {
+        match self.peek() {
+            Some(b'n') => self.literal(b"null", Some(child)),
+            Some(b'[') if member.list => {
+                self.reader.steps.push(Step { node: child, index: Some(0) });
+                self.sink.open_list(child);
+                let read = self.list(child, member.kind);
+                self.sink.close_list(child);
+                self.reader.steps.pop();
+                read
+            }
+            _ if member.list => self.wrong_kind("an array", Some(child)),
+            _ => {
+                self.reader.steps.push(Step { node: child, index: None });
+                let read = self.group(child);
+                self.reader.steps.pop();
+                read
+            }
+        }
+    }
+
+    /// One occurrence of a group.
+    fn group(&mut self, group: NodeId) -> Result<(), Stop> {
+        if self.peek() != Some(b'{') {
+            return self.wrong_kind("an object", None);
+        }
+        self.sink.enter(group);
+        let read = self.object(group);
+        self.sink.leave(group);
+        read
+    }
+
+    /// The array that begins here: the occurrences of `node`.
+    fn list(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
+        self.open()?;
+        if self.peek() == Some(b']') {
+            self.close();
+            return Ok(());
+        }
+        loop {
+            if kind == Kind::Group {
+                self.group(node)?;
+            } else {
+                self.leaf(node, kind)?;
+            }
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => break,
+                _ => return self.unexpected("`,` or `]`", None),
+            }
+            if let Some(Step { index: Some(index), .. }) = self.reader.steps.last_mut() {
+                *index += 1;
+            }
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// Passes over white space; the byte behind it.
+    #[inline(always)]
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            if byte > b' ' || !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Passes an opening bracket.
+    #[inline(always)]
+    pub(super) fn open(&mut self) -> Result<(), Stop> {
+        let limit = self.reader.options.limits.depth_max;
+        if self.depth == limit {
+            return self.stop(JsonError::Depth { limit }, self.at, None);
+        }
+        self.depth += 1;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Passes a closing bracket.
+    #[inline(always)]
+    pub(super) fn close(&mut self) {
+        self.depth -= 1;
+        self.at += 1;
+    }
+}

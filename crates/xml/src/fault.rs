@@ -1,0 +1,223 @@
+//! What can be wrong with XML.
+
+use core::fmt;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+
+/// A place in the text of a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TextPosition {
+    /// Line, from 1.
+    pub line: u64,
+    /// Column in characters, from 1.
+    pub column: u64,
+}
+
+impl TextPosition {
+    /// The first character of a file.
+    pub const START: TextPosition = TextPosition { line: 1, column: 1 };
+
+    /// The place behind `text`, where this is the place before it.
+    #[must_use]
+    pub fn behind(self, text: &[u8]) -> Self {
+        let lines = memchr::memchr_iter(b'\n', text).count() as u64;
+        let last = memchr::memrchr(b'\n', text).map_or(0, |at| at + 1);
+        let chars = text[last..].iter().filter(|b| **b & 0xc0 != 0x80).count() as u64;
+        let column = if lines > 0 { 1 + chars } else { self.column + chars };
+        TextPosition { line: self.line + lines, column }
+    }
+}
+
+/// One thing that is wrong, with its place. `Display` is the message; [`XmlFault::finding`] adds place and remedy. No text is shown.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct XmlFault {
+    /// What.
+    pub kind: XmlFaultKind,
+    /// Where in the file.
+    pub at: TextPosition,
+    /// Path of the element, from below the record; empty for the record itself and outside of records.
+    pub path: String,
+}
+
+/// What is wrong with one record.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct XmlFaults {
+    /// At least one.
+    pub faults: Vec<XmlFault>,
+    /// Whether the sink saw a document, which is to be discarded.
+    pub sent: bool,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum XmlFaultKind {
+    /// `XML-010`: not well-formed.
+    Syntax(Syntax),
+    /// `XML-011`: a document type definition.
+    Doctype,
+    /// `XML-012`: another encoding than UTF-8.
+    Encoding,
+    /// `XML-013`: the file ends inside an element.
+    Truncated,
+    /// `XML-014`: an element (with all in it) or other markup longer than `record_bytes_max`.
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// `XML-015`: elements nested deeper than `depth_max`.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// `XML-020`: an element that the group has no field for, or that is not the record's.
+    UnknownElement {
+        /// Its name where it is short enough to be one.
+        name: String,
+        /// The record's or a similar name.
+        expected: Option<String>,
+    },
+    /// `XML-021`: an element that stands once stands again.
+    Repeated,
+    /// `XML-022`: the elements of a list do not stand one behind the other.
+    Scattered,
+    /// `XML-023`: text where elements are expected.
+    TextInGroup,
+    /// `XML-024`: an attribute that has no meaning here.
+    Attribute {
+        /// Its name.
+        name: String,
+    },
+    /// `XML-025`: an entity that is not one of the five.
+    Entity,
+    /// `XML-026`: `escaped="true"`, but a backslash begins neither `\\` nor `\uHHHH`.
+    Escape,
+    /// `XML-027`: a null element that is not empty.
+    NilWithContent,
+}
+
+/// How text is not well-formed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Syntax {
+    /// Text outside of elements.
+    TextOutside,
+    /// An end tag without its start tag.
+    EndTag,
+    /// `<` that begins no markup.
+    Markup,
+    /// A second outermost element, or none.
+    Root,
+    /// A character that XML does not allow.
+    Character,
+    /// An `&` that begins no reference.
+    Reference,
+    /// A malformed attribute.
+    AttributeForm,
+}
+
+impl XmlFault {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code(match self.kind {
+            XmlFaultKind::Syntax(_) => "XML-010",
+            XmlFaultKind::Doctype => "XML-011",
+            XmlFaultKind::Encoding => "XML-012",
+            XmlFaultKind::Truncated => "XML-013",
+            XmlFaultKind::TooLarge { .. } => "XML-014",
+            XmlFaultKind::TooDeep { .. } => "XML-015",
+            XmlFaultKind::UnknownElement { .. } => "XML-020",
+            XmlFaultKind::Repeated => "XML-021",
+            XmlFaultKind::Scattered => "XML-022",
+            XmlFaultKind::TextInGroup => "XML-023",
+            XmlFaultKind::Attribute { .. } => "XML-024",
+            XmlFaultKind::Entity => "XML-025",
+            XmlFaultKind::Escape => "XML-026",
+            XmlFaultKind::NilWithContent => "XML-027",
+        })
+    }
+
+    fn remedy(&self) -> String {
+        match &self.kind {
+            XmlFaultKind::Syntax(Syntax::Character | Syntax::Reference) => {
+                "the program that wrote the file must escape `<` and `&` and leave out control characters"
+            }
+            XmlFaultKind::Syntax(_) => "correct the file with the program that wrote it: it is not well-formed XML",
+            XmlFaultKind::Doctype => "remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end",
+            XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
+            XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
+            XmlFaultKind::TooLarge { .. } => {
+                "raise the limit if the record is real; if the file's outermost element is the record, say that there is no root"
+            }
+            XmlFaultKind::TooDeep { .. } => "raise the limit depth_max if the nesting is real",
+            XmlFaultKind::UnknownElement { expected: Some(expected), .. } => return format!("`{expected}` is expected"),
+            XmlFaultKind::UnknownElement { expected: None, .. } => "remove the element or correct its name",
+            XmlFaultKind::Repeated => "keep one of the elements; only fields with OCCURS repeat",
+            XmlFaultKind::Scattered => "put the elements of the list one behind the other",
+            XmlFaultKind::TextInGroup => "put the text into an element of the group",
+            XmlFaultKind::Attribute { .. } => "put the value into an element",
+            XmlFaultKind::Entity => "write the character itself, or a reference such as &#233;",
+            XmlFaultKind::Escape => "double each backslash, or leave out the attribute `escaped`",
+            XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
+        }
+        .to_owned()
+    }
+
+    /// The fault as a finding.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let narrow = |n: u64| Some(u32::try_from(n).unwrap_or(u32::MAX));
+        let path = (!self.path.is_empty()).then(|| self.path.clone());
+        let place = Place { line: narrow(self.at.line), column: narrow(self.at.column), path, ..Place::default() };
+        Finding::error(self.code(), Fault::Sender, self.to_string()).at(place).hint(self.remedy())
+    }
+}
+
+impl XmlFaults {
+    /// The faults as findings.
+    #[must_use]
+    pub fn findings(&self) -> Findings {
+        Findings(self.faults.iter().map(XmlFault::finding).collect())
+    }
+}
+
+impl fmt::Display for XmlFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            XmlFaultKind::Syntax(syntax) => f.write_str(match syntax {
+                Syntax::TextOutside => "text outside of any element",
+                Syntax::EndTag => "an end tag that does not close the element that is open",
+                Syntax::Markup => "`<` begins no markup",
+                Syntax::Root => "a file has exactly one outermost element",
+                Syntax::Character => "a character that XML 1.0 does not allow",
+                Syntax::Reference => "`&` begins no reference",
+                Syntax::AttributeForm => "an attribute is not of the form name=\"value\", or stands twice",
+            }),
+            XmlFaultKind::Doctype => f.write_str("the file has a document type definition"),
+            XmlFaultKind::Encoding => f.write_str("the file is not in UTF-8"),
+            XmlFaultKind::Truncated => f.write_str("the file ends inside an element"),
+            XmlFaultKind::TooLarge { limit } => write!(f, "an element is longer than record_bytes_max = {limit} bytes"),
+            XmlFaultKind::TooDeep { limit } => write!(f, "elements are nested deeper than depth_max = {limit}"),
+            XmlFaultKind::UnknownElement { name, .. } if name.is_empty() => f.write_str("an element is not known here"),
+            XmlFaultKind::UnknownElement { name, .. } => write!(f, "the element {name} is not known here"),
+            XmlFaultKind::Repeated => f.write_str("the element stands here a second time"),
+            XmlFaultKind::Scattered => f.write_str("the list goes on behind other elements"),
+            XmlFaultKind::TextInGroup => f.write_str("text stands where only elements are expected"),
+            XmlFaultKind::Attribute { name } => write!(f, "the attribute {name} is not known here"),
+            XmlFaultKind::Entity => f.write_str("a reference to an entity that is not lt, gt, amp, apos or quot"),
+            XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
+            XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
+        }
+    }
+}
+
+impl std::error::Error for XmlFault {}
+
+impl fmt::Display for XmlFaults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.findings().fmt(f)
+    }
+}
+
+impl std::error::Error for XmlFaults {}

@@ -1,0 +1,85 @@
+//! Names of nodes as names of elements.
+
+use std::collections::HashMap;
+
+use quayline_core::{Code, Fault, Finding, Findings, NodeId, Shape};
+
+/// The element name for a node's name: itself where XML allows it.
+///
+/// Characters that XML does not allow in names (and the colon) become `_xHHHH_`, their code in hexadecimal; a first character that is allowed
+/// only inside names (a digit, `-`, `.`) gets `_` in front. Source: XML 1.0 (Fifth Edition), productions 4 and 4a.
+#[must_use]
+pub fn element_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        if out.is_empty() && is_name_char(c) && !is_name_start(c) {
+            out.push('_');
+        }
+        if is_name_char(c) { out.push(c) } else { out.push_str(&format!("_x{:04X}_", u32::from(c))) }
+    }
+    if out.is_empty() { "_".to_owned() } else { out }
+}
+
+/// Whether this is an XML name without a colon.
+pub(crate) fn is_name(name: &str) -> bool {
+    name.starts_with(is_name_start) && name.chars().all(is_name_char)
+}
+
+fn is_name_start(c: char) -> bool {
+    matches!(c, 'A'..='Z' | 'a'..='z' | '_' | '\u{c0}'..='\u{d6}' | '\u{d8}'..='\u{f6}' | '\u{f8}'..='\u{2ff}' | '\u{370}'..='\u{37d}'
+        | '\u{37f}'..='\u{1fff}' | '\u{200c}' | '\u{200d}' | '\u{2070}'..='\u{218f}' | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}'
+        | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}' | '\u{10000}'..='\u{effff}')
+}
+
+fn is_name_char(c: char) -> bool {
+    is_name_start(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
+}
+
+/// Element names of a shape's nodes, by id; the root's is the record's.
+///
+/// # Errors
+/// `XML-001` for every pair of siblings whose names fall together.
+pub(crate) fn element_names(shape: &Shape, record: &str) -> Result<Vec<String>, Findings> {
+    let mut names: Vec<String> = shape.iter().map(|(_, node)| element_name(&node.name)).collect();
+    names[0] = record.to_owned();
+    let mut errors = Vec::new();
+    for (group, _) in shape.iter() {
+        let mut seen: HashMap<&str, NodeId> = HashMap::new();
+        for child in shape.children(group) {
+            if let Some(first) = seen.insert(&names[child.index()], child) {
+                let message = format!(
+                    "{} and {} would both be the element {}",
+                    shape.path(first),
+                    shape.path(child),
+                    names[child.index()]
+                );
+                errors.push(
+                    Finding::error(Code("XML-001"), Fault::Config, message).hint("rename one of them in the interface"),
+                );
+            }
+        }
+    }
+    if errors.is_empty() { Ok(names) } else { Err(Findings(errors)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_xml_does_not_allow_are_mapped() {
+        let mapped = |name: &str| {
+            let mapped = element_name(name);
+            assert!(is_name(&mapped), "{mapped}");
+            mapped
+        };
+        assert_eq!(mapped("CUST-NAME"), "CUST-NAME");
+        assert_eq!(mapped("1ST-AMT"), "_1ST-AMT");
+        assert_eq!(mapped("-A"), "_-A");
+        assert_eq!(mapped("A B:C"), "A_x0020_B_x003A_C");
+        assert_eq!(mapped("#1"), "_x0023_1");
+        assert_eq!(mapped("größe"), "größe");
+        assert_eq!(mapped("\u{1f600}"), "\u{1f600}");
+        assert_eq!(mapped(""), "_");
+    }
+}

@@ -1,0 +1,512 @@
+//! The source that reads record elements.
+
+use std::borrow::Cow;
+
+use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Shape, Sink, Value};
+use quick_xml::Reader;
+use quick_xml::errors::{Error, IllFormedError};
+use quick_xml::events::{BytesRef, BytesStart, Event};
+
+use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
+use crate::names::element_names;
+use crate::splitter::RawRecord;
+use crate::style::XmlStyle;
+use crate::text;
+
+/// Turns record elements into documents of a shape, all values as text: the receiver knows the types.
+///
+/// White space between the elements of a group means nothing; inside a leaf all of it is text. Comments and processing instructions are skipped.
+#[derive(Clone, Debug)]
+pub struct XmlReader {
+    plan: Plan,
+    faults_max: usize,
+    /// By node: the occurrence of its parent in which it was seen last.
+    seen: Vec<u64>,
+    /// Occurrences of groups so far, all records together.
+    stamp: u64,
+    /// The text of the leaf under way, where it comes in parts.
+    text: String,
+}
+
+/// What does not change from record to record.
+#[derive(Clone, Debug)]
+struct Plan {
+    shape: Shape,
+    names: Vec<String>,
+    /// Children of each node in document order, and in order of their names.
+    children: Vec<Vec<NodeId>>,
+    by_name: Vec<Vec<NodeId>>,
+}
+
+impl XmlReader {
+    /// A reader of documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`crate::XmlWriter::new`].
+    pub fn new(shape: &Shape, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
+        style.check()?;
+        let names = element_names(shape, &style.record)?;
+        let children: Vec<Vec<NodeId>> = shape.iter().map(|(id, _)| shape.children(id).collect()).collect();
+        let mut by_name = children.clone();
+        by_name.iter_mut().for_each(|ids| ids.sort_by_key(|id| names[id.index()].as_str()));
+        let seen = vec![0; shape.len()];
+        let plan = Plan { shape: shape.clone(), names, children, by_name };
+        Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
+    }
+
+    /// Sends one record to `sink`.
+    ///
+    /// # Errors
+    /// [`XmlFaults`], all of the record's that could be found, at most `Limits::findings_max`. The sink saw nothing or a well-formed document;
+    /// the caller calls [`Sink::discard`] where it saw one. [`XmlFaults::sent`] tells.
+    pub fn record<S: Sink>(&mut self, record: RawRecord<'_>, sink: &mut S) -> Result<(), XmlFaults> {
+        let whole = |kind, before: &[u8]| {
+            let fault = XmlFault { kind, at: record.at.behind(before), path: String::new() };
+            XmlFaults { faults: vec![fault], sent: false }
+        };
+        let raw = core::str::from_utf8(record.raw)
+            .map_err(|error| whole(XmlFaultKind::Encoding, &record.raw[..error.valid_up_to()]))?;
+        if let Some(at) = text::find_forbidden(raw) {
+            return Err(whole(XmlFaultKind::Syntax(Syntax::Character), &record.raw[..at]));
+        }
+        let mut run = Running {
+            plan: &self.plan,
+            seen: &mut self.seen,
+            stamp: &mut self.stamp,
+            text: &mut self.text,
+            faults_max: self.faults_max,
+            xml: Reader::from_str(raw),
+            record,
+            sink,
+            open: Vec::new(),
+            faults: Vec::new(),
+            sent: false,
+        };
+        run.document();
+        let (faults, sent) = (run.faults, run.sent);
+        if faults.is_empty() { Ok(()) } else { Err(XmlFaults { faults, sent }) }
+    }
+}
+
+/// One record on its way.
+struct Running<'r, 'x, S> {
+    plan: &'r Plan,
+    seen: &'r mut [u64],
+    stamp: &'r mut u64,
+    text: &'r mut String,
+    faults_max: usize,
+    xml: Reader<&'x [u8]>,
+    record: RawRecord<'x>,
+    sink: &'r mut S,
+    open: Vec<OpenGroup>,
+    faults: Vec<XmlFault>,
+    sent: bool,
+}
+
+/// A group occurrence that is open.
+struct OpenGroup {
+    node: NodeId,
+    /// Its number in its list, from 0, for paths.
+    occurrence: Option<usize>,
+    /// Which occurrence it is, of all.
+    stamp: u64,
+    /// Position of the child that is likely next.
+    guess: usize,
+    /// The list that is open in it, and the number of its next occurrence.
+    list: Option<(NodeId, usize)>,
+}
+
+/// What the attributes of an element say.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    nil: bool,
+    escaped: bool,
+}
+
+/// Whether a start tag has an end tag.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Form {
+    Empty,
+    Open,
+}
+
+/// The record cannot be read further; a fault was noted.
+struct Stopped;
+
+impl<'x, S: Sink> Running<'_, 'x, S> {
+    fn document(&mut self) {
+        // Whatever stopped it, the document ends well formed and a fault says why.
+        if self.walk().is_err() && self.faults.is_empty() {
+            self.fault(XmlFaultKind::Syntax(Syntax::EndTag), self.at(), None);
+        }
+        while let Some(open) = self.open.pop() {
+            self.leave(open);
+        }
+    }
+
+    fn walk(&mut self) -> Result<(), Stopped> {
+        loop {
+            let at = self.at();
+            match self.event()? {
+                Event::Start(tag) => self.element(&tag, Form::Open, at)?,
+                Event::Empty(tag) => self.element(&tag, Form::Empty, at)?,
+                Event::End(_) => {
+                    let open = self.open.pop().ok_or(Stopped)?;
+                    self.leave(open);
+                }
+                Event::Text(part) if part.trim_ascii().is_empty() => {}
+                Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => {
+                    self.fault(XmlFaultKind::TextInGroup, at, None)
+                }
+                Event::Comment(_) | Event::PI(_) => {}
+                Event::Decl(_) => self.fault(XmlFaultKind::Syntax(Syntax::Markup), at, None),
+                Event::DocType(_) => self.fault(XmlFaultKind::Doctype, at, None),
+                Event::Eof if self.open.is_empty() => return Ok(()),
+                Event::Eof => {
+                    self.fault(XmlFaultKind::Truncated, at, None);
+                    return Err(Stopped);
+                }
+            }
+        }
+    }
+
+    /// The next event; what is not well-formed is noted and stops the record.
+    fn event(&mut self) -> Result<Event<'x>, Stopped> {
+        self.xml.read_event().map_err(|error| {
+            let syntax = match error {
+                Error::IllFormed(IllFormedError::UnclosedReference) => Syntax::Reference,
+                Error::IllFormed(_) => Syntax::EndTag,
+                _ => Syntax::Markup,
+            };
+            let at = usize::try_from(self.xml.error_position()).unwrap_or(0);
+            self.fault(XmlFaultKind::Syntax(syntax), at, None);
+            Stopped
+        })
+    }
+
+    fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
+        let local = tag.local_name();
+        let name = local.as_ref();
+        let marks = self.marks(tag, at);
+        let Some(parent) = self.open.last() else {
+            return self.root(name, tag, form, at);
+        };
+        let group = parent.node;
+        let Some(node) = self.find(name) else {
+            let expected = self.similar(group, name);
+            self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
+            return self.skip(tag, form);
+        };
+        let occurrence = match self.place(node) {
+            Ok(occurrence) => occurrence,
+            Err(kind) => {
+                self.fault(kind, at, Some((node, None)));
+                return self.skip(tag, form);
+            }
+        };
+        if self.plan.shape.node(node).kind != NodeKind::Group {
+            return self.leaf(node, occurrence, marks, form, at);
+        }
+        if marks.nil && occurrence.is_none() {
+            return self.skip(tag, form);
+        }
+        self.enter(node, occurrence);
+        if form == Form::Empty
+            && let Some(open) = self.open.pop()
+        {
+            self.leave(open);
+        }
+        Ok(())
+    }
+
+    /// The record's own element.
+    fn root(&mut self, name: &str, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
+        let record = &self.plan.names[0];
+        if self.sent {
+            self.fault(XmlFaultKind::Syntax(Syntax::Root), at, None);
+            return Err(Stopped);
+        }
+        if name != record {
+            let kind = XmlFaultKind::UnknownElement { name: short(name), expected: Some(record.clone()) };
+            self.fault(kind, at, None);
+            self.skip(tag, form)?;
+            return Err(Stopped);
+        }
+        self.sent = true;
+        self.enter(NodeId::ROOT, None);
+        if form == Form::Empty
+            && let Some(open) = self.open.pop()
+        {
+            self.leave(open);
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, node: NodeId, occurrence: Option<usize>) {
+        *self.stamp += 1;
+        self.open.push(OpenGroup { node, occurrence, stamp: *self.stamp, guess: 0, list: None });
+        self.sink.enter(node);
+    }
+
+    fn leave(&mut self, open: OpenGroup) {
+        if let Some((list, _)) = open.list {
+            self.sink.close_list(list);
+        }
+        // A list without elements is there, but empty, where it may be.
+        for child in &self.plan.children[open.node.index()] {
+            let may_be_empty = matches!(self.plan.shape.node(*child).occurs, Occurs::Many { min: 0, .. });
+            if may_be_empty && self.seen[child.index()] != open.stamp {
+                self.sink.open_list(*child);
+                self.sink.close_list(*child);
+            }
+        }
+        self.sink.leave(open.node);
+    }
+
+    /// The child of the innermost group with this name.
+    fn find(&mut self, name: &str) -> Option<NodeId> {
+        let open = self.open.last_mut()?;
+        let children = &self.plan.children[open.node.index()];
+        // Elements mostly come in the order of the shape, so it is the child seen last (a list's) or the one behind it.
+        for position in [open.guess, open.guess + 1] {
+            if let Some(child) = children.get(position)
+                && self.plan.names[child.index()] == name
+            {
+                open.guess = position;
+                return Some(*child);
+            }
+        }
+        let by_name = &self.plan.by_name[open.node.index()];
+        let found = by_name.binary_search_by_key(&name, |id| self.plan.names[id.index()].as_str()).ok()?;
+        let child = by_name[found];
+        open.guess = children.binary_search(&child).unwrap_or(0);
+        Some(child)
+    }
+
+    /// Opens or goes on with the child's list; the number of the occurrence, for a list.
+    fn place(&mut self, node: NodeId) -> Result<Option<usize>, XmlFaultKind> {
+        let Some(open) = self.open.last_mut() else { return Ok(None) };
+        if let Some((list, next)) = &mut open.list {
+            if *list == node {
+                *next += 1;
+                return Ok(Some(*next - 1));
+            }
+            self.sink.close_list(*list);
+            open.list = None;
+        }
+        let is_list = self.plan.shape.node(node).is_list();
+        if self.seen[node.index()] == open.stamp {
+            return Err(if is_list { XmlFaultKind::Scattered } else { XmlFaultKind::Repeated });
+        }
+        self.seen[node.index()] = open.stamp;
+        if is_list {
+            self.sink.open_list(node);
+            open.list = Some((node, 1));
+        }
+        Ok(is_list.then_some(0))
+    }
+
+    fn leaf(
+        &mut self,
+        node: NodeId,
+        occurrence: Option<usize>,
+        marks: Marks,
+        form: Form,
+        at: usize,
+    ) -> Result<(), Stopped> {
+        let (text, start) = match form {
+            Form::Empty => (Cow::Borrowed(""), None),
+            Form::Open => self.content(node, occurrence)?,
+        };
+        self.send(node, occurrence, marks, (&text, start), at);
+        if let Cow::Owned(buffer) = text {
+            *self.text = buffer;
+        }
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        node: NodeId,
+        occurrence: Option<usize>,
+        marks: Marks,
+        (text, start): (&str, Option<usize>),
+        at: usize,
+    ) {
+        if marks.nil {
+            if !text.is_empty() {
+                self.fault(XmlFaultKind::NilWithContent, at, Some((node, occurrence)));
+            }
+            return self.sink.value(node, Value::Null);
+        }
+        if marks.escaped {
+            return match text::read_escaped(text) {
+                Some(text) => self.sink.value(node, Value::Text(text.as_bytes().into())),
+                None => self.fault(XmlFaultKind::Escape, at, Some((node, occurrence))),
+            };
+        }
+        // Text that stands in the record as it is can be copied in blocks: what is behind it is known.
+        let run = match start {
+            Some(start) => Run::new(&self.record.raw[start..], text.len()),
+            None => text.as_bytes().into(),
+        };
+        let ascii = text.bytes().all(|b| (0x20..0x7f).contains(&b));
+        self.sink.value(node, if ascii { Value::Ascii(run) } else { Value::Text(run) });
+    }
+
+    /// The text up to a leaf's end tag, and where it stands in the record if it stands there as it is.
+    fn content(&mut self, node: NodeId, occurrence: Option<usize>) -> Result<(Cow<'x, str>, Option<usize>), Stopped> {
+        let mut first: Option<(Cow<'x, str>, Option<usize>)> = None;
+        let mut parts = 0;
+        loop {
+            let at = self.at();
+            let (part, start) = match self.event()? {
+                Event::End(_) => break,
+                Event::Text(part) => {
+                    let text = part.xml10_content();
+                    let start = matches!(text, Cow::Borrowed(_)).then_some(at);
+                    (text, start)
+                }
+                Event::CData(part) => (part.xml10_content(), None),
+                Event::GeneralRef(reference) => match self.resolve(&reference, at, (node, occurrence)) {
+                    Some(text) => (text, None),
+                    None => continue,
+                },
+                Event::Start(tag) => {
+                    let local = tag.local_name();
+                    let kind = XmlFaultKind::UnknownElement { name: short(local.as_ref()), expected: None };
+                    self.fault(kind, at, Some((node, occurrence)));
+                    self.skip(&tag, Form::Open)?;
+                    continue;
+                }
+                Event::Empty(tag) => {
+                    let local = tag.local_name();
+                    let kind = XmlFaultKind::UnknownElement { name: short(local.as_ref()), expected: None };
+                    self.fault(kind, at, Some((node, occurrence)));
+                    continue;
+                }
+                Event::Comment(_) | Event::PI(_) => continue,
+                Event::Decl(_) => {
+                    self.fault(XmlFaultKind::Syntax(Syntax::Markup), at, Some((node, occurrence)));
+                    continue;
+                }
+                Event::DocType(_) => {
+                    self.fault(XmlFaultKind::Doctype, at, Some((node, occurrence)));
+                    continue;
+                }
+                Event::Eof => {
+                    self.fault(XmlFaultKind::Truncated, at, Some((node, occurrence)));
+                    return Err(Stopped);
+                }
+            };
+            parts += 1;
+            if parts == 1 {
+                first = Some((part, start));
+                continue;
+            }
+            if let Some((before, _)) = first.take() {
+                self.text.clear();
+                self.text.push_str(&before);
+            }
+            self.text.push_str(&part);
+        }
+        if parts > 1 {
+            return Ok((Cow::Owned(core::mem::take(self.text)), None));
+        }
+        Ok(first.unwrap_or((Cow::Borrowed(""), None)))
+    }
+
+    fn resolve(&mut self, reference: &BytesRef<'x>, at: usize, leaf: (NodeId, Option<usize>)) -> Option<Cow<'x, str>> {
+        let named = match &**reference {
+            "lt" => Some("<"),
+            "gt" => Some(">"),
+            "amp" => Some("&"),
+            "apos" => Some("'"),
+            "quot" => Some("\""),
+            _ => None,
+        };
+        if let Some(text) = named {
+            return Some(Cow::Borrowed(text));
+        }
+        if !reference.is_char_ref() {
+            self.fault(XmlFaultKind::Entity, at, Some(leaf));
+            return None;
+        }
+        match reference.resolve_char_ref() {
+            Ok(Some(c)) if text::is_allowed(c) => Some(Cow::Owned(c.to_string())),
+            _ => {
+                self.fault(XmlFaultKind::Syntax(Syntax::Character), at, Some(leaf));
+                None
+            }
+        }
+    }
+
+    fn marks(&mut self, tag: &BytesStart<'x>, at: usize) -> Marks {
+        let mut marks = Marks::default();
+        if tag.attributes_raw().is_empty() {
+            return marks;
+        }
+        for attribute in tag.attributes() {
+            let Ok(attribute) = attribute else {
+                self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);
+                return marks;
+            };
+            let name = attribute.key.as_ref();
+            let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+            let yes = matches!(&*attribute.value, "true" | "1");
+            match (prefix, local) {
+                (_, "nil") => marks.nil = yes,
+                ("", "escaped") => marks.escaped = yes,
+                ("xmlns" | "xml" | "xsi", _) | ("", "xmlns") => {}
+                _ => self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None),
+            }
+        }
+        marks
+    }
+
+    /// Goes behind an element with all that is in it.
+    fn skip(&mut self, tag: &BytesStart<'x>, form: Form) -> Result<(), Stopped> {
+        if form == Form::Empty {
+            return Ok(());
+        }
+        let at = self.at();
+        if self.xml.read_to_end(tag.name()).is_err() {
+            self.fault(XmlFaultKind::Syntax(Syntax::EndTag), at, None);
+            return Err(Stopped);
+        }
+        Ok(())
+    }
+
+    /// A child of the group that differs from `name` in case or in `_` for `-` only.
+    fn similar(&self, group: NodeId, name: &str) -> Option<String> {
+        let plain = |name: &str| name.replace('_', "-").to_ascii_uppercase();
+        let wanted = plain(name);
+        let names = self.plan.children[group.index()].iter().map(|id| &self.plan.names[id.index()]);
+        names.into_iter().find(|known| plain(known) == wanted).cloned()
+    }
+
+    /// Byte of the record where the next event begins.
+    fn at(&self) -> usize {
+        usize::try_from(self.xml.buffer_position()).unwrap_or(0)
+    }
+
+    #[cold]
+    fn fault(&mut self, kind: XmlFaultKind, at: usize, leaf: Option<(NodeId, Option<usize>)>) {
+        if self.faults.len() >= self.faults_max {
+            return;
+        }
+        let groups = self.open.iter().skip(1).map(|open| (open.node, open.occurrence));
+        let parts = groups.chain(leaf).map(|(node, occurrence)| {
+            let name = &self.plan.shape.node(node).name;
+            occurrence.map_or_else(|| name.clone(), |n| format!("{name}[{n}]"))
+        });
+        let path = parts.collect::<Vec<_>>().join(".");
+        let before = &self.record.raw[..at.min(self.record.raw.len())];
+        self.faults.push(XmlFault { kind, at: self.record.at.behind(before), path });
+    }
+}
+
+/// A name as a message may show it: what is long is rather data.
+fn short(name: &str) -> String {
+    if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
+}

@@ -1,0 +1,359 @@
+//! Where a record's element begins and ends.
+
+use memchr::{memchr, memchr3, memmem};
+use quayline_core::Limits;
+
+use crate::fault::{Syntax, TextPosition, XmlFault, XmlFaultKind};
+use crate::style::XmlStyle;
+
+/// Splits a byte stream into record elements: the children of the root, or the outermost element itself where the style has no root.
+///
+/// Owns no buffer. It looks at markup only; [`crate::XmlReader`] checks what is inside. Every call starts between two records.
+#[derive(Clone, Debug)]
+pub struct RecordSplitter {
+    wrapped: bool,
+    limit: usize,
+    depth_max: usize,
+    at: TextPosition,
+    phase: Phase,
+    /// Name of the root element, once it was seen.
+    root: Vec<u8>,
+    /// In the record under way: where the next token begins, and how many elements are open there.
+    scanned: usize,
+    depth: usize,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    /// Nothing was read.
+    Start,
+    /// Before the root element.
+    Prolog,
+    /// Inside the root element, or without one where a record may begin.
+    Records,
+    /// Behind the root element.
+    Epilog,
+}
+
+/// Whether the input is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EndOfInput {
+    /// More may follow.
+    No,
+    /// The source has ended behind the input.
+    Yes,
+}
+
+/// A record's element as it stands in the file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RawRecord<'a> {
+    /// From its start tag to its end tag.
+    pub raw: &'a [u8],
+    /// Where it begins.
+    pub at: TextPosition,
+}
+
+/// What one call found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum XmlStep<'a> {
+    /// A record.
+    Record {
+        /// The record.
+        record: RawRecord<'a>,
+        /// Bytes of the input that are done with.
+        consumed: usize,
+    },
+    /// What stands between records, now done with: call again behind it.
+    Skipped {
+        /// Bytes of the input that are done with, at least 1.
+        consumed: usize,
+    },
+    /// The input ends inside a record or other markup: call again with the same bytes and more.
+    NeedMore {
+        /// Fewest bytes that the next call needs; always more than the input had.
+        at_least: usize,
+    },
+    /// The source has ended.
+    Done,
+}
+
+/// One piece of markup or text.
+enum Token<'a> {
+    Text,
+    /// Comment or processing instruction.
+    Misc,
+    CData,
+    Declaration,
+    Doctype,
+    Start {
+        name: &'a [u8],
+        empty: bool,
+    },
+    End {
+        name: &'a [u8],
+    },
+}
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+impl RecordSplitter {
+    /// Starts at the beginning of a file.
+    #[must_use]
+    pub fn new(style: &XmlStyle, limits: &Limits) -> Self {
+        RecordSplitter {
+            wrapped: style.root.is_some(),
+            limit: limits.record_bytes_max,
+            depth_max: limits.depth_max,
+            at: TextPosition::START,
+            phase: Phase::Start,
+            root: Vec::new(),
+            scanned: 0,
+            depth: 0,
+        }
+    }
+
+    /// Starts between two records inside the root element, at a place that [`RecordSplitter::position`] gave. The root's name is not known then,
+    /// so its end tag is taken as it is.
+    #[must_use]
+    pub fn resume(style: &XmlStyle, limits: &Limits, at: TextPosition) -> Self {
+        RecordSplitter { at, phase: Phase::Records, ..RecordSplitter::new(style, limits) }
+    }
+
+    /// Where the next call's input begins in the text.
+    #[must_use]
+    pub fn position(&self) -> TextPosition {
+        self.at
+    }
+
+    /// The next record of `input`, which starts at the first unconsumed byte.
+    ///
+    /// # Errors
+    /// [`XmlFault`]: where the next record begins is not known.
+    pub fn split<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<XmlStep<'a>, XmlFault> {
+        if self.phase == Phase::Start {
+            return self.start(input, end);
+        }
+        if input.is_empty() && end == EndOfInput::Yes {
+            return match self.phase {
+                Phase::Epilog => Ok(XmlStep::Done),
+                Phase::Records if !self.wrapped => Ok(XmlStep::Done),
+                Phase::Records => Err(self.fault(XmlFaultKind::Truncated, input)),
+                _ => Err(self.fault(XmlFaultKind::Syntax(Syntax::Root), input)),
+            };
+        }
+        loop {
+            let from = self.scanned;
+            let Some((token, len)) = self.token(input, from, end)? else {
+                return self.short(input, end);
+            };
+            let stop = from + len;
+            if stop > self.limit && !matches!(token, Token::Text if self.depth == 0) {
+                return Err(self.fault(XmlFaultKind::TooLarge { limit: self.limit }, &[]));
+            }
+            if self.depth == 0 {
+                match self.between(&token, &input[..stop])? {
+                    Between::Skip => return Ok(self.skip(&input[..stop])),
+                    Between::Begin => {}
+                    Between::Whole => return Ok(self.record(&input[..stop])),
+                }
+            }
+            match token {
+                Token::Doctype => return Err(self.fault(XmlFaultKind::Doctype, &input[..from])),
+                Token::Declaration => return Err(self.fault(XmlFaultKind::Syntax(Syntax::Markup), &input[..from])),
+                Token::Start { empty: false, .. } => self.depth += 1,
+                Token::End { .. } => self.depth -= 1,
+                _ => {}
+            }
+            if self.depth > self.depth_max {
+                return Err(self.fault(XmlFaultKind::TooDeep { limit: self.depth_max }, &input[..from]));
+            }
+            self.scanned = stop;
+            if self.depth == 0 {
+                return Ok(self.record(&input[..stop]));
+            }
+        }
+    }
+
+    /// What a token between records means.
+    fn between(&mut self, token: &Token<'_>, text: &[u8]) -> Result<Between, XmlFault> {
+        let fault = |syntax| XmlFaultKind::Syntax(syntax);
+        let blank = |text: &[u8]| text.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
+        match (token, self.phase) {
+            (Token::Text, _) => match blank(text) {
+                None => Ok(Between::Skip),
+                Some(at) => Err(self.fault(fault(Syntax::TextOutside), &text[..at])),
+            },
+            (Token::CData, _) => Err(self.fault(fault(Syntax::TextOutside), &[])),
+            (Token::Misc, _) => Ok(Between::Skip),
+            (Token::Declaration, _) => Err(self.fault(fault(Syntax::Markup), &[])),
+            (Token::Doctype, _) => Err(self.fault(XmlFaultKind::Doctype, &[])),
+            (Token::Start { .. }, Phase::Epilog) => Err(self.fault(fault(Syntax::Root), &[])),
+            (Token::Start { name, empty }, Phase::Prolog) if self.wrapped => {
+                self.root = name.to_vec();
+                self.phase = if *empty { Phase::Epilog } else { Phase::Records };
+                Ok(Between::Skip)
+            }
+            (Token::Start { empty: true, .. }, _) => Ok(Between::Whole),
+            (Token::Start { .. }, _) => Ok(Between::Begin),
+            (Token::End { name }, Phase::Records) if self.wrapped && (self.root.is_empty() || self.root == *name) => {
+                self.phase = Phase::Epilog;
+                Ok(Between::Skip)
+            }
+            (Token::End { .. }, _) => Err(self.fault(fault(Syntax::EndTag), &[])),
+        }
+    }
+
+    fn skip(&mut self, text: &[u8]) -> XmlStep<'static> {
+        self.at = self.at.behind(text);
+        self.scanned = 0;
+        XmlStep::Skipped { consumed: text.len() }
+    }
+
+    fn record<'a>(&mut self, raw: &'a [u8]) -> XmlStep<'a> {
+        let at = self.at;
+        self.at = at.behind(raw);
+        (self.scanned, self.depth) = (0, 0);
+        if !self.wrapped {
+            self.phase = Phase::Records;
+        }
+        XmlStep::Record { record: RawRecord { raw, at }, consumed: raw.len() }
+    }
+
+    fn short(&self, input: &[u8], end: EndOfInput) -> Result<XmlStep<'static>, XmlFault> {
+        // A few bytes more are let through, so that markup is recognised before its length is judged: any chunking gives the same fault.
+        if input.len() > self.limit + 9 {
+            return Err(self.fault(XmlFaultKind::TooLarge { limit: self.limit }, &[]));
+        }
+        match end {
+            EndOfInput::No => Ok(XmlStep::NeedMore { at_least: input.len() + 1 }),
+            EndOfInput::Yes => Err(self.fault(XmlFaultKind::Truncated, input)),
+        }
+    }
+
+    /// Byte order mark and XML declaration: only UTF-8 is read.
+    fn start<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<XmlStep<'a>, XmlFault> {
+        const DECLARATION: &[u8] = b"<?xml";
+        let more = end == EndOfInput::No;
+        if input.starts_with(b"\xfe\xff")
+            || input.starts_with(b"\xff\xfe")
+            || input.starts_with(b"\0<")
+            || input.starts_with(b"<\0")
+        {
+            return Err(self.fault(XmlFaultKind::Encoding, &[]));
+        }
+        let skip = if input.starts_with(BOM) { BOM.len() } else { 0 };
+        let text = &input[skip..];
+        let may_grow =
+            input.len() < 4 || (text.len() <= DECLARATION.len() && DECLARATION.starts_with(&text[..text.len().min(5)]));
+        if more && may_grow {
+            return Ok(XmlStep::NeedMore { at_least: input.len() + 1 });
+        }
+        let declared =
+            text.strip_prefix(DECLARATION).is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_whitespace));
+        if !declared {
+            self.phase = if self.wrapped { Phase::Prolog } else { Phase::Records };
+            if skip == 0 {
+                return self.split(input, end);
+            }
+            return Ok(XmlStep::Skipped { consumed: skip });
+        }
+        let Some(stop) = memmem::find(text, b"?>") else {
+            return self.short(input, end);
+        };
+        if encoding(&text[..stop])
+            .is_some_and(|name| !name.eq_ignore_ascii_case(b"utf-8") && !name.eq_ignore_ascii_case(b"us-ascii"))
+        {
+            return Err(self.fault(XmlFaultKind::Encoding, &[]));
+        }
+        self.phase = if self.wrapped { Phase::Prolog } else { Phase::Records };
+        self.at = self.at.behind(&text[..stop + 2]);
+        Ok(XmlStep::Skipped { consumed: skip + stop + 2 })
+    }
+
+    /// The token at `from` and its length; `None` where the input ends inside it.
+    fn token<'a>(&self, input: &'a [u8], from: usize, end: EndOfInput) -> Result<Option<(Token<'a>, usize)>, XmlFault> {
+        let rest = &input[from..];
+        let delimited = |token: Token<'a>, open: usize, close: &[u8]| {
+            let found = rest.get(open..).and_then(|rest| memmem::find(rest, close));
+            Ok(found.map(|at| (token, open + at + close.len())))
+        };
+        match rest {
+            [] => Ok(None),
+            [b'<'] => Ok(None),
+            [b'<', b'?', ..] => {
+                let declaration = rest.starts_with(b"<?xml") && rest.get(5).is_some_and(u8::is_ascii_whitespace);
+                delimited(if declaration { Token::Declaration } else { Token::Misc }, 2, b"?>")
+            }
+            [b'<', b'!', ..] => {
+                if rest.starts_with(b"<!--") {
+                    delimited(Token::Misc, 4, b"-->")
+                } else if rest.starts_with(b"<![CDATA[") {
+                    delimited(Token::CData, 9, b"]]>")
+                } else if rest.starts_with(b"<!DOCTYPE") {
+                    // Refused as soon as it is recognised.
+                    Ok(Some((Token::Doctype, 9)))
+                } else if rest.len() < 9
+                    && [&b"<!--"[..], b"<![CDATA[", b"<!DOCTYPE"].iter().any(|m| m.starts_with(rest))
+                {
+                    Ok(None)
+                } else {
+                    Err(self.fault(XmlFaultKind::Syntax(Syntax::Markup), &input[..from]))
+                }
+            }
+            [b'<', b'/', ..] => {
+                Ok(memchr(b'>', rest).map(|stop| (Token::End { name: name(&rest[2..stop]) }, stop + 1)))
+            }
+            [b'<', ..] => {
+                let Some(stop) = tag_end(rest) else { return Ok(None) };
+                let empty = rest[stop - 1] == b'/';
+                let name = name(&rest[1..stop - usize::from(empty)]);
+                if name.is_empty() {
+                    return Err(self.fault(XmlFaultKind::Syntax(Syntax::Markup), &input[..from]));
+                }
+                Ok(Some((Token::Start { name, empty }, stop + 1)))
+            }
+            _ => match memchr(b'<', rest) {
+                Some(len) => Ok(Some((Token::Text, len))),
+                // Between records text is blank; it need not be seen whole.
+                None if self.depth == 0 || end == EndOfInput::Yes => Ok(Some((Token::Text, rest.len()))),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn fault(&self, kind: XmlFaultKind, before: &[u8]) -> XmlFault {
+        XmlFault { kind, at: self.at.behind(before), path: String::new() }
+    }
+}
+
+enum Between {
+    Skip,
+    Begin,
+    Whole,
+}
+
+/// The name at the start of a tag's content.
+fn name(content: &[u8]) -> &[u8] {
+    let end = content.iter().position(|b| b.is_ascii_whitespace() || *b == b'/').unwrap_or(content.len());
+    &content[..end]
+}
+
+/// The `>` of a start tag: not inside an attribute's value.
+fn tag_end(tag: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        let found = at + memchr3(b'>', b'"', b'\'', &tag[at..])?;
+        match tag[found] {
+            b'>' => return Some(found),
+            quote => at = found + 2 + memchr(quote, &tag[found + 1..])?,
+        }
+    }
+}
+
+/// The encoding that a declaration names.
+fn encoding(declaration: &[u8]) -> Option<&[u8]> {
+    let rest = &declaration[memmem::find(declaration, b"encoding")? + 8..];
+    let rest = rest.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let (quote, rest) = rest.split_first()?;
+    Some(&rest[..memchr(*quote, rest)?])
+}

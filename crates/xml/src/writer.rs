@@ -1,0 +1,194 @@
+//! The sink that writes elements.
+
+use core::ops::Range;
+
+use quayline_core::{Findings, NodeId, NodeKind, Shape, Sink, Value, write_number};
+
+use crate::names::element_names;
+use crate::style::{Spacing, XmlStyle};
+use crate::text;
+
+/// Writes documents as record elements into a buffer that the caller drains: after each document, or after many, write [`XmlWriter::bytes`]
+/// out and call [`XmlWriter::clear`].
+///
+/// Tags are made once for the shape. Numbers are written as [`write_number`] does, truth values as `true` and `false`, `Bytes` as
+/// hexadecimal digits, `Raw` as `0x` and hexadecimal digits; the rest is in the crate's own documentation.
+#[derive(Clone, Debug)]
+pub struct XmlWriter {
+    style: XmlStyle,
+    tags: Vec<Tags>,
+    /// The bytes of all tags.
+    arena: Vec<u8>,
+    out: Vec<u8>,
+    /// Where the document begun last starts.
+    start: usize,
+    open: bool,
+}
+
+/// Tags of a node in the arena, with the white space in front of them.
+#[derive(Clone, Debug)]
+struct Tags {
+    /// `<NAME>`
+    open: Range<usize>,
+    /// `</NAME>`
+    close: Range<usize>,
+    /// `<NAME escaped="true">`
+    escaped: Range<usize>,
+    /// `<NAME xsi:nil="true"/>`
+    nil: Range<usize>,
+}
+
+const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+
+impl XmlWriter {
+    /// A writer for documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`XmlStyle::check`], and `XML-001` for siblings that would be one element.
+    pub fn new(shape: &Shape, style: XmlStyle) -> Result<Self, Findings> {
+        style.check()?;
+        let names = element_names(shape, &style.record)?;
+        let mut writer = XmlWriter {
+            style,
+            tags: Vec::new(),
+            arena: Vec::new(),
+            out: Vec::with_capacity(1 << 16),
+            start: 0,
+            open: false,
+        };
+        let mut levels: Vec<usize> = Vec::with_capacity(shape.len());
+        for (id, node) in shape.iter() {
+            let level =
+                node.parent.map_or(usize::from(writer.style.root.is_some()), |parent| levels[parent.index()] + 1);
+            levels.push(level);
+            writer.add_tags(id, &names[id.index()], level, node.kind == NodeKind::Group);
+        }
+        Ok(writer)
+    }
+
+    /// Begins the file: declaration and root element. Several writers for one file: the first only.
+    pub fn begin(&mut self) {
+        self.out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        if let Some(root) = &self.style.root {
+            self.out.extend_from_slice(format!("<{root}{XSI}>\n").as_bytes());
+        }
+        self.start = self.out.len();
+    }
+
+    /// Ends the file. The last writer only.
+    pub fn end(&mut self) {
+        if let Some(root) = &self.style.root {
+            self.out.extend_from_slice(format!("</{root}>\n").as_bytes());
+        }
+        self.start = self.out.len();
+    }
+
+    /// What was written since the last [`XmlWriter::clear`], without the document that is open.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        if self.open { &self.out[..self.start] } else { &self.out }
+    }
+
+    /// Forgets [`XmlWriter::bytes`] and keeps the memory.
+    pub fn clear(&mut self) {
+        let done = self.bytes().len();
+        let rest = self.out.len() - done;
+        self.out.copy_within(done.., 0);
+        self.out.truncate(rest);
+        self.start = 0;
+    }
+
+    fn add_tags(&mut self, id: NodeId, name: &str, level: usize, group: bool) {
+        let indent = match self.style.spacing {
+            Spacing::Pretty => format!("\n{:1$}", "", 2 * level),
+            Spacing::Compact => String::new(),
+        };
+        // Line feeds stand behind records, so in front of a record there is none.
+        let before = if id == NodeId::ROOT { indent.trim_start_matches('\n') } else { &indent };
+        let xsi = if id == NodeId::ROOT && self.style.root.is_none() { XSI } else { "" };
+        let (closed, behind) = match (group, id) {
+            (true, NodeId::ROOT) => (indent.as_str(), "\n"),
+            (true, _) => (indent.as_str(), ""),
+            (false, _) => ("", ""),
+        };
+        let tags = Tags {
+            open: self.add(&format!("{before}<{name}{xsi}>")),
+            close: self.add(&format!("{closed}</{name}>{behind}")),
+            escaped: self.add(&format!("{before}<{name} escaped=\"true\">")),
+            nil: self.add(&format!("{before}<{name} xsi:nil=\"true\"/>")),
+        };
+        self.tags.push(tags);
+    }
+
+    fn add(&mut self, text: &str) -> Range<usize> {
+        let start = self.arena.len();
+        self.arena.extend_from_slice(text.as_bytes());
+        start..self.arena.len()
+    }
+
+    #[inline]
+    fn tag(&mut self, node: NodeId, which: impl Fn(&Tags) -> &Range<usize>) {
+        let range = which(&self.tags[node.index()]).clone();
+        self.out.extend_from_slice(&self.arena[range]);
+    }
+}
+
+impl Sink for XmlWriter {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.start = self.out.len();
+            self.open = true;
+        }
+        self.tag(node, |tags| &tags.open);
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        self.tag(node, |tags| &tags.close);
+        if node == NodeId::ROOT {
+            self.open = false;
+        }
+    }
+
+    fn open_list(&mut self, _node: NodeId) {}
+
+    fn close_list(&mut self, _node: NodeId) {}
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        match value {
+            Value::Null => return self.tag(node, |tags| &tags.nil),
+            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+                self.tag(node, |tags| &tags.escaped);
+                text::write_escaped(&mut self.out, run.bytes());
+                return self.tag(node, |tags| &tags.close);
+            }
+            _ => self.tag(node, |tags| &tags.open),
+        }
+        let out = &mut self.out;
+        match value {
+            Value::Null => {}
+            Value::Text(run) | Value::Ascii(run) => text::write(out, run.bytes()),
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Bytes(bytes) => hex(out, bytes),
+            Value::Raw(bytes) => {
+                out.extend_from_slice(b"0x");
+                hex(out, bytes);
+            }
+            number => {
+                let done = write_number(out, number);
+                debug_assert!(done.is_some());
+            }
+        }
+        self.tag(node, |tags| &tags.close);
+    }
+
+    fn discard(&mut self) {
+        self.out.truncate(self.start);
+        self.open = false;
+    }
+}
+
+fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.extend(bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]]));
+}

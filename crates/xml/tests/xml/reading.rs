@@ -1,0 +1,403 @@
+//! What is read, and what is refused.
+
+use expect_test::{Expect, expect};
+use quayline_core::Limits;
+use quayline_xml::{RawRecord, XmlReader, XmlStyle};
+
+use crate::documents::{Events, shape};
+use crate::laws::all_ways;
+
+fn check(data: &str, expect: Expect) {
+    check_with(&XmlStyle::default(), &Limits::default(), data.as_bytes(), expect);
+}
+
+fn check_with(style: &XmlStyle, limits: &Limits, data: &[u8], expect: Expect) {
+    let mut text = String::new();
+    let mut reader = XmlReader::new(&shape(), style, limits).unwrap();
+    let (records, end) = all_ways(style, limits, data);
+    for (raw, at) in &records {
+        let mut events = Events::default();
+        match reader.record(RawRecord { raw, at: *at }, &mut events) {
+            Ok(()) => text.push_str(&events.text),
+            Err(faults) => text.push_str(&format!("{faults}\n")),
+        }
+    }
+    if end != "done" {
+        text.push_str(&format!("{end}\n"));
+    }
+    expect.assert_eq(&text);
+}
+
+#[test]
+fn elements_come_in_any_order_and_repeat_as_lists() {
+    check(
+        "\u{feff}<?xml version='1.0' encoding='utf-8'?>\n<!-- c --><records xmlns:xsi='x'>\n<record>\n <LAST>1</LAST><TAG>a</TAG><TAG xsi:nil='true'/>\
+         <!-- c --><TAG/><ADDR><CITY> x </CITY></ADDR></record>\n<record/></records>\n<!-- end -->\n",
+        expect![[r#"
+            0 {
+             12 "1"
+             6 [
+              6 "a"
+              6 null
+              6 ""
+             ]
+             3 {
+              4 " x "
+             }
+             7 [
+             ]
+            }
+            0 {
+             6 [
+             ]
+             7 [
+             ]
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn text_is_put_together_from_its_parts() {
+    check(
+        "<records><record><_1ST_x0020_NOTE>a&lt;&#x41;<![CDATA[<b>&amp;]]><!-- c -->\r\nd&#13;</_1ST_x0020_NOTE><ID escaped='true'>\\u0000\\\\</ID></record></records>",
+        expect![[r#"
+            0 {
+             2 "a<A<b>&amp;\nd\r"
+             1 "\0\\"
+             6 [
+             ]
+             7 [
+             ]
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn prefixes_are_cut() {
+    check(
+        "<q:records xmlns:q='u'><q:record><q:ID>1</q:ID></q:record></q:records>",
+        expect![[r#"
+        0 {
+         1 "1"
+         6 [
+         ]
+         7 [
+         ]
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_may_have_no_root() {
+    let style = XmlStyle { root: None, record: "CUST".into(), ..XmlStyle::default() };
+    check_with(
+        &style,
+        &Limits::default(),
+        b"<CUST><ID>1</ID></CUST>\n<CUST/>",
+        expect![[r#"
+        0 {
+         1 "1"
+         6 [
+         ]
+         7 [
+         ]
+        }
+        0 {
+         6 [
+         ]
+         7 [
+         ]
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn what_does_not_fit_the_shape_is_told_with_its_place() {
+    check(
+        "<records>\n<record><ID>1</ID>\n  <id>2</id><CAR><MAKE>a</MAKE></CAR><CAR>x<COLOUR><A>b</A></COLOUR></CAR><ID>3</ID>\n<CAR/><LAST unit='EUR'>1<B/></LAST></record>\n<other><ID/></other></records>",
+        expect![[r#"
+            error[XML-020]: the element id is not known here
+              at line 3, column 3
+
+            hint: `ID` is expected
+
+            error[XML-023]: text stands where only elements are expected
+              at line 3, column 43, CAR[1]
+
+            hint: put the text into an element of the group
+
+            error[XML-020]: the element COLOUR is not known here
+              at line 3, column 44, CAR[1]
+
+            hint: remove the element or correct its name
+
+            error[XML-021]: the element stands here a second time
+              at line 3, column 75, ID
+
+            hint: keep one of the elements; only fields with OCCURS repeat
+
+            error[XML-022]: the list goes on behind other elements
+              at line 4, column 1, CAR
+
+            hint: put the elements of the list one behind the other
+
+            error[XML-024]: the attribute unit is not known here
+              at line 4, column 7
+
+            hint: put the value into an element
+
+            error[XML-020]: the element B is not known here
+              at line 4, column 25, LAST
+
+            hint: remove the element or correct its name
+            error[XML-020]: the element other is not known here
+              at line 5, column 1
+
+            hint: `record` is expected
+        "#]],
+    );
+}
+
+#[test]
+fn bad_references_escapes_and_nulls_are_told() {
+    check(
+        "<records><record><ID>&nbsp;</ID><TAG>&#0;</TAG><TAG escaped='true'>\\x</TAG><LAST xsi:nil='1'>2</LAST></record></records>",
+        expect![[r#"
+            error[XML-025]: a reference to an entity that is not lt, gt, amp, apos or quot
+              at line 1, column 22, ID
+
+            hint: write the character itself, or a reference such as &#233;
+
+            error[XML-010]: a character that XML 1.0 does not allow
+              at line 1, column 38, TAG[0]
+
+            hint: the program that wrote the file must escape `<` and `&` and leave out control characters
+
+            error[XML-026]: a backslash begins neither \\ nor \uHHHH
+              at line 1, column 48, TAG[1]
+
+            hint: double each backslash, or leave out the attribute `escaped`
+
+            error[XML-027]: the element is null (nil) and has content
+              at line 1, column 76, LAST
+
+            hint: leave out the attribute `nil` or the content
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_well_formed_is_refused() {
+    check(
+        "<records><record><ID>1</LAST></record></records>",
+        expect![[r#"
+        error[XML-010]: an end tag that does not close the element that is open
+          at line 1, column 23
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records><record><ID>a & b</ID></record></records>",
+        expect![[r#"
+        error[XML-010]: `&` begins no reference
+          at line 1, column 24
+
+        hint: the program that wrote the file must escape `<` and `&` and leave out control characters
+    "#]],
+    );
+    check(
+        "<records><record><ID>\u{1}</ID></record></records>",
+        expect![[r#"
+        error[XML-010]: a character that XML 1.0 does not allow
+          at line 1, column 22
+
+        hint: the program that wrote the file must escape `<` and `&` and leave out control characters
+    "#]],
+    );
+    check(
+        "<records><record a=b a=c/></records>",
+        expect![[r#"
+        error[XML-010]: an attribute is not of the form name="value", or stands twice
+          at line 1, column 10
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records>text<record/></records>",
+        expect![[r#"
+        error[XML-010]: text outside of any element
+          at line 1, column 10
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records/><records/>",
+        expect![[r#"
+        error[XML-010]: a file has exactly one outermost element
+          at line 1, column 11
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records><record/></other>",
+        expect![[r#"
+        0 {
+         6 [
+         ]
+         7 [
+         ]
+        }
+        error[XML-010]: an end tag that does not close the element that is open
+          at line 1, column 19
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "<records><record><!x></record></records>",
+        expect![[r#"
+        error[XML-010]: `<` begins no markup
+          at line 1, column 18
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+    check(
+        "",
+        expect![[r#"
+        error[XML-010]: a file has exactly one outermost element
+          at line 1, column 1
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML
+    "#]],
+    );
+}
+
+#[test]
+fn a_document_type_definition_is_refused() {
+    check(
+        "<!DOCTYPE lolz [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]><records><record><ID>&lol2;</ID></record></records>",
+        expect![[r#"
+            error[XML-011]: the file has a document type definition
+              at line 1, column 1
+
+            hint: remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end
+        "#]],
+    );
+}
+
+#[test]
+fn other_encodings_are_refused() {
+    check(
+        "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><records/>",
+        expect![[r#"
+        error[XML-012]: the file is not in UTF-8
+          at line 1, column 1
+
+        hint: convert the file to UTF-8, for example with `iconv -t UTF-8`
+    "#]],
+    );
+    check_with(
+        &XmlStyle::default(),
+        &Limits::default(),
+        b"\xff\xfe<\0r\0",
+        expect![[r#"
+        error[XML-012]: the file is not in UTF-8
+          at line 1, column 1
+
+        hint: convert the file to UTF-8, for example with `iconv -t UTF-8`
+    "#]],
+    );
+    check_with(
+        &XmlStyle::default(),
+        &Limits::default(),
+        b"<records><record><ID>\xe4</ID></record></records>",
+        expect![[r#"
+            error[XML-012]: the file is not in UTF-8
+              at line 1, column 22
+
+            hint: convert the file to UTF-8, for example with `iconv -t UTF-8`
+        "#]],
+    );
+}
+
+#[test]
+fn the_end_inside_an_element_is_a_truncation() {
+    check(
+        "<records>\n<record/>\n<record><ID>1",
+        expect![[r#"
+        0 {
+         6 [
+         ]
+         7 [
+         ]
+        }
+        error[XML-013]: the file ends inside an element
+          at line 3, column 14
+
+        hint: the transfer stopped early: compare the file's size with the sender's
+    "#]],
+    );
+    check(
+        "<records><record/>",
+        expect![[r#"
+        0 {
+         6 [
+         ]
+         7 [
+         ]
+        }
+        error[XML-013]: the file ends inside an element
+          at line 1, column 19
+
+        hint: the transfer stopped early: compare the file's size with the sender's
+    "#]],
+    );
+}
+
+#[test]
+fn limits_hold() {
+    let limits = Limits { record_bytes_max: 40, depth_max: 3, ..Limits::default() };
+    let style = XmlStyle::default();
+    check_with(
+        &style,
+        &limits,
+        b"<records><record><A><B><C/></B></A></record></records>",
+        expect![[r#"
+        error[XML-020]: the element A is not known here
+          at line 1, column 18
+
+        hint: remove the element or correct its name
+    "#]],
+    );
+    check_with(
+        &style,
+        &limits,
+        b"<records><record><A><B><C></C></B></A></record></records>",
+        expect![[r#"
+        error[XML-015]: elements are nested deeper than depth_max = 3
+          at line 1, column 24
+
+        hint: raise the limit depth_max if the nesting is real
+    "#]],
+    );
+    check_with(
+        &style,
+        &limits,
+        b"<records><record><ID>12345678901234567890</ID></record></records>",
+        expect![[r#"
+        error[XML-014]: an element is longer than record_bytes_max = 40 bytes
+          at line 1, column 10
+
+        hint: raise the limit if the record is real; if the file's outermost element is the record, say that there is no root
+    "#]],
+    );
+}

@@ -1,0 +1,111 @@
+//! What elements look like.
+
+use expect_test::{Expect, expect};
+use quayline_core::{NodeId, Occurs, Scalar, Shape, Sink, Value};
+use quayline_xml::{Spacing, XmlStyle, XmlWriter};
+
+const TEXT: Scalar = Scalar::Text { chars_max: None };
+
+fn write(style: XmlStyle, expect: Expect) {
+    let mut b = Shape::builder("R");
+    let id = b.scalar("ID", TEXT, Occurs::Once);
+    let group = b.open("1ST", Occurs::Many { min: 0, max: Some(2) });
+    let tag = b.scalar("TAG", TEXT, Occurs::Many { min: 0, max: Some(2) });
+    let mut writer = XmlWriter::new(&b.finish(), style).unwrap();
+    writer.begin();
+    writer.enter(NodeId::ROOT);
+    writer.value(id, Value::Int(-5, 2));
+    writer.open_list(group);
+    writer.enter(group);
+    writer.open_list(tag);
+    writer.value(tag, Value::Text("a<\r\u{0}\\"[..].as_bytes().into()));
+    writer.value(tag, Value::Null);
+    writer.value(tag, Value::Ascii(b"a<&>\"'"[..].into()));
+    writer.value(tag, Value::Ascii(b""[..].into()));
+    writer.close_list(tag);
+    writer.leave(group);
+    writer.enter(group);
+    writer.leave(group);
+    writer.close_list(group);
+    writer.leave(NodeId::ROOT);
+    writer.enter(NodeId::ROOT);
+    writer.value(id, Value::Bool(true));
+    writer.discard();
+    writer.enter(NodeId::ROOT);
+    writer.value(id, Value::Raw(b"\x40\xff"));
+    writer.leave(NodeId::ROOT);
+    writer.end();
+    expect.assert_eq(std::str::from_utf8(writer.bytes()).unwrap());
+}
+
+#[test]
+fn a_record_a_line() {
+    write(
+        XmlStyle::default(),
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <record><ID>-0.05</ID><_1ST><TAG escaped="true">a&lt;&#13;\u0000\\</TAG><TAG xsi:nil="true"/><TAG>a&lt;&amp;&gt;"'</TAG><TAG></TAG></_1ST><_1ST></_1ST></record>
+        <record><ID>0x40ff</ID></record>
+        </records>
+    "#]],
+    );
+}
+
+#[test]
+fn an_element_a_line() {
+    write(
+        XmlStyle { spacing: Spacing::Pretty, ..XmlStyle::default() },
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+          <record>
+            <ID>-0.05</ID>
+            <_1ST>
+              <TAG escaped="true">a&lt;&#13;\u0000\\</TAG>
+              <TAG xsi:nil="true"/>
+              <TAG>a&lt;&amp;&gt;"'</TAG>
+              <TAG></TAG>
+            </_1ST>
+            <_1ST>
+            </_1ST>
+          </record>
+          <record>
+            <ID>0x40ff</ID>
+          </record>
+        </records>
+    "#]],
+    );
+}
+
+#[test]
+fn records_without_a_root() {
+    write(
+        XmlStyle { root: None, record: "CUST".into(), ..XmlStyle::default() },
+        expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <CUST xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><ID>-0.05</ID><_1ST><TAG escaped="true">a&lt;&#13;\u0000\\</TAG><TAG xsi:nil="true"/><TAG>a&lt;&amp;&gt;"'</TAG><TAG></TAG></_1ST><_1ST></_1ST></CUST>
+        <CUST xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><ID>0x40ff</ID></CUST>
+    "#]],
+    );
+}
+
+#[test]
+fn names_that_fall_together_or_are_none_are_refused() {
+    let mut b = Shape::builder("R");
+    b.open("G", Occurs::Once);
+    b.scalar("_1", TEXT, Occurs::Once);
+    b.scalar("1", TEXT, Occurs::Once);
+    let shape = b.finish();
+    let refused = |style| XmlWriter::new(&shape, style).map(|_| ()).unwrap_err().to_string();
+    expect![[r#"
+        error[XML-001]: G._1 and G.1 would both be the element _1
+
+        hint: rename one of them in the interface"#]]
+    .assert_eq(&refused(XmlStyle::default()));
+    expect![[r#"
+        error[XML-002]: `my record` is no XML element name
+
+        hint: write for example `my_x0020_record`"#]]
+    .assert_eq(&refused(XmlStyle { record: "my record".into(), ..XmlStyle::default() }));
+}
