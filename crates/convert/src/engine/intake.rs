@@ -86,6 +86,11 @@ impl Intake {
         Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, block_bytes, record_bytes_max }
     }
 
+    /// Nothing will come: a resumed run whose checkpoint stands at the end of the source.
+    pub(crate) fn end(&mut self) {
+        self.done = true;
+    }
+
     /// Fills `block` with the next whole records.
     ///
     /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks.

@@ -2,6 +2,7 @@
 
 mod block;
 mod checkpoint_file;
+mod csv_header;
 mod cut;
 mod digest;
 mod exchange;

@@ -59,7 +59,8 @@ fn a_full_disk_leaves_a_partial_output() {
         error[CNV-001]: cannot write: no storage space
           at <output>
 
-        hint: free space where the output goes"#]].assert_eq(&said(&kit, &error));
+        hint: free space where the output goes"#]]
+    .assert_eq(&said(&kit, &error));
     // A device that is always full, under the name of a file.
     if std::path::Path::new("/dev/full").exists() {
         std::os::unix::fs::symlink("/dev/full", kit.path("out.partial")).expect("made");

@@ -35,14 +35,7 @@ impl RecordCutter {
         let edges = types.map(|types| types.edges).unwrap_or_default();
         let families = types.is_some_and(|types| types.nested).then(|| Arc::clone(schema));
         let splitter = splitter(spec, limits, from, edges)?;
-        Ok(RecordCutter {
-            spec: *spec,
-            limits: limits.clone(),
-            edges,
-            splitter,
-            families,
-            file: Arc::clone(file),
-        })
+        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, file: Arc::clone(file) })
     }
 
     fn fault(&self, fault: &FrameFault) -> Finding {
