@@ -5,4 +5,5 @@ mod ends;
 mod kit;
 mod rejects;
 mod straight;
+mod text;
 mod types;
