@@ -7,7 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use quayline_core::Limits;
+use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
+use quayline_xml::XmlStyle;
 
 use crate::{Progress, Schema, SyncHook};
 
@@ -88,6 +90,10 @@ pub enum SourceFormat {
     /// JSON: documents one after another (lines or any white space between them) or one array of documents; which, the first
     /// non-blank byte tells.
     Json(JsonRead),
+    /// CSV; with a header its first row names the columns.
+    Csv(CsvStyle),
+    /// XML: one root element whose children are the documents.
+    Xml(XmlStyle),
 }
 
 /// How JSON is read.
@@ -121,6 +127,10 @@ pub enum TargetFormat {
     JsonLines(JsonWrite),
     /// One JSON array of documents, a document a line.
     JsonArray(JsonWrite),
+    /// CSV; lists become numbered columns, `NAME[0]`.
+    Csv(CsvStyle),
+    /// XML: a root element with a child element a document.
+    Xml(XmlStyle),
     /// Records in this framing.
     Records(FramingSpec),
     /// A Parquet file.

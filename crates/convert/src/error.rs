@@ -46,14 +46,12 @@ pub struct Stopped {
 
 impl Stopped {
     fn finding(&self) -> Finding {
-        let finding = Finding::error(
-            codes::STOPPED,
-            Fault::Environment,
-            format!("stopped before record {}", self.next),
-        );
+        let finding =
+            Finding::error(codes::STOPPED, Fault::Environment, format!("stopped before record {}", self.next));
         match (&self.checkpoint, &self.partial) {
             (Some(path), _) => finding.hint(format!("go on with --resume; the checkpoint is {}", path.display())),
-            (None, Some(path)) => finding.hint(format!("{} is not complete; run again with --checkpoint to be able to go on", path.display())),
+            (None, Some(path)) => finding
+                .hint(format!("{} is not complete; run again with --checkpoint to be able to go on", path.display())),
             (None, None) => finding,
         }
     }
@@ -103,11 +101,10 @@ fn closed_pipe() -> Finding {
 }
 
 fn io_finding(doing: &str, path: &std::path::Path, source: &io::Error) -> Finding {
-    let finding = Finding::error(codes::IO, Fault::Environment, format!("cannot {doing}: {source}")).at(Place {
-        file: Some(path.display().to_string().into()),
-        ..Place::default()
-    });
+    let finding = Finding::error(codes::IO, Fault::Environment, format!("cannot {doing}: {source}"))
+        .at(Place { file: Some(path.display().to_string().into()), ..Place::default() });
     match source.kind() {
+        io::ErrorKind::StorageFull if path.starts_with("<output>") => finding.hint("free space where the output goes"),
         io::ErrorKind::StorageFull => {
             finding.hint("free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete")
         }

@@ -19,6 +19,17 @@ mod schema;
 mod sync;
 
 pub use conversion::*;
+
+/// How CSV is written and read.
+pub mod csv {
+    pub use quayline_flat::{CsvStyle, EmptyCell, Header, LineEnd, Quotes};
+}
+
+/// How XML is written and read.
+pub mod xml {
+    pub use quayline_xml::{Spacing, XmlStyle};
+}
+
 pub use engine::definition_digest;
 pub use error::{ConvertError, Stopped};
 pub use progress::{Advance, Progress};

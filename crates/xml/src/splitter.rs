@@ -1,5 +1,7 @@
 //! Where a record's element begins and ends.
 
+use std::sync::Arc;
+
 use memchr::{memchr, memchr3, memmem};
 use quayline_core::Limits;
 
@@ -17,7 +19,7 @@ pub struct RecordSplitter {
     at: TextPosition,
     phase: Phase,
     /// Name of the root element, once it was seen.
-    root: Vec<u8>,
+    root: Arc<[u8]>,
     /// In the record under way: where the next token begins, and how many elements are open there.
     scanned: usize,
     depth: usize,
@@ -106,7 +108,7 @@ impl RecordSplitter {
             depth_max: limits.depth_max,
             at: TextPosition::START,
             phase: Phase::Start,
-            root: Vec::new(),
+            root: Arc::default(),
             scanned: 0,
             depth: 0,
         }
@@ -189,13 +191,13 @@ impl RecordSplitter {
             (Token::Doctype, _) => Err(self.fault(XmlFaultKind::Doctype, &[])),
             (Token::Start { .. }, Phase::Epilog) => Err(self.fault(fault(Syntax::Root), &[])),
             (Token::Start { name, empty }, Phase::Prolog) if self.wrapped => {
-                self.root = name.to_vec();
+                self.root = Arc::from(*name);
                 self.phase = if *empty { Phase::Epilog } else { Phase::Records };
                 Ok(Between::Skip)
             }
             (Token::Start { empty: true, .. }, _) => Ok(Between::Whole),
             (Token::Start { .. }, _) => Ok(Between::Begin),
-            (Token::End { name }, Phase::Records) if self.wrapped && (self.root.is_empty() || self.root == *name) => {
+            (Token::End { name }, Phase::Records) if self.wrapped && (self.root.is_empty() || *self.root == **name) => {
                 self.phase = Phase::Epilog;
                 Ok(Between::Skip)
             }

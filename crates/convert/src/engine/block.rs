@@ -55,6 +55,9 @@ pub(crate) enum Units {
 pub(crate) struct DocumentSpan {
     pub(crate) start: u32,
     pub(crate) len: u32,
+    /// Where it begins in the text, from 1; 0 where the format does not tell.
+    line: u64,
+    column: u64,
 }
 
 impl Block {
@@ -103,6 +106,22 @@ impl Block {
         }
     }
 
+    /// Line on which document `i` of a text begins, from 1.
+    pub(crate) fn line(&self, i: usize) -> u64 {
+        match &self.units {
+            Units::Records(_) => 0,
+            Units::Documents(spans) => spans[i].line,
+        }
+    }
+
+    /// Column in which document `i` of a text begins, from 1.
+    pub(crate) fn column(&self, i: usize) -> u64 {
+        match &self.units {
+            Units::Records(_) => 0,
+            Units::Documents(spans) => spans[i].column,
+        }
+    }
+
     /// Where record `i` lies, where framing found it.
     pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
         match &self.units {
@@ -117,6 +136,11 @@ impl DocumentSpan {
     /// Where a block is larger than 4 GiB: the intake's bound is far below.
     pub(crate) fn new(start: usize, len: usize) -> Self {
         let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
-        DocumentSpan { start: narrow(start), len: narrow(len) }
+        DocumentSpan { start: narrow(start), len: narrow(len), line: 0, column: 0 }
+    }
+
+    /// The same with its place in the text.
+    pub(crate) fn on_line(self, line: u64, column: u64) -> Self {
+        DocumentSpan { line, column, ..self }
     }
 }

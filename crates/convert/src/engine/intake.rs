@@ -76,9 +76,19 @@ pub(crate) enum Taken {
 }
 
 impl Intake {
-    pub(crate) fn new(reader: Box<dyn Read + Send>, cutter: Box<dyn Cutter>, block_bytes: usize, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        reader: Box<dyn Read + Send>,
+        cutter: Box<dyn Cutter>,
+        block_bytes: usize,
+        limits: &Limits,
+    ) -> Self {
         let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(block_bytes);
         Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, block_bytes, record_bytes_max }
+    }
+
+    /// Nothing will come: a resumed run whose checkpoint stands at the end of the source.
+    pub(crate) fn end(&mut self) {
+        self.done = true;
     }
 
     /// Fills `block` with the next whole records.

@@ -3,21 +3,28 @@
 use std::io;
 use std::sync::Arc;
 
-use quayline_columnar::{ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore};
+use quayline_columnar::{
+    ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore,
+};
 use quayline_core::{Fault, Finding, Findings, Limits, Shape};
+use quayline_flat::CsvWriter;
 use quayline_frame::{FramerOptions, FramingSpec, SpecError};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
+use quayline_xml::XmlWriter;
 
 use crate::codes;
 use crate::conversion::{JsonNumbers, JsonWrite, ParquetCompression, SourceFormat, TargetFormat};
 use crate::engine::block::{BLOCK_BYTES, Block, Position, Units};
-use crate::engine::cut::{JsonCutter, RecordCutter};
+use crate::engine::csv_header::CsvHeader;
+use crate::engine::cut::{CsvCutter, JsonCutter, RecordCutter, XmlCutter};
 use crate::engine::intake::Cutter;
 use crate::engine::lane::{Lane, Loop, Target};
 use crate::engine::output::{ColumnOutput, OutFile, OutputWriter, TextOutput};
 use crate::engine::reject::RejectForm;
-use crate::engine::source::{JsonSource, RecordSource, TypedSource};
-use crate::engine::target::{BatchTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget};
+use crate::engine::source::{CsvSource, JsonSource, RecordSource, TypedSource, XmlSource};
+use crate::engine::target::{
+    BatchTarget, CsvTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget, XmlTarget,
+};
 use crate::error::ConvertError;
 use crate::schema::{Records, Schema};
 
@@ -49,7 +56,9 @@ impl<'c> Ends<'c> {
         if self.schema.shape() != self.target_schema.shape() {
             let message = "source and target have different fields, names or record types";
             let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
-            return Err(finding.hint("use one copybook and one interface file for both; only code page and policies may differ").into());
+            return Err(finding
+                .hint("use one copybook and one interface file for both; only code page and policies may differ")
+                .into());
         }
         Ok(())
     }
@@ -66,7 +75,7 @@ impl<'c> Ends<'c> {
     pub(crate) fn block(&self) -> Block {
         Block::new(match self.source {
             SourceFormat::Records(_) => Units::Records(quayline_frame::Batch::new()),
-            SourceFormat::Json(_) => Units::Documents(Vec::new()),
+            SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => Units::Documents(Vec::new()),
         })
     }
 
@@ -76,14 +85,35 @@ impl<'c> Ends<'c> {
                 Box::new(RecordCutter::new(spec, self.limits, self.schema, from, file).map_err(spec_error)?)
             }
             SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
+            SourceFormat::Csv(style) => Box::new(CsvCutter::new(*style, self.limits, from, file)),
+            SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
         })
     }
 
-    pub(crate) fn reject_form(&self) -> RejectForm {
-        match self.source {
+    pub(crate) fn reject_form(&self, header: Option<&CsvHeader>) -> Result<RejectForm, ConvertError> {
+        Ok(match self.source {
             SourceFormat::Records(spec) => RejectForm::records(spec, self.limits, self.schema.pad_byte().unwrap_or(0)),
-            SourceFormat::Json(_) => RejectForm::Line,
-        }
+            SourceFormat::Json(_) => RejectForm::Line { prologue: Vec::new(), epilogue: Vec::new() },
+            SourceFormat::Csv(_) => {
+                let prologue = header.map_or_else(Vec::new, |header| [&header.raw[..], b"\n"].concat());
+                RejectForm::Line { prologue, epilogue: Vec::new() }
+            }
+            SourceFormat::Xml(style) => {
+                let mut writer = XmlWriter::new(self.shape(), style.clone())?;
+                writer.begin();
+                let prologue = writer.bytes().to_vec();
+                writer.clear();
+                writer.end();
+                RejectForm::Line { prologue, epilogue: writer.bytes().to_vec() }
+            }
+        })
+    }
+
+    /// What is odd about the header of a CSV source; refuses one that does not fit.
+    pub(crate) fn header_warnings(&self, header: Option<&CsvHeader>) -> Result<Vec<Finding>, Findings> {
+        let SourceFormat::Csv(style) = self.source else { return Ok(Vec::new()) };
+        let source = CsvSource::new(self.shape(), *style, self.limits, header.map(|header| &header.raw[..]))?;
+        Ok(source.warnings().to_vec())
     }
 
     /// The writer of the output, and `n` lanes.
@@ -93,12 +123,30 @@ impl<'c> Ends<'c> {
         &self,
         out: OutFile,
         written: bool,
+        header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
         match self.target {
-            TargetFormat::JsonLines(write) => self.json(out, write, Stream::Lines, written, n),
-            TargetFormat::JsonArray(write) => self.json(out, write, Stream::Array, written, n),
-            TargetFormat::Records(spec) => self.records(out, spec, n),
+            TargetFormat::JsonLines(write) => self.json(out, write, Stream::Lines, written, header, n),
+            TargetFormat::JsonArray(write) => self.json(out, write, Stream::Array, written, header, n),
+            TargetFormat::Records(spec) => self.records(out, spec, header, n),
+            TargetFormat::Csv(style) => {
+                let mut writer = CsvWriter::new(self.shape(), *style, self.limits)?;
+                writer.begin();
+                let output = TextOutput::start(out, writer.bytes(), Vec::new(), 0)?;
+                let lane = |_| self.lane(CsvTarget::new(self.shape(), *style, self.limits)?, header);
+                Ok((OutputWriter::Text(output), (0..n).map(lane).collect::<Result<_, _>>()?))
+            }
+            TargetFormat::Xml(style) => {
+                let mut writer = XmlWriter::new(self.shape(), style.clone())?;
+                writer.begin();
+                let prologue = writer.bytes().to_vec();
+                writer.clear();
+                writer.end();
+                let output = TextOutput::start(out, &prologue, writer.bytes().to_vec(), 0)?;
+                let lane = |_| self.lane(XmlTarget::new(self.shape(), style)?, header);
+                Ok((OutputWriter::Text(output), (0..n).map(lane).collect::<Result<_, _>>()?))
+            }
             TargetFormat::Parquet(write) => {
                 let sink = self.columns(TextStore::Interned)?;
                 let codec = match write.compression {
@@ -108,14 +156,17 @@ impl<'c> Ends<'c> {
                 let options = ParquetOptions { codec, ..ParquetOptions::default() };
                 let output = ColumnOutput::start(out, |out| ParquetWriter::new(out, &sink, &options))?;
                 let writer = output.writer.as_ref().expect("the output was just started");
-                let lanes = (0..n).map(|_| self.lane(PagesTarget::new(sink.sibling(), writer.encoder()))).collect();
-                Ok((OutputWriter::Parquet(output), lanes))
+                let lane = |_| self.lane(PagesTarget::new(sink.sibling(), writer.encoder()), header);
+                let lanes = (0..n).map(lane).collect::<Result<_, _>>()?;
+                Ok((OutputWriter::Parquet(Box::new(output)), lanes))
             }
             TargetFormat::ArrowFile | TargetFormat::ArrowStream => {
-                let framing = if matches!(self.target, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
+                let framing =
+                    if matches!(self.target, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
                 let sink = self.columns(TextStore::Plain)?;
                 let output = ColumnOutput::start(out, |out| ArrowIpcWriter::new(out, &sink, framing))?;
-                let lanes = (0..n).map(|_| self.lane(BatchTarget::new(sink.sibling()))).collect();
+                let lanes =
+                    (0..n).map(|_| self.lane(BatchTarget::new(sink.sibling()), header)).collect::<Result<_, _>>()?;
                 Ok((OutputWriter::Arrow(output), lanes))
             }
         }
@@ -127,6 +178,7 @@ impl<'c> Ends<'c> {
         write: &JsonWrite,
         stream: Stream,
         written: bool,
+        header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
         let numbers = match write.numbers {
@@ -143,14 +195,15 @@ impl<'c> Ends<'c> {
         // In an array every document begins with the comma behind the one before.
         let drop_first = usize::from(stream == Stream::Array && !written);
         let output = TextOutput::start(out, &prologue, writer.bytes().to_vec(), drop_first)?;
-        let lanes = (0..n).map(|_| self.lane(JsonTarget::new(self.shape(), style))).collect();
-        Ok((OutputWriter::Text(output), lanes))
+        let lane = |_| self.lane(JsonTarget::new(self.shape(), style), header);
+        Ok((OutputWriter::Text(output), (0..n).map(lane).collect::<Result<_, _>>()?))
     }
 
     fn records(
         &self,
         out: OutFile,
         spec: &FramingSpec,
+        header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
         let options = FramerOptions {
@@ -161,12 +214,10 @@ impl<'c> Ends<'c> {
         let prologue = Framed::prologue(spec, options.clone(), self.limits).map_err(spec_error)?;
         let output = TextOutput::start(out, &prologue, Vec::new(), 0)?;
         let framed = || Framed::new(spec, options.clone(), self.limits).map_err(spec_error);
-        let lane = |_| {
-            Ok(match &self.target_schema.records {
-                Records::One(plan) => self.lane(RecordTarget::new(plan, framed()?)),
-                Records::Types(types) => self.lane(TypedTarget::new(types, self.shape().len(), framed()?)),
-                Records::None => unreachable!("Ends::check refused a target of records without a description"),
-            })
+        let lane = |_| match &self.target_schema.records {
+            Records::One(plan) => self.lane(RecordTarget::new(plan, framed()?), header),
+            Records::Types(types) => self.lane(TypedTarget::new(types, self.shape().len(), framed()?), header),
+            Records::None => unreachable!("Ends::check refused a target of records without a description"),
         };
         let lanes = (0..n).map(lane).collect::<Result<_, ConvertError>>()?;
         Ok((OutputWriter::Text(output), lanes))
@@ -178,10 +229,14 @@ impl<'c> Ends<'c> {
     }
 
     /// A lane into `target`, from whatever the source is.
-    fn lane<T: Target + 'c>(&self, target: T) -> Box<dyn Lane + 'c> {
-        match (self.source, &self.schema.records) {
-            (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop { source: RecordSource::new(plan), target }),
-            (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop { source: TypedSource::new(types), target }),
+    fn lane<T: Target + 'c>(&self, target: T, header: Option<&CsvHeader>) -> Result<Box<dyn Lane + 'c>, ConvertError> {
+        Ok(match (self.source, &self.schema.records) {
+            (SourceFormat::Records(_), Records::One(plan)) => {
+                Box::new(Loop { source: RecordSource::new(plan), target })
+            }
+            (SourceFormat::Records(_), Records::Types(types)) => {
+                Box::new(Loop { source: TypedSource::new(types), target })
+            }
             (SourceFormat::Records(_), Records::None) => {
                 unreachable!("Ends::check refused a source of records without a description")
             }
@@ -189,7 +244,14 @@ impl<'c> Ends<'c> {
                 let unknown = if read.ignore_unknown { Unknown::Ignore } else { Unknown::Error };
                 Box::new(Loop { source: JsonSource::new(self.shape(), unknown, self.limits), target })
             }
-        }
+            (SourceFormat::Csv(style), _) => {
+                let header = header.map(|header| &header.raw[..]);
+                Box::new(Loop { source: CsvSource::new(self.shape(), *style, self.limits, header)?, target })
+            }
+            (SourceFormat::Xml(style), _) => {
+                Box::new(Loop { source: XmlSource::new(self.shape(), style, self.limits)?, target })
+            }
+        })
     }
 
     fn shape(&self) -> &'c Shape {

@@ -43,6 +43,15 @@ pub(crate) enum Columns {
     Batch(RecordBatch),
 }
 
+impl Payload {
+    /// Copies a writer's bytes.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.len = bytes.len();
+    }
+}
+
 impl Lot {
     pub(crate) fn new() -> Self {
         Lot {

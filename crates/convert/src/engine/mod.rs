@@ -2,17 +2,18 @@
 
 mod block;
 mod checkpoint_file;
+mod csv_header;
 mod cut;
 mod digest;
 mod exchange;
 mod findings_file;
 mod intake;
 mod lane;
+mod lanes;
 mod lot;
 mod misfit;
 mod output;
 mod partial;
-mod lanes;
 mod reject;
 mod resume;
 mod run;

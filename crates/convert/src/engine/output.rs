@@ -61,7 +61,7 @@ impl Write for OutFile {
 /// Turns lots into the bytes of a file or stream.
 pub(crate) enum OutputWriter {
     Text(TextOutput),
-    Parquet(ColumnOutput<ParquetWriter<OutFile>>),
+    Parquet(Box<ColumnOutput<ParquetWriter<OutFile>>>),
     Arrow(ColumnOutput<ArrowIpcWriter<OutFile>>),
 }
 
@@ -84,7 +84,12 @@ pub(crate) struct ColumnOutput<W> {
 
 impl TextOutput {
     /// Starts with `prologue`, unless the file goes on.
-    pub(crate) fn start(out: OutFile, prologue: &[u8], epilogue: Vec<u8>, drop_first: usize) -> Result<Self, ConvertError> {
+    pub(crate) fn start(
+        out: OutFile,
+        prologue: &[u8],
+        epilogue: Vec<u8>,
+        drop_first: usize,
+    ) -> Result<Self, ConvertError> {
         let mut output = TextOutput { out, epilogue, drop_first };
         if output.out.bytes() == 0 {
             output.put(prologue)?;
@@ -98,7 +103,10 @@ impl TextOutput {
 }
 
 impl<W> ColumnOutput<W> {
-    pub(crate) fn start(out: OutFile, make: impl FnOnce(OutFile) -> Result<W, ColumnError>) -> Result<Self, ConvertError> {
+    pub(crate) fn start(
+        out: OutFile,
+        make: impl FnOnce(OutFile) -> Result<W, ColumnError>,
+    ) -> Result<Self, ConvertError> {
         let (name, stream) = (out.name(), matches!(out, OutFile::Stream { .. }));
         let writer = make(out).map_err(|error| column_error(error, &name, stream))?;
         Ok(ColumnOutput { writer: Some(writer), name, stream, finished: None })
@@ -131,12 +139,14 @@ impl OutputWriter {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             OutputWriter::Text(text) => text.out.bytes(),
-            OutputWriter::Parquet(columns) => {
-                columns.finished.as_ref().map_or_else(|| columns.writer.as_ref().map_or(0, ParquetWriter::bytes_written), OutFile::bytes)
-            }
-            OutputWriter::Arrow(columns) => {
-                columns.finished.as_ref().map_or_else(|| columns.writer.as_ref().map_or(0, ArrowIpcWriter::bytes_written), OutFile::bytes)
-            }
+            OutputWriter::Parquet(columns) => columns
+                .finished
+                .as_ref()
+                .map_or_else(|| columns.writer.as_ref().map_or(0, ParquetWriter::bytes_written), OutFile::bytes),
+            OutputWriter::Arrow(columns) => columns
+                .finished
+                .as_ref()
+                .map_or_else(|| columns.writer.as_ref().map_or(0, ArrowIpcWriter::bytes_written), OutFile::bytes),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A file that is written as `PATH.partial`.
 #[derive(Debug)]
@@ -96,10 +97,17 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Two runs that write one file would destroy it. A file system without locks lets it pass.
+/// Two runs that write one file would destroy it. A run that was just killed may hold its lock for a moment longer. A file system without
+/// locks lets it pass.
 fn lock(file: &File) -> io::Result<()> {
-    match file.try_lock() {
-        Err(fs::TryLockError::WouldBlock) => Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it")),
-        Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Ok(()) | Err(fs::TryLockError::Error(_)) => return Ok(()),
+        }
     }
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, "another run is writing it"))
 }
+
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);

@@ -12,34 +12,43 @@ pub(crate) enum RejectForm {
     Raw(FramingSpec),
     /// The body framed anew: blocks and segments cannot be taken out of a file as they stand.
     Framed { spec: FramingSpec, limits: Limits, pad: u8 },
-    /// The document and a line feed.
-    Line,
+    /// The document and a line feed, between what makes a file of such lines.
+    Line { prologue: Vec<u8>, epilogue: Vec<u8> },
 }
 
 impl RejectForm {
     pub(crate) fn records(spec: &FramingSpec, limits: &Limits, pad: u8) -> Self {
         match spec {
             FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus => {
-                RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad }
+                RejectForm::Framed { spec: *spec, limits: limits.clone(), pad }
             }
             FramingSpec::Fixed { .. } | FramingSpec::Rdw(_) | FramingSpec::Lines(_) | FramingSpec::LengthField(_) => {
-                RejectForm::Raw(spec.clone())
+                RejectForm::Raw(*spec)
             }
-            // A new framing is framed anew, which is right for all.
-            #[allow(unreachable_patterns, reason = "the enum may grow")]
-            _ => RejectForm::Framed { spec: spec.clone(), limits: limits.clone(), pad },
         }
     }
 
     /// What stands before the first rejected record.
     pub(crate) fn prologue(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        if let RejectForm::Framed { spec, limits, pad } = self
-            && let Ok(mut framer) = Framer::new(spec, options(*pad), limits)
-        {
-            framer.finish(&mut bytes);
+        match self {
+            RejectForm::Raw(_) => Vec::new(),
+            RejectForm::Framed { spec, limits, pad } => {
+                let mut bytes = Vec::new();
+                if let Ok(mut framer) = Framer::new(spec, options(*pad), limits) {
+                    framer.finish(&mut bytes);
+                }
+                bytes
+            }
+            RejectForm::Line { prologue, .. } => prologue.clone(),
         }
-        bytes
+    }
+
+    /// What stands behind the last rejected record.
+    pub(crate) fn epilogue(&self) -> &[u8] {
+        match self {
+            RejectForm::Raw(_) | RejectForm::Framed { .. } => &[],
+            RejectForm::Line { epilogue, .. } => epilogue,
+        }
     }
 
     /// Appends record `i`.
@@ -63,7 +72,7 @@ impl RejectForm {
                     out.extend_from_slice(body);
                 }
             }
-            (RejectForm::Raw(_) | RejectForm::Line, _) => {
+            (RejectForm::Raw(_) | RejectForm::Line { .. }, _) => {
                 out.extend_from_slice(block.body(i));
                 out.push(b'\n');
             }

@@ -29,7 +29,8 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
     };
     let (then, now) = (checkpoint.digest, digest);
     if then.source_bytes != now.source_bytes {
-        let message = format!("the source had {} bytes when the run began, now it has {}", then.source_bytes, now.source_bytes);
+        let message =
+            format!("the source had {} bytes when the run began, now it has {}", then.source_bytes, now.source_bytes);
         return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert anew"));
     }
     if then.source_hash != now.source_hash {
@@ -63,7 +64,12 @@ pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError>
 }
 
 /// Gives a complete file its name, unless it has it already. `len` is what it must have.
-pub(crate) fn take_name(hook: Option<&dyn SyncHook>, point: SyncPoint, path: &Path, len: Option<u64>) -> Result<(), ConvertError> {
+pub(crate) fn take_name(
+    hook: Option<&dyn SyncHook>,
+    point: SyncPoint,
+    path: &Path,
+    len: Option<u64>,
+) -> Result<(), ConvertError> {
     let partial = PartialFile::partial_path(path);
     if partial.exists() {
         if let Some(len) = len {

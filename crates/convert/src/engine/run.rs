@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use quayline_core::{Checkpoint, Fault, Finding, Place, SourceDigest};
+use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
 use quayline_meter::{Meter, Totals};
 
 use crate::codes;
 use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start};
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::CheckpointFile;
+use crate::engine::csv_header::{self, CsvHeader};
 use crate::engine::digest::{definition_digest, source_digest};
 use crate::engine::exchange::Exchange;
 use crate::engine::findings_file::FindingsFile;
@@ -50,8 +51,13 @@ struct Run {
     source_path: PathBuf,
     source_bytes: Option<u64>,
     from: Position,
+    /// Set for a CSV source with a header.
+    header: Option<CsvHeader>,
+    warnings: Vec<Finding>,
     resumed: Option<Checkpoint>,
     done: bool,
+    /// Whether a resumed run has nothing left to read.
+    at_end: bool,
     out: Option<OutFile>,
     rejects: Option<RejectFiles>,
     checkpoints: Option<CheckpointWriter>,
@@ -70,23 +76,55 @@ impl Run {
             source_path: source.path,
             source_bytes: source.bytes,
             from: Position::START,
+            header: None,
+            warnings: Vec::new(),
             resumed: None,
             done: false,
+            at_end: false,
             out: None,
             rejects: None,
             checkpoints: None,
             conversion,
         };
-        run.open_checkpoints(source.file)?;
+        let file = run.read_header(source.file)?;
+        run.open_checkpoints(file)?;
         run.open_rejects()?;
         run.open_output()?;
         Ok(run)
     }
 
+    /// Reads the first row of a CSV source. A file is moved back to its start by whoever reads it next.
+    fn read_header(&mut self, file: Option<File>) -> Result<Option<File>, ConvertError> {
+        let SourceFormat::Csv(style) = self.conversion.source.format else { return Ok(file) };
+        let (limits, name) = (&self.conversion.limits, &self.conversion.source.name);
+        let io_error = ConvertError::io("read", &self.source_path);
+        let (header, reader) = match &file {
+            None => csv_header::read(core::mem::replace(&mut self.reader, ended()), style, limits, name, io_error)?,
+            Some(file) => {
+                let reader = file.try_clone().map_err(ConvertError::io("read", &self.source_path))?;
+                (csv_header::read(Box::new(reader), style, limits, name, io_error)?.0, ended())
+            }
+        };
+        self.reader = reader;
+        self.from = header.as_ref().map_or(Position::START, |header| header.behind);
+        let place = |mut finding: Finding| {
+            finding.place.file = Some(Arc::clone(name));
+            finding
+        };
+        self.warnings = match ends(&self.conversion).header_warnings(header.as_ref()) {
+            Ok(warnings) => warnings.into_iter().map(place).collect(),
+            Err(Findings(findings)) => return Err(Findings(findings.into_iter().map(place).collect()).into()),
+        };
+        self.header = header;
+        Ok(file)
+    }
+
     /// Reads the checkpoint to go on from, and moves the source there.
     fn open_checkpoints(&mut self, source: Option<File>) -> Result<(), ConvertError> {
         let Some(spec) = self.conversion.checkpoints.clone() else {
-            if let Some(file) = source {
+            if let Some(mut file) = source {
+                let from = SeekFrom::Start(self.from.offset.0);
+                file.seek(from).map_err(ConvertError::io("read", &self.source_path))?;
                 self.reader = Box::new(file);
             }
             return Ok(());
@@ -108,7 +146,8 @@ impl Run {
         };
         let io = ConvertError::io("read", &self.source_path);
         let (source_bytes, source_hash) = source_digest(&mut source).map_err(io)?;
-        let digest = SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
+        let digest =
+            SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
         let file = CheckpointFile::new(&spec.path);
         match spec.start {
             Start::Anew => file.remove().map_err(ConvertError::io("remove", file.path()))?,
@@ -122,7 +161,8 @@ impl Run {
         }
         let last_offset = self.from.offset.0;
         source.seek(SeekFrom::Start(last_offset)).map_err(ConvertError::io("read", &self.source_path))?;
-        self.reader = if self.resumed.is_some() && last_offset >= source_bytes { ended() } else { Box::new(source) };
+        self.reader = Box::new(source);
+        self.at_end = self.resumed.is_some() && last_offset >= source_bytes;
         self.checkpoints = Some(CheckpointWriter { file, spec, digest, last: Instant::now(), last_offset });
         Ok(())
     }
@@ -134,16 +174,23 @@ impl Run {
         if self.done {
             return Ok(());
         }
+        let form = ends(&self.conversion).reject_form(self.header.as_ref())?;
+        let epilogue = form.epilogue().to_vec();
         let files = match &self.resumed {
             Some(checkpoint) => RejectFiles {
                 records: resume::reopen(path, checkpoint.rejects_bytes)?,
                 findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
+                epilogue,
             },
             None => {
                 let mut records = PartialFile::create(path).map_err(io(path))?;
-                let prologue = ends(&self.conversion).reject_form().prologue();
-                io::Write::write_all(&mut records, &prologue).map_err(ConvertError::io("write", records.partial()))?;
-                RejectFiles { records, findings: FindingsFile::create(&findings_path).map_err(io(&findings_path))? }
+                io::Write::write_all(&mut records, &form.prologue())
+                    .map_err(ConvertError::io("write", records.partial()))?;
+                RejectFiles {
+                    records,
+                    findings: FindingsFile::create(&findings_path).map_err(io(&findings_path))?,
+                    epilogue,
+                }
             }
         };
         self.rejects = Some(files);
@@ -184,7 +231,7 @@ impl Run {
             OutFile::File(file) => Some(file.path().to_owned()),
             OutFile::Stream { .. } => None,
         };
-        let (output, lanes) = ends.writer_and_lanes(out, tally.records_out > 0, n)?;
+        let (output, lanes) = ends.writer_and_lanes(out, tally.records_out > 0, self.header.as_ref(), n)?;
         let rejects_max = match &conversion.rejects {
             Rejects::Stop => None,
             Rejects::File { max, .. } => *max,
@@ -209,20 +256,23 @@ impl Run {
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),
-            reject_form: ends.reject_form(),
+            reject_form: ends.reject_form(self.header.as_ref())?,
             stop_at_reject: conversion.rejects == Rejects::Stop,
             records: match &conversion.source.format {
                 SourceFormat::Records(framing) => Some(SourceFacts {
-                    framing: framing.clone(),
+                    framing: *framing,
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
                 }),
-                SourceFormat::Json(_) => None,
+                SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => None,
             },
         };
         let cutter = ends.cutter(self.from, &facts.file)?;
         let reader = core::mem::replace(&mut self.reader, ended());
-        let intake = Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits);
+        let mut intake = Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits);
+        if self.at_end {
+            intake.end();
+        }
         let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
         let totals = run_lanes(&exchange, lanes, &ends, &self.meter);
         let (writer, error) = exchange.finish();
@@ -251,7 +301,11 @@ impl Run {
             Rejects::File { path, .. } => Some(path.clone()),
         };
         if let Some(path) = &rejects {
-            resume::take_name(hook, SyncPoint::FindingsRename, &findings_path(path), None)?;
+            let findings = findings_path(path);
+            if PartialFile::partial_path(&findings).exists() {
+                FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?;
+            }
+            resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
             resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
         }
         resume::take_name(hook, SyncPoint::OutputRename, &output, Some(checkpoint.output_bytes))?;
@@ -280,7 +334,8 @@ impl Run {
 
     fn report(&self, writer: &Writer<'_>, output: Option<PathBuf>, totals: &Totals) -> Report {
         let state = &writer.state;
-        let mut findings = state.findings.clone();
+        let mut findings = self.warnings.clone();
+        findings.extend(state.findings.iter().cloned());
         if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
             findings.push(quayline_frame::empty_source().at(place));
@@ -406,7 +461,8 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
         }
         if let Some((other, _)) = named[..i].iter().find(|(_, known)| real(known) == real(path)) {
             let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
-            let finding = Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
+            let finding =
+                Finding::error(codes::SAME_FILE, Fault::Caller, format!("the {other} and the {what} are one file"));
             return Err(finding.at(place).hint("name another file").into());
         }
     }

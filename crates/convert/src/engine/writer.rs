@@ -50,6 +50,8 @@ pub(crate) struct Written {
 pub(crate) struct RejectFiles {
     pub(crate) records: PartialFile,
     pub(crate) findings: FindingsFile,
+    /// What stands behind the last rejected record.
+    pub(crate) epilogue: Vec<u8>,
 }
 
 /// Where and when checkpoints are written.
@@ -137,7 +139,8 @@ impl Writer<'_> {
 
     fn checkpoint_is_due(&self) -> bool {
         self.checkpoints.as_ref().is_some_and(|c| {
-            self.state.position.offset.0.saturating_sub(c.last_offset) >= c.spec.every_bytes || c.last.elapsed() >= c.spec.every
+            self.state.position.offset.0.saturating_sub(c.last_offset) >= c.spec.every_bytes
+                || c.last.elapsed() >= c.spec.every
         })
     }
 
@@ -190,6 +193,10 @@ impl Writer<'_> {
     /// The end of a complete run: everything durable, then everything takes its name.
     pub(crate) fn commit(&mut self) -> Result<(), ConvertError> {
         self.output.finish()?;
+        if let Some(files) = &mut self.rejects {
+            let path = files.records.partial().to_owned();
+            files.records.write_all(&files.epilogue).map_err(ConvertError::io("write", path))?;
+        }
         self.sync_files()?;
         self.write_checkpoint(DONE)?;
         self.take_names()

@@ -38,7 +38,12 @@ pub(crate) enum Unfit {
 
 impl Test {
     /// A test on a field.
-    pub(crate) fn on_field(layout: &Layout, index: FieldIndex, values: &[String], charset: Charset) -> Result<Self, Unfit> {
+    pub(crate) fn on_field(
+        layout: &Layout,
+        index: FieldIndex,
+        values: &[String],
+        charset: Charset,
+    ) -> Result<Self, Unfit> {
         let field = layout.field(index);
         let FieldKind::Item(encoding) = &field.kind else { return Err(Unfit::Kind) };
         let mut at = Some(index);
@@ -49,12 +54,17 @@ impl Test {
             at = layout.field(index).parent;
         }
         let slides = layout.dialect.odo_slide
-            && layout.fields.iter().any(|f| f.offset < field.offset && f.occurs.is_some_and(|o| o.depending_on.is_some()));
+            && layout
+                .fields
+                .iter()
+                .any(|f| f.offset < field.offset && f.occurs.is_some_and(|o| o.depending_on.is_some()));
         if slides {
             return Err(Unfit::Slides);
         }
         let form = match encoding {
-            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => Form::Text { blank: blank(charset) },
+            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => {
+                Form::Text { blank: blank(charset) }
+            }
             Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned | ZonedSign::TrailingOverpunch, .. } => Form::Zoned,
             Encoding::Packed { scale: 0, .. } => Form::Packed { sign: true },
             Encoding::PackedUnsigned { scale: 0, .. } => Form::Packed { sign: false },
@@ -92,7 +102,9 @@ impl Test {
                 whole && self.has(nibbles.take(bytes.len() * 2 - usize::from(sign)))
             }
             Form::Binary { order, signed } => {
-                whole && binary(bytes, order, signed).is_some_and(|n| self.values.iter().any(|value| *value == n.to_be_bytes()))
+                whole
+                    && binary(bytes, order, signed)
+                        .is_some_and(|n| self.values.iter().any(|value| *value == n.to_be_bytes()))
             }
         }
     }

@@ -75,7 +75,12 @@ impl Compiler<'_> {
         let drafts: Vec<Option<Draft>> = rules.types.iter().map(|of_type| self.draft(rules, of_type)).collect();
         let drafts: Vec<Draft> = drafts.into_iter().collect::<Option<_>>()?;
         let root = self.file.interface.wrapper.clone().unwrap_or_else(|| "RECORD".to_owned());
-        let mut composer = Composer { drafts: &drafts, shape: Shape::builder(root), next: 1, groups: vec![NodeId::ROOT; drafts.len()] };
+        let mut composer = Composer {
+            drafts: &drafts,
+            shape: Shape::builder(root),
+            next: 1,
+            groups: vec![NodeId::ROOT; drafts.len()],
+        };
         composer.compose(None);
         let (groups, shape) = (composer.groups, composer.shape.finish());
         self.key_conflicts(&drafts, rules);
@@ -83,7 +88,12 @@ impl Compiler<'_> {
         let children: Vec<Vec<usize>> = (0..drafts.len()).map(|parent| children_of(&drafts, Some(parent))).collect();
         let types = drafts.into_iter().zip(groups).zip(children).map(|((draft, group), children)| RecordTypePlan {
             tests: draft.tests,
-            kind: draft.record.map_or(TypeKind::Skip, |r| TypeKind::Record { plan: r.plan, group, parent: r.parent, children }),
+            kind: draft.record.map_or(TypeKind::Skip, |r| TypeKind::Record {
+                plan: r.plan,
+                group,
+                parent: r.parent,
+                children,
+            }),
         });
         let types = RecordTypes {
             types: types.collect(),
@@ -108,9 +118,13 @@ impl Compiler<'_> {
             let names: Vec<&str> = self.layouts.iter().map(record_name).collect();
             let place = self.file.place_of(record).cloned().unwrap_or_else(|| of_type.place.clone());
             self.find(
-                Finding::error(codes::UNKNOWN_RECORD, Fault::Config, format!("the copybook has no record description `{record}`"))
-                    .at(place)
-                    .hint(format!("it has {}", names.join(", "))),
+                Finding::error(
+                    codes::UNKNOWN_RECORD,
+                    Fault::Config,
+                    format!("the copybook has no record description `{record}`"),
+                )
+                .at(place)
+                .hint(format!("it has {}", names.join(", "))),
             );
             return None;
         };
@@ -121,6 +135,7 @@ impl Compiler<'_> {
         }
         // Types are wrapped by their own names.
         interface.wrapper = None;
+        self.default_value(by, of_type, layout, &mut interface);
         let style = interface.key_style;
         let plan = self.plan(layout, interface)?;
         let name = rename.clone().unwrap_or_else(|| style.key(view.as_deref().unwrap_or(record)));
@@ -139,7 +154,8 @@ impl Compiler<'_> {
             }
             ChooseBy::Field(name) => {
                 let layouts = layout.map_or(self.layouts, std::slice::from_ref);
-                let found = layouts.iter().map(|layout| (layout, layout.named(name))).find(|(_, found)| !found.is_empty());
+                let found =
+                    layouts.iter().map(|layout| (layout, layout.named(name))).find(|(_, found)| !found.is_empty());
                 match found {
                     Some((layout, found)) if found.len() == 1 => {
                         (format!("`{name}`"), Test::on_field(layout, found[0], &of_type.values, self.charset))
@@ -151,8 +167,12 @@ impl Compiler<'_> {
                         return None;
                     }
                     None => {
-                        let of = layout.map_or_else(|| "any record".to_owned(), |layout| format!("record {}", record_name(layout)));
-                        let hint = "give the type a `by` of its own, or bytes: by = { offset = 0, length = 2 }".to_owned();
+                        let of = layout.map_or_else(
+                            || "any record".to_owned(),
+                            |layout| format!("record {}", record_name(layout)),
+                        );
+                        let hint =
+                            "give the type a `by` of its own, or bytes: by = { offset = 0, length = 2 }".to_owned();
                         self.chooser(format!("`{name}` is no field of {of}"), name, of_type, hint);
                         return None;
                     }
@@ -161,9 +181,15 @@ impl Compiler<'_> {
         };
         let (message, hint) = match made {
             Ok(test) => return Some(test),
-            Err(Unfit::Kind) => ("cannot tell a record's type", "take an elementary field that stands once and holds text or a whole number"),
+            Err(Unfit::Kind) => (
+                "cannot tell a record's type",
+                "take an elementary field that stands once and holds text or a whole number",
+            ),
             Err(Unfit::Slides) => ("stands behind a table of variable length", "take a field in front of it"),
-            Err(Unfit::Value) => ("cannot hold one of these values", "number fields need whole numbers, text fields characters of the code page"),
+            Err(Unfit::Value) => (
+                "cannot hold one of these values",
+                "number fields need whole numbers, text fields characters of the code page",
+            ),
         };
         let place_name = if let ChooseBy::Field(name) = by { name.as_str() } else { "" };
         self.chooser(format!("{name} {message}"), place_name, of_type, hint.to_owned());
@@ -174,6 +200,17 @@ impl Compiler<'_> {
         let place = if of_type.by.is_some() { None } else { self.file.place_of(name).cloned() };
         let place = place.unwrap_or_else(|| of_type.place.clone());
         self.find(Finding::error(codes::CHOOSER, Fault::Config, message).at(place).hint(hint));
+    }
+
+    /// A document may leave out what tells its record's type: its name tells it. Encoding writes the first value.
+    fn default_value(&self, by: Option<&ChooseBy>, of_type: &RecordType, layout: &Layout, interface: &mut Interface) {
+        let (Some(ChooseBy::Field(name)), Some(value)) = (by, of_type.values.first()) else { return };
+        let [index] = layout.named(name)[..] else { return };
+        let has_default = |rule: &FieldRule| rule.default.is_some() && layout.named(&rule.field).contains(&index);
+        if !interface.fields.iter().any(has_default) {
+            let rule = FieldRule { field: layout.path(index), default: Some(value.clone()), ..FieldRule::default() };
+            interface.fields.push(rule);
+        }
     }
 
     /// The rules of the file that name something in this layout.
@@ -188,19 +225,30 @@ impl Compiler<'_> {
     fn unused_rules(&mut self, rules: &RecordRules) {
         let used = |layout: &&Layout| {
             let name = record_name(layout);
-            rules.types.iter().any(|t| matches!(&t.uses, TypeUse::Record { record, .. } if record.eq_ignore_ascii_case(name)))
+            rules
+                .types
+                .iter()
+                .any(|t| matches!(&t.uses, TypeUse::Record { record, .. } if record.eq_ignore_ascii_case(name)))
         };
         let layouts: Vec<&Layout> = self.layouts.iter().filter(used).collect();
         let interface = &self.file.interface;
-        let names = interface.fields.iter().map(|rule| &rule.field).chain(interface.choices.iter().map(|choice| &choice.storage));
+        let names = interface
+            .fields
+            .iter()
+            .map(|rule| &rule.field)
+            .chain(interface.choices.iter().map(|choice| &choice.storage));
         let unknown: Vec<String> =
             names.filter(|name| layouts.iter().all(|layout| layout.named(name).is_empty())).cloned().collect();
         for name in unknown {
             let place = self.file.place_of(&name).cloned().unwrap_or_default();
             self.find(
-                Finding::error(codes::RULE_WITHOUT_FIELD, Fault::Config, format!("no record type has a field `{name}`"))
-                    .at(place)
-                    .hint("check its spelling, or add the record that has it to [records]"),
+                Finding::error(
+                    codes::RULE_WITHOUT_FIELD,
+                    Fault::Config,
+                    format!("no record type has a field `{name}`"),
+                )
+                .at(place)
+                .hint("check its spelling, or add the record that has it to [records]"),
             );
         }
     }
@@ -210,7 +258,11 @@ impl Compiler<'_> {
         let [index] = layout.named(view)[..] else {
             let message = format!("record {} has no one field `{view}`", record_name(layout));
             let place = self.file.place_of(view).cloned().unwrap_or_default();
-            self.find(Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message).at(place).hint("name a view by its COBOL path"));
+            self.find(
+                Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message)
+                    .at(place)
+                    .hint("name a view by its COBOL path"),
+            );
             return;
         };
         let storage = layout.field(index).redefines.unwrap_or(index);
@@ -221,9 +273,15 @@ impl Compiler<'_> {
         if others.is_empty() {
             let message = format!("`{view}` shares its storage with no other field");
             let place = self.file.place_of(view).cloned().unwrap_or_default();
-            self.find(Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message).at(place).hint("leave `view` out"));
+            self.find(
+                Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message).at(place).hint("leave `view` out"),
+            );
         }
-        let rule = |index: FieldIndex, include| FieldRule { field: layout.path(index), include: Some(include), ..FieldRule::default() };
+        let rule = |index: FieldIndex, include| FieldRule {
+            field: layout.path(index),
+            include: Some(include),
+            ..FieldRule::default()
+        };
         interface.fields.extend(others.into_iter().map(|other| rule(other, false)));
         interface.fields.push(rule(index, true));
     }
@@ -255,12 +313,16 @@ impl Compiler<'_> {
     /// A child's key must differ from its siblings' and from the keys of the record it is nested in.
     fn key_conflicts(&mut self, drafts: &[Draft], rules: &RecordRules) {
         for (i, record) in drafts.iter().enumerate().filter_map(|(i, d)| Some((i, d.record.as_ref()?))) {
-            let earlier = drafts[..i].iter().filter_map(|d| d.record.as_ref()).any(|r| r.parent == record.parent && r.name == record.name);
+            let earlier = drafts[..i]
+                .iter()
+                .filter_map(|d| d.record.as_ref())
+                .any(|r| r.parent == record.parent && r.name == record.name);
             let parents = record.parent.and_then(|p| drafts[p].record.as_ref());
             let in_parent = parents.is_some_and(|p| p.plan.shape().child(NodeId::ROOT, &record.name).is_some());
             if earlier || in_parent {
                 let message = format!("the key `{}` is taken", record.name);
-                let finding = Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message).at(rules.types[i].place.clone());
+                let finding =
+                    Finding::error(codes::UNKNOWN_TYPE_RULE, Fault::Config, message).at(rules.types[i].place.clone());
                 self.find(finding.hint("give the type another key: rename = \"…\""));
             }
         }

@@ -24,7 +24,9 @@ impl JsonCutter {
 
 impl Cutter for JsonCutter {
     fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
-        let Units::Documents(spans) = &mut block.units else { unreachable!("documents are cut into a block of documents") };
+        let Units::Documents(spans) = &mut block.units else {
+            unreachable!("documents are cut into a block of documents")
+        };
         spans.clear();
         let end = match end {
             SourceEnd::No => EndOfInput::No,
@@ -49,7 +51,8 @@ impl Cutter for JsonCutter {
                 Err(fault) => {
                     let byte = ByteOffset(self.offset.0 + (pos + fault.at) as u64);
                     let record = Some(RecordNumber(self.next.0 + spans.len() as u64));
-                    let place = Place { file: Some(Arc::clone(&self.file)), record, byte: Some(byte), ..Place::default() };
+                    let place =
+                        Place { file: Some(Arc::clone(&self.file)), record, byte: Some(byte), ..Place::default() };
                     break CutEnd::Lost(fault.finding(place));
                 }
             }

@@ -1,7 +1,11 @@
 //! Cutters: where records and documents lie in the bytes of a source.
 
+mod csv;
 mod json;
 mod records;
+mod xml;
 
+pub(crate) use csv::CsvCutter;
 pub(crate) use json::JsonCutter;
 pub(crate) use records::RecordCutter;
+pub(crate) use xml::XmlCutter;

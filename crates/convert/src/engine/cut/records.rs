@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Fault, Finding, Limits, Place, RecordNumber};
-use quayline_frame::{BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter};
+use quayline_frame::{
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter,
+};
 
 use crate::codes;
 use crate::engine::block::{Block, Position, Units};
@@ -33,7 +35,7 @@ impl RecordCutter {
         let edges = types.map(|types| types.edges).unwrap_or_default();
         let families = types.is_some_and(|types| types.nested).then(|| Arc::clone(schema));
         let splitter = splitter(spec, limits, from, edges)?;
-        Ok(RecordCutter { spec: spec.clone(), limits: limits.clone(), edges, splitter, families, file: Arc::clone(file) })
+        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, file: Arc::clone(file) })
     }
 
     fn fault(&self, fault: &FrameFault) -> Finding {
@@ -89,9 +91,11 @@ impl Cutter for RecordCutter {
             None => {
                 // One family fills the buffer: look again with more of it.
                 if block.filled > self.limits.record_bytes_max {
-                    let place = Place { file: Some(Arc::clone(&self.file)), record: Some(started.next), ..Place::default() };
+                    let place =
+                        Place { file: Some(Arc::clone(&self.file)), record: Some(started.next), ..Place::default() };
                     let limit = self.limits.record_bytes_max;
-                    let message = format!("this record and those nested in it take more than {limit} bytes (record_bytes_max)");
+                    let message =
+                        format!("this record and those nested in it take more than {limit} bytes (record_bytes_max)");
                     let finding = Finding::error(codes::LARGE_FAMILY, Fault::Config, message).at(place);
                     let hint = "raise the limit, or convert the record types without `parent`";
                     return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };

@@ -1,9 +1,13 @@
 //! Sources: one record of a block as events.
 
+mod csv;
 mod json;
 mod record;
 mod typed;
+mod xml;
 
+pub(crate) use csv::CsvSource;
 pub(crate) use json::JsonSource;
 pub(crate) use record::RecordSource;
 pub(crate) use typed::TypedSource;
+pub(crate) use xml::XmlSource;

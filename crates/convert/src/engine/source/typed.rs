@@ -75,16 +75,28 @@ impl<'s> TypedSource<'s> {
             None => Finding::error(codes::UNKNOWN_TYPE, Fault::Sender, "no record type has this record's value")
                 .hint("add its value to a [[records.type]], or set otherwise = \"skip\" in [records]"),
             Some(parent) => {
-                let name = self.types.plan(parent).map_or("its parent", |plan| plan.shape().node(NodeId::ROOT).name.as_str());
-                Finding::error(codes::NO_PARENT, Fault::Sender, format!("no {name} stands before this record to hold it"))
-                    .hint("the file is not in order, or the parent was rejected as being of no known type")
+                let name =
+                    self.types.plan(parent).map_or("its parent", |plan| plan.shape().node(NodeId::ROOT).name.as_str());
+                Finding::error(
+                    codes::NO_PARENT,
+                    Fault::Sender,
+                    format!("no {name} stands before this record to hold it"),
+                )
+                .hint("the file is not in order, or the parent was rejected as being of no known type")
             }
         };
         lot.rejected(&facts.reject_form, block, at, locate(vec![finding], &place_of(block, at, &facts.file)));
     }
 
     /// Sends member `range.start` with its descendants, the rest of `range`. Faults are collected; the events stay well formed.
-    fn send<S: Sink>(&mut self, facts: &LaneFacts, block: &Block, range: Range<usize>, sink: &mut S, findings: &mut Vec<Finding>) {
+    fn send<S: Sink>(
+        &mut self,
+        facts: &LaneFacts,
+        block: &Block,
+        range: Range<usize>,
+        sink: &mut S,
+        findings: &mut Vec<Finding>,
+    ) {
         let Member { at, of_type, depth } = self.family[range.start];
         let group = self.types.group(of_type);
         if let Some(decoder) = &mut self.decoders[of_type]
@@ -126,8 +138,9 @@ impl<'s> TypedSource<'s> {
             if own.is_empty()
                 && let Some(cause) = cause
             {
-                let finding = Finding::error(codes::REJECTED_WITH, Fault::Sender, format!("rejected along with record {cause}"))
-                    .hint("a record and those nested in it are written or rejected together");
+                let finding =
+                    Finding::error(codes::REJECTED_WITH, Fault::Sender, format!("rejected along with record {cause}"))
+                        .hint("a record and those nested in it are written or rejected together");
                 own = locate(vec![finding], &place_of(block, member.at, &facts.file));
             }
             lot.rejected(&facts.reject_form, block, member.at, own);

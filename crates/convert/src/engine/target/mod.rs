@@ -1,11 +1,15 @@
 //! Targets: documents of a block as output.
 
 mod columns;
+mod csv;
 mod json;
 mod record;
 mod typed;
+mod xml;
 
 pub(crate) use columns::{BatchTarget, PagesTarget};
+pub(crate) use csv::CsvTarget;
 pub(crate) use json::JsonTarget;
 pub(crate) use record::{Framed, RecordTarget};
 pub(crate) use typed::TypedTarget;
+pub(crate) use xml::XmlTarget;

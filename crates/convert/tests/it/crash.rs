@@ -1,0 +1,322 @@
+//! A run is stopped at every step that makes something durable, resumed, and compared with a run that nothing stopped.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use expect_test::expect;
+use quayline_convert::csv::CsvStyle;
+use quayline_convert::xml::XmlStyle;
+use quayline_convert::{
+    Advance, ConvertError, JsonWrite, Progress, Rejects, SourceFormat, Start, SyncHook, SyncPoint, TargetFormat,
+};
+
+use crate::kit::*;
+
+/// Stops at step `at`, counted from 0.
+struct StopAt {
+    at: usize,
+    count: Arc<AtomicUsize>,
+}
+
+impl SyncHook for StopAt {
+    fn before(&self, _point: SyncPoint) -> io::Result<()> {
+        if self.count.fetch_add(1, Ordering::Relaxed) == self.at {
+            return Err(io::Error::other("power off"));
+        }
+        Ok(())
+    }
+}
+
+/// What a stop leaves of bytes that were written and not yet made durable.
+#[derive(Clone, Copy, Debug)]
+enum Unsynced {
+    /// All of them.
+    Kept,
+    /// None beyond what the checkpoint speaks of, which the test cannot know; so garbage stands there.
+    Garbage,
+}
+
+/// The same records as text, with rows that do not convert among them.
+fn text_kit(n: u32, format: TargetFormat, from: SourceFormat, to: TargetFormat) -> Kit {
+    let made = kit_of(n, "fixed:14", format, 2);
+    made.ok();
+    let text = made.text("out").replace("12345.17", "x");
+    let mut kit = Kit::new(schema(PERSON, ""), text.as_bytes(), from, to);
+    kit.lanes = 2;
+    kit
+}
+
+/// Three blocks.
+fn kit(from: &str, to: TargetFormat, lanes: usize) -> Kit {
+    kit_of(45_000, from, to, lanes)
+}
+
+fn kit_of(n: u32, from: &str, to: TargetFormat, lanes: usize) -> Kit {
+    let bodies = (0..n).map(|i| if i % 1_000 == 5 { bad_person(i) } else { person(i) });
+    let mut framer =
+        quayline_frame::Framer::new(&framing(from), Default::default(), &Default::default()).expect("fits");
+    let mut data = Vec::new();
+    bodies.for_each(|body| framer.frame(&body, &mut data).expect("fits"));
+    framer.finish(&mut data);
+    let mut kit = Kit::new(schema(PERSON, ""), &data, records(from), to);
+    kit.lanes = lanes;
+    kit
+}
+
+fn run(kit: &Kit, start: Start, stop_at: usize) -> (Result<quayline_convert::Report, ConvertError>, usize) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let mut conversion = kit.conversion();
+    conversion.checkpoints = Some(kit.checkpoints(start));
+    conversion.sync_hook = Some(Box::new(StopAt { at: stop_at, count: Arc::clone(&count) }));
+    let result = checked(conversion.run());
+    (result, count.load(Ordering::Relaxed))
+}
+
+fn spoil(kit: &Kit, unsynced: Unsynced) {
+    if matches!(unsynced, Unsynced::Kept) {
+        return;
+    }
+    for name in ["out.partial", "rejects.partial", "rejects.findings.jsonl.partial"] {
+        if let Ok(mut file) = OpenOptions::new().append(true).open(kit.path(name)) {
+            io::Write::write_all(&mut file, b"{\"record\":1,garbage\0\0\0").expect("appended");
+        }
+    }
+}
+
+fn check(kit: &Kit, unsynced: Unsynced) {
+    let report = kit.ok();
+    let whole: Vec<Vec<u8>> = ["out", "rejects", "rejects.findings.jsonl"].map(|name| kit.bytes(name)).into();
+    let (result, steps) = run(kit, Start::Anew, usize::MAX);
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert!(steps > 20, "only {steps} steps: the source is too small for this test");
+    for stop_at in 0..steps {
+        for name in kit.names().iter().filter(|name| *name != "in.dat") {
+            fs::remove_file(kit.path(name)).expect("removed");
+        }
+        let (stopped, _) = run(kit, Start::Anew, stop_at);
+        stopped.expect_err("the hook stops it");
+        if kit.path("out").exists() {
+            assert_eq!(kit.bytes("out"), whole[0], "step {stop_at}: an output under its name is complete");
+        } else {
+            spoil(kit, unsynced);
+        }
+        let (resumed, _) = run(kit, Start::Resume, usize::MAX);
+        let resumed = resumed.unwrap_or_else(|error| panic!("step {stop_at}: {error}"));
+        assert_eq!(resumed.tally, report.tally, "step {stop_at}");
+        for (name, whole) in ["out", "rejects", "rejects.findings.jsonl"].iter().zip(&whole) {
+            assert!(kit.bytes(name) == *whole, "step {stop_at}: {name} differs, {:?}", kit.to);
+        }
+        assert_eq!(kit.names(), ["in.dat", "out", "rejects", "rejects.findings.jsonl"], "step {stop_at}");
+    }
+}
+
+#[test]
+fn json_lines_resume_at_every_step() {
+    check(&kit("fixed:14", jsonl(), 1), Unsynced::Kept);
+    check(&kit("rdw", jsonl(), 2), Unsynced::Garbage);
+}
+
+#[test]
+fn a_json_array_resumes_at_every_step() {
+    check(&kit("vb", TargetFormat::JsonArray(JsonWrite::default()), 2), Unsynced::Garbage);
+}
+
+#[test]
+fn records_resume_at_every_step() {
+    check(&kit("vbs", TargetFormat::Records(framing("vb")), 2), Unsynced::Garbage);
+    check(&kit("mf", TargetFormat::Records(framing("mf")), 1), Unsynced::Kept);
+}
+
+#[test]
+fn text_resumes_at_every_step() {
+    let (csv, xml) = (CsvStyle::default(), XmlStyle::default());
+    let array = TargetFormat::JsonArray(JsonWrite::default());
+    check(
+        &text_kit(28_000, TargetFormat::Csv(csv), SourceFormat::Csv(csv), TargetFormat::Xml(xml.clone())),
+        Unsynced::Garbage,
+    );
+    check(
+        &text_kit(9_000, TargetFormat::Xml(xml.clone()), SourceFormat::Xml(xml), TargetFormat::Csv(csv)),
+        Unsynced::Garbage,
+    );
+    check(&text_kit(13_000, array, JSON, TargetFormat::Records(framing("rdw"))), Unsynced::Kept);
+}
+
+/// Stops twice: the second time while resuming.
+#[test]
+fn a_resumed_run_can_be_stopped_again() {
+    let kit = kit("fixed:14", jsonl(), 1);
+    kit.ok();
+    let whole = kit.bytes("out");
+    fs::remove_file(kit.path("out")).expect("removed");
+    let (_, steps) = run(&kit, Start::Anew, usize::MAX);
+    for first in (0..steps).step_by(5) {
+        run(&kit, Start::Anew, first).0.expect_err("stopped");
+        for second in (0..steps).step_by(7) {
+            if let (Ok(_), _) = run(&kit, Start::Resume, second) {
+                break;
+            }
+        }
+        run(&kit, Start::Resume, usize::MAX).0.unwrap_or_else(|error| panic!("{error}"));
+        assert!(kit.bytes("out") == whole, "stopped at {first}");
+    }
+}
+
+#[test]
+fn a_cancelled_run_resumes_where_it_was() {
+    struct Cancel(Arc<std::sync::atomic::AtomicBool>, AtomicUsize);
+    impl Progress for Cancel {
+        fn advance(&self, _at: Advance) {
+            if self.1.fetch_add(1, Ordering::Relaxed) == 1 {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+    let kit = kit("fixed:14", jsonl(), 2);
+    kit.ok();
+    let whole = kit.bytes("out");
+    let mut conversion = kit.conversion();
+    // Far apart: only the cancel writes one.
+    let mut checkpoints = kit.checkpoints(Start::Anew);
+    checkpoints.every_bytes = u64::MAX;
+    conversion.checkpoints = Some(checkpoints);
+    conversion.progress = Some(Box::new(Cancel(Arc::clone(&conversion.cancel), AtomicUsize::new(0))));
+    let error = checked(conversion.run()).expect_err("cancelled");
+    let ConvertError::Stopped(stopped) = &error else { panic!("{error}") };
+    assert!(stopped.next.0 > 1 && stopped.checkpoint.is_some());
+    assert!(said(&kit, &error).contains("go on with --resume; the checkpoint is out.checkpoint"), "{error}");
+    let (resumed, _) = run(&kit, Start::Resume, usize::MAX);
+    let resumed = resumed.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(resumed.resumed_at, Some(stopped.next));
+    assert!(resumed.source_bytes < kit.bytes("in.dat").len() as u64);
+    assert!(kit.bytes("out") == whole);
+}
+
+#[test]
+fn more_rejects_may_be_allowed_on_resume() {
+    let kit = kit("fixed:14", jsonl(), 1);
+    kit.ok();
+    let whole = kit.bytes("out");
+    let mut conversion = kit.conversion();
+    conversion.checkpoints = Some(kit.checkpoints(Start::Anew));
+    conversion.rejects = Rejects::File { path: kit.path("rejects"), max: Some(20) };
+    checked(conversion.run()).expect_err("45 records are bad");
+    let (resumed, _) = run(&kit, Start::Resume, usize::MAX);
+    assert_eq!(resumed.unwrap_or_else(|error| panic!("{error}")).tally.records_rejected, 45);
+    assert!(kit.bytes("out") == whole);
+}
+
+#[test]
+fn a_checkpoint_of_something_else_is_refused() {
+    let kit = kit("fixed:14", jsonl(), 1);
+    run(&kit, Start::Anew, 12).0.expect_err("stopped");
+    let refused = |change: &dyn Fn(&mut quayline_convert::Conversion)| {
+        let mut conversion = kit.conversion();
+        conversion.checkpoints = Some(kit.checkpoints(Start::Resume));
+        change(&mut conversion);
+        said(&kit, &checked(conversion.run()).expect_err("refused"))
+    };
+    expect![[r#"
+        error[CNV-007]: the run began with another copybook, interface file or other settings
+          at out.checkpoint
+
+        hint: resume with the settings of that run, or convert anew"#]]
+    .assert_eq(&refused(&|c| {
+        if let Some(checkpoints) = &mut c.checkpoints {
+            checkpoints.definitions = 8;
+        }
+    }));
+    let original = kit.bytes("in.dat");
+    let mut changed = original.clone();
+    changed[0] ^= 1;
+    fs::write(kit.path("in.dat"), &changed).expect("written");
+    expect![[r#"
+        error[CNV-006]: the source has other bytes than when the run began
+          at out.checkpoint
+
+        hint: resume with the source of that run, or convert anew"#]]
+    .assert_eq(&refused(&|_| {}));
+    fs::write(kit.path("in.dat"), &original[14..]).expect("written");
+    expect![[r#"
+        error[CNV-006]: the source had 630000 bytes when the run began, now it has 629986
+          at out.checkpoint
+
+        hint: resume with the source of that run, or convert anew"#]]
+    .assert_eq(&refused(&|_| {}));
+    fs::write(kit.path("in.dat"), &original).expect("written");
+    let checkpoint = kit.text("out.checkpoint");
+    fs::write(kit.path("out.checkpoint"), &checkpoint[..checkpoint.len() - 5]).expect("written");
+    expect![[r#"
+        error[CNV-008]: checkpoint is torn: its closing hash does not match
+          at out.checkpoint
+
+        hint: delete it and convert anew"#]]
+    .assert_eq(&refused(&|_| {}));
+    fs::write(kit.path("out.checkpoint"), &checkpoint).expect("written");
+    OpenOptions::new().write(true).open(kit.path("out.partial")).and_then(|f| f.set_len(10)).expect("cut");
+    let said = refused(&|_| {});
+    assert!(said.contains("CNV-009") && said.contains("but it has 10"), "{said}");
+}
+
+/// Environment variable by which a test tells its child process the folder of the run.
+const FOLDER: &str = "QUAYLINE_CRASH_FOLDER";
+
+/// Not a test of its own: what the child process of the next test does.
+#[test]
+fn child_process_that_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let kit = kit("rdw", TargetFormat::JsonArray(JsonWrite::default()), 2);
+    let mut conversion = kit.conversion();
+    let folder = std::path::Path::new(&folder);
+    conversion.source.input = quayline_convert::Input::File(folder.join("in.dat"));
+    conversion.target.output = quayline_convert::Output::File(folder.join("out"));
+    conversion.rejects = Rejects::File { path: folder.join("rejects"), max: None };
+    let start = if folder.join("out.checkpoint").exists() { Start::Resume } else { Start::Anew };
+    let checkpoints = kit.checkpoints(start);
+    conversion.checkpoints = Some(quayline_convert::Checkpoints { path: folder.join("out.checkpoint"), ..checkpoints });
+    checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// SIGKILL at any time, again and again: the run that is let go on ends with the same bytes.
+#[test]
+fn a_killed_process_resumes() {
+    let kit = kit("rdw", TargetFormat::JsonArray(JsonWrite::default()), 2);
+    kit.ok();
+    let whole = kit.bytes("out");
+    let rejects = kit.bytes("rejects");
+    let this = std::env::current_exe().expect("this test has a path");
+    let child = || {
+        std::process::Command::new(&this)
+            .args(["--exact", "crash::child_process_that_is_killed"])
+            .env(FOLDER, kit.folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("starts")
+    };
+    for name in ["out", "rejects", "rejects.findings.jsonl"] {
+        fs::remove_file(kit.path(name)).expect("removed");
+    }
+    let mut killed = 0;
+    for round in 1..=40 {
+        let mut running = child();
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < round * 3 && running.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        // A process that has ended by itself is not killed; its exit code says whether it was right.
+        if running.try_wait().expect("a child").is_none() {
+            running.kill().expect("killed");
+            killed += 1;
+        }
+        let status = running.wait().expect("a child");
+        assert!(status.success() || status.code().is_none(), "{status}");
+        if kit.path("out").exists() {
+            break;
+        }
+    }
+    assert!(killed > 0, "no round was short enough");
+    assert!(child().wait().expect("a child").success());
+    assert!(kit.bytes("out") == whole && kit.bytes("rejects") == rejects);
+}

@@ -1,0 +1,9 @@
+//! Conversions from file to file.
+
+mod crash;
+mod ends;
+mod kit;
+mod rejects;
+mod straight;
+mod text;
+mod types;

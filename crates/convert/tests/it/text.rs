@@ -1,0 +1,172 @@
+//! CSV and XML at either end.
+
+use std::fs;
+use std::io::Read;
+
+use expect_test::expect;
+use quayline_convert::csv::CsvStyle;
+use quayline_convert::xml::XmlStyle;
+use quayline_convert::{Input, SourceFormat, TargetFormat};
+
+use crate::kit::*;
+
+fn csv() -> SourceFormat {
+    SourceFormat::Csv(CsvStyle::default())
+}
+
+fn xml() -> SourceFormat {
+    SourceFormat::Xml(XmlStyle::default())
+}
+
+fn to_csv() -> TargetFormat {
+    TargetFormat::Csv(CsvStyle::default())
+}
+
+fn to_xml() -> TargetFormat {
+    TargetFormat::Xml(XmlStyle::default())
+}
+
+fn to_fixed() -> TargetFormat {
+    TargetFormat::Records(framing("fixed:14"))
+}
+
+#[test]
+fn records_become_csv_and_xml() {
+    let data = [person(1), person(27)].concat();
+    let mut kit = Kit::persons(&data);
+    kit.to = to_csv();
+    kit.ok();
+    expect![[r#"
+        ID,NAME,BALANCE
+        1,BAA,12345.17
+        27,BDA,12345.77
+    "#]]
+    .assert_eq(&kit.text("out"));
+    kit.to = to_xml();
+    kit.ok();
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <record><ID>1</ID><NAME>BAA</NAME><BALANCE>12345.17</BALANCE></record>
+        <record><ID>27</ID><NAME>BDA</NAME><BALANCE>12345.77</BALANCE></record>
+        </records>
+    "#]]
+    .assert_eq(&kit.text("out"));
+}
+
+/// Any text to any text and back to the records, for any number of lanes.
+#[test]
+fn text_goes_back_to_the_same_records() {
+    let data: Vec<u8> = (0..30_000).flat_map(person).collect();
+    for (to, from) in [(to_csv(), csv()), (to_xml(), xml())] {
+        let mut kit = Kit::persons(&data);
+        kit.to = to.clone();
+        kit.ok();
+        let text = kit.bytes("out");
+        kit.lanes = 3;
+        kit.ok();
+        assert!(kit.bytes("out") == text, "{to:?}");
+        for lanes in [1, 3] {
+            let mut back = Kit::new(schema(PERSON, ""), &text, from.clone(), to_fixed());
+            back.lanes = lanes;
+            back.ok();
+            assert!(back.bytes("out") == data, "{from:?}");
+        }
+        for (other, read) in [(to_csv(), csv()), (to_xml(), xml()), (jsonl(), JSON)] {
+            let between = Kit::new(schema(PERSON, ""), &text, from.clone(), other);
+            between.ok();
+            let back = Kit::new(schema(PERSON, ""), &between.bytes("out"), read, to_fixed());
+            back.ok();
+            assert!(back.bytes("out") == data, "{from:?}");
+        }
+    }
+}
+
+#[test]
+fn columns_may_stand_in_any_order_and_rows_may_be_bad() {
+    let text = "NAME,BALANCE,ID\nBAA,12345.17,1\nBAA,x,1\nBAA,1\n\"BDA\",12345.77,27\n";
+    let kit = Kit::new(schema(PERSON, ""), text.as_bytes(), csv(), to_fixed());
+    let report = kit.ok();
+    assert_eq!(kit.bytes("out"), [person(1), person(27)].concat());
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    expect![[r#"
+        error[REC-026]: expected a number
+          at in.dat, record 2, byte 31, $.BALANCE (4 bytes, PIC S9(5)V99 COMP-3)
+        error[FLAT-011]: the row has 2 cells, the header has 3 columns
+          at in.dat:4, record 3, byte 39
+
+        hint: write every cell of the row, empty ones too, or name the delimiter that the file uses"#]]
+    .assert_eq(&findings.join("\n"));
+    assert_eq!(kit.text("rejects"), "NAME,BALANCE,ID\nBAA,x,1\nBAA,1\n");
+    let again = Kit::new(schema(PERSON, ""), &kit.bytes("rejects"), csv(), to_fixed());
+    assert_eq!(again.ok().tally.records_rejected, 2);
+    assert_eq!(again.bytes("rejects"), kit.bytes("rejects"));
+}
+
+#[test]
+fn a_header_that_does_not_fit_is_refused_and_a_short_one_warned_of() {
+    let kit = Kit::new(schema(PERSON, ""), b"ID,NAM,ID\n1,A,2\n", csv(), to_fixed());
+    let error = kit.run().expect_err("NAM is no column");
+    expect![[r#"
+        error[FLAT-005]: the record has no field for column `NAM`
+          at in.dat:1 (column 2 of the header)
+
+        hint: remove the column or correct its name; is the first row the header?
+
+        error[FLAT-006]: column ID stands in the header twice
+          at in.dat:1 (column 3 of the header)
+
+        hint: keep one of them"#]]
+    .assert_eq(&said(&kit, &error));
+    assert_eq!(kit.names(), ["in.dat"]);
+    let kit = Kit::new(schema(PERSON, ""), b"ID,BALANCE\n1,2\n", csv(), to_fixed());
+    let report = kit.ok();
+    expect![[r#"
+        warning[FLAT-007]: the header does not have column NAME: their values are absent
+          at in.dat
+
+        hint: add the columns, or give defaults in the interface"#]]
+    .assert_eq(&report.findings.iter().map(ToString::to_string).collect::<String>());
+}
+
+#[test]
+fn a_stream_of_csv_is_read_behind_its_header() {
+    struct Dribble(Vec<u8>, usize);
+    impl Read for Dribble {
+        fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+            let n = (self.0.len() - self.1).min(3).min(buf.len());
+            buf[..n].copy_from_slice(&self.0[self.1..self.1 + n]);
+            self.1 += n;
+            Ok(n)
+        }
+    }
+    let text = "ID,NAME,BALANCE\n1,BAA,12345.17\n27,BDA,12345.77";
+    let kit = Kit::new(schema(PERSON, ""), b"", csv(), to_fixed());
+    let mut conversion = kit.conversion();
+    conversion.source.input = Input::Stream(Box::new(Dribble(text.as_bytes().to_vec(), 0)));
+    checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(kit.bytes("out"), [person(1), person(27)].concat());
+}
+
+#[test]
+fn bad_elements_are_rejected_and_a_broken_file_ends_the_run() {
+    let text = "<all>\n<record><ID>1</ID><NAME>BAA</NAME><BALANCE>12345.17</BALANCE></record>\n<record><ID>1</ID><AGE>7</AGE></record>\n</all>\n";
+    let kit = Kit::new(schema(PERSON, ""), text.as_bytes(), xml(), to_fixed());
+    let report = kit.ok();
+    assert_eq!(kit.bytes("out"), person(1));
+    expect![[r#"
+        error[XML-020]: the element AGE is not known here
+          at in.dat:3:19, record 2, byte 77
+
+        hint: remove the element or correct its name"#]].assert_eq(&report.findings.iter().map(ToString::to_string).collect::<String>());
+    let again = Kit::new(schema(PERSON, ""), &kit.bytes("rejects"), xml(), to_fixed());
+    assert_eq!(again.ok().tally.records_rejected, 1);
+    assert_eq!(again.bytes("rejects"), kit.bytes("rejects"));
+    fs::write(kit.path("in.dat"), text.replace("</all>", "</al>")).expect("written");
+    let error = kit.run().expect_err("the root is not closed");
+    expect![[r#"
+        error[XML-010]: an end tag that does not close the element that is open
+          at in.dat:4:1, record 3
+
+        hint: correct the file with the program that wrote it: it is not well-formed XML"#]].assert_eq(&said(&kit, &error));
+}

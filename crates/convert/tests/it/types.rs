@@ -1,0 +1,409 @@
+use expect_test::{Expect, expect};
+use quayline_convert::TargetFormat;
+
+use crate::kit::*;
+
+const ORDERS: &str = "
+       01 HEADER-REC.
+          05 KIND       PIC X.
+          05 RUN-DATE   PIC 9(8).
+       01 CUSTOMER-REC.
+          05 KIND       PIC X.
+          05 CUST-ID    PIC 9(3).
+       01 ORDER-REC.
+          05 KIND       PIC X.
+          05 ORDER-NO   PIC 9(2).
+       01 LINE-REC.
+          05 KIND       PIC X.
+          05 ITEM       PIC X(4).
+       01 NOTE-REC.
+          05 KIND       PIC X.
+          05 NOTE-TEXT  PIC X(9).
+";
+
+const NESTED: &str = r#"
+exclude = ["KIND"]
+[records]
+by = "KIND"
+[[records.type]]
+skip = true
+values = ["H", "T"]
+[[records.type]]
+record = "CUSTOMER-REC"
+rename = "customer"
+value = "C"
+[[records.type]]
+record = "ORDER-REC"
+rename = "orders"
+value = "O"
+parent = "customer"
+[[records.type]]
+record = "LINE-REC"
+rename = "lines"
+value = "L"
+parent = "orders"
+[[records.type]]
+record = "NOTE-REC"
+rename = "notes"
+value = "N"
+parent = "customer"
+"#;
+
+const FLAT: &str = r#"
+[records]
+by = "KIND"
+skip-first = 1
+skip-last = 1
+otherwise = "skip"
+[[records.type]]
+record = "CUSTOMER-REC"
+value = "C"
+[[records.type]]
+record = "ORDER-REC"
+value = "O"
+"#;
+
+fn lines(records: &[&str]) -> Vec<u8> {
+    records.iter().flat_map(|record| [ebcdic(record), vec![0x25]].concat()).collect()
+}
+
+const FILE: [&str; 12] = [
+    "H20240131",
+    "C001",
+    "O01",
+    "LAAAA",
+    "LBBBB",
+    "Nfirst    ",
+    "O02",
+    "LCCCC",
+    "C002",
+    "C003",
+    "Nlast     ",
+    "T00000012",
+];
+
+fn kit(interface: &str, records_of: &[&str]) -> Kit {
+    Kit::new(schema(ORDERS, interface), &lines(records_of), records("lines:lf25"), jsonl())
+}
+
+fn check(interface: &str, file: &[&str], expected: Expect) {
+    let kit = kit(interface, file);
+    let report = kit.ok();
+    let t = report.tally;
+    let counts = format!(
+        "in {} out {} rejected {} skipped {}",
+        t.records_in, t.records_out, t.records_rejected, t.records_skipped
+    );
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    expected.assert_eq(&format!(
+        "{}{counts} documents {}\n{}\n",
+        kit.text("out"),
+        report.documents,
+        findings.join("\n")
+    ));
+}
+
+#[test]
+fn a_record_is_told_by_a_field() {
+    check(
+        FLAT,
+        &FILE,
+        expect![[r#"
+        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":1}}
+        {"ORDER-REC":{"KIND":"O","ORDER-NO":1}}
+        {"ORDER-REC":{"KIND":"O","ORDER-NO":2}}
+        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":2}}
+        {"CUSTOMER-REC":{"KIND":"C","CUST-ID":3}}
+        in 12 out 5 rejected 0 skipped 7 documents 5
+
+    "#]],
+    );
+}
+
+#[test]
+fn children_stand_in_their_parents() {
+    check(
+        NESTED,
+        &FILE,
+        expect![[r#"
+            {"customer":{"CUST-ID":1,"orders":[{"ORDER-NO":1,"lines":[{"ITEM":"AAAA"},{"ITEM":"BBBB"}]},{"ORDER-NO":2,"lines":[{"ITEM":"CCCC"}]}],"notes":[{"NOTE-TEXT":"first"}]}}
+            {"customer":{"CUST-ID":2}}
+            {"customer":{"CUST-ID":3,"notes":[{"NOTE-TEXT":"last"}]}}
+            in 12 out 10 rejected 0 skipped 2 documents 3
+
+        "#]],
+    );
+}
+
+#[test]
+fn records_that_belong_nowhere_are_rejected() {
+    check(
+        NESTED,
+        &["O01", "LAAAA", "C001", "LBBBB", "X", "O02", "LCCCC"],
+        expect![[r#"
+            {"customer":{"CUST-ID":1,"orders":[{"ORDER-NO":2,"lines":[{"ITEM":"CCCC"}]}]}}
+            in 7 out 3 rejected 4 skipped 0 documents 1
+            error[CNV-022]: no CUSTOMER-REC stands before this record to hold it
+              at in.dat, record 1, byte 0
+
+            hint: the file is not in order, or the parent was rejected as being of no known type
+            error[CNV-022]: no ORDER-REC stands before this record to hold it
+              at in.dat, record 2, byte 4
+
+            hint: the file is not in order, or the parent was rejected as being of no known type
+            error[CNV-022]: no ORDER-REC stands before this record to hold it
+              at in.dat, record 4, byte 15
+
+            hint: the file is not in order, or the parent was rejected as being of no known type
+            error[CNV-026]: no record type has this record's value
+              at in.dat, record 5, byte 21
+
+            hint: add its value to a [[records.type]], or set otherwise = "skip" in [records]
+        "#]],
+    );
+}
+
+#[test]
+fn a_family_is_rejected_as_a_whole() {
+    check(
+        NESTED,
+        &["C001", "O01", "C002", "Oxx", "LAAAA", "C003"],
+        expect![[r#"
+            {"customer":{"CUST-ID":1,"orders":[{"ORDER-NO":1}]}}
+            {"customer":{"CUST-ID":3}}
+            in 6 out 3 rejected 3 skipped 0 documents 2
+            error[CNV-027]: rejected along with record 4
+              at in.dat, record 3, byte 9
+
+            hint: a record and those nested in it are written or rejected together
+            error[REC-001]: digit 1 is 0xa7, expected a digit character
+              at in.dat, record 4, byte 15, ORDER-NO (offset 1 in the record, 2 bytes, PIC 9(2))
+
+            hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+            error[CNV-027]: rejected along with record 4
+              at in.dat, record 5, byte 18
+
+            hint: a record and those nested in it are written or rejected together
+        "#]],
+    );
+}
+
+/// Families across block boundaries are the same as in one block, for any number of lanes, and go back to the same records, although the
+/// documents do not hold the field that tells the types.
+#[test]
+fn families_stay_together_across_blocks() {
+    let mut file = vec!["H20240131".to_owned()];
+    for customer in 0..9_000 {
+        file.push(format!("C{:03}", customer % 1000));
+        for order in 0..customer % 4 {
+            file.push(format!("O{order:02}"));
+            file.extend((0..order).map(|line| format!("L{line:04}")));
+        }
+        file.extend((customer % 5 == 0).then(|| format!("N{:<9}", "note")));
+    }
+    let records_of: Vec<&str> = file.iter().map(String::as_str).collect();
+    let mut kit = kit(NESTED, &records_of);
+    let report = kit.ok();
+    assert_eq!((report.documents, report.tally.records_skipped), (9_000, 1));
+    assert_eq!(report.tally.records_rejected, 0, "{:?}", report.findings.first());
+    let json = kit.bytes("out");
+    kit.lanes = 3;
+    kit.ok();
+    assert!(kit.bytes("out") == json);
+    let back = Kit::new(schema(ORDERS, NESTED), &json, JSON, TargetFormat::Records(framing("lines:lf25")));
+    let report = back.ok();
+    assert_eq!(report.tally.records_rejected, 0, "{:?}", report.findings.first());
+    assert!(back.bytes("out") == lines(&records_of[1..]));
+}
+
+#[test]
+fn a_family_has_a_limit() {
+    let mut file = vec!["C001"];
+    file.extend(core::iter::repeat_n("O01", 200_000));
+    let kit = kit(NESTED, &file);
+    let mut conversion = kit.conversion();
+    conversion.limits.record_bytes_max = 500_000;
+    let error = checked(conversion.run()).expect_err("800,000 bytes in one family");
+    expect![[r#"
+        error[CNV-023]: this record and those nested in it take more than 500000 bytes (record_bytes_max)
+          at in.dat, record 1
+
+        hint: raise the limit, or convert the record types without `parent`"#]]
+    .assert_eq(&said(&kit, &error));
+    assert_eq!(kit.ok().documents, 1);
+}
+
+#[test]
+fn documents_of_types_encode_to_their_records() {
+    let json = r#"{"CUSTOMER-REC":{"KIND":"C","CUST-ID":7}}{"ORDER-REC":{"KIND":"O","ORDER-NO":12}}{}{"ORDER-REC":{"ORDER-NO":123}}"#;
+    let kit = Kit::new(schema(ORDERS, FLAT), json.as_bytes(), JSON, TargetFormat::Records(framing("lines:lf25")));
+    let report = kit.ok();
+    assert_eq!(kit.bytes("out"), lines(&["C007", "O12"]));
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    expect![[r#"
+        error[CNV-028]: the document holds no record
+          at in.dat, record 3, byte 81
+
+        hint: give it one member, named after a record type and holding its fields
+        error[REC-023]: number has 3 digits before the point, field holds 2
+          at in.dat, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))"#]]
+    .assert_eq(&findings.join("\n"));
+}
+
+const VIEWS: &str = "
+       01 REC.
+          05 KIND  PIC 9(3) COMP-3.
+          05 BODY.
+             10 A PIC X(4).
+          05 BODY-B REDEFINES BODY.
+             10 B PIC 9(4).
+";
+
+#[test]
+fn a_type_may_be_a_view_of_shared_storage_told_by_a_number() {
+    let interface = r#"
+[records]
+by = "KIND"
+[[records.type]]
+record = "REC"
+view = "BODY"
+value = 1
+[[records.type]]
+record = "REC"
+view = "BODY-B"
+value = 20
+"#;
+    let mut data = vec![0x00, 0x1c];
+    data.extend(ebcdic("text"));
+    data.extend([0x02, 0x0f]);
+    data.extend(ebcdic("1234"));
+    let kit = Kit::new(schema(VIEWS, interface), &data, records("fixed:6"), jsonl());
+    kit.ok();
+    expect![[r#"
+        {"BODY":{"KIND":1,"BODY":{"A":"text"}}}
+        {"BODY-B":{"KIND":20,"BODY-B":{"B":1234}}}
+    "#]]
+    .assert_eq(&kit.text("out"));
+}
+
+fn refused(interface: &str, expected: Expect) {
+    let findings = try_schema(ORDERS, interface).expect_err("does not fit");
+    expected.assert_eq(&findings.to_string());
+}
+
+#[test]
+fn rules_that_do_not_fit_the_copybook_are_errors() {
+    refused(
+        "",
+        expect![[r#"
+        error[CNV-020]: the copybook has 5 record descriptions, expected one
+
+        hint: name one of HEADER-REC, CUSTOMER-REC, ORDER-REC, LINE-REC, NOTE-REC, or tell them apart by [records] in the interface file"#]],
+    );
+    refused(
+        r#"
+exclude = ["KIND", "CUST-IDD"]
+[records]
+by = "KINDD"
+[[records.type]]
+record = "CUSTOMER-REC"
+value = "C"
+[[records.type]]
+record = "ORDER-RECORD"
+value = "O"
+"#,
+        expect![[r#"
+            error[CNV-025]: no record type has a field `CUST-IDD`
+              at test.toml:2:20
+              |
+            2 | exclude = ["KIND", "CUST-IDD"]
+              |                    ^^^^^^^^^^
+
+            hint: check its spelling, or add the record that has it to [records]
+
+            error[CNV-024]: `KINDD` is no field of record CUSTOMER-REC
+              at test.toml:4:6
+              |
+            4 | by = "KINDD"
+              |      ^^^^^^^
+
+            hint: give the type a `by` of its own, or bytes: by = { offset = 0, length = 2 }
+
+            error[CNV-020]: the copybook has no record description `ORDER-RECORD`
+              at test.toml:9:10
+              |
+            9 | record = "ORDER-RECORD"
+              |          ^^^^^^^^^^^^^^
+
+            hint: it has HEADER-REC, CUSTOMER-REC, ORDER-REC, LINE-REC, NOTE-REC"#]],
+    );
+    refused(
+        r#"
+[records]
+by = "ORDER-NO"
+[[records.type]]
+record = "ORDER-REC"
+value = "O"
+[[records.type]]
+record = "CUSTOMER-REC"
+value = "C"
+view = "CUST-ID"
+by = "KIND"
+"#,
+        expect![[r#"
+            error[CNV-024]: `ORDER-NO` cannot hold one of these values
+              at test.toml:3:6
+              |
+            3 | by = "ORDER-NO"
+              |      ^^^^^^^^^^
+
+            hint: number fields need whole numbers, text fields characters of the code page
+
+            error[PLN-005]: default of ORDER-NO does not fit it: expected a number
+
+            hint: the field is PIC 9(2)
+
+            error[CNV-021]: `CUST-ID` shares its storage with no other field
+              at test.toml:10:8
+               |
+            10 | view = "CUST-ID"
+               |        ^^^^^^^^^
+
+            hint: leave `view` out"#]],
+    );
+    refused(
+        r#"
+[records]
+by = "KIND"
+[[records.type]]
+record = "CUSTOMER-REC"
+value = "C"
+rename = "a"
+[[records.type]]
+record = "ORDER-REC"
+value = "O"
+rename = "a"
+[[records.type]]
+record = "LINE-REC"
+value = "L"
+rename = "CUST-ID"
+parent = "CUSTOMER-REC"
+"#,
+        expect![[r#"
+            error[CNV-021]: the key `a` is taken
+              at test.toml:8:1
+              |
+            8 | [[records.type]]
+              | ^^^^^^^^^^^^^^^^
+
+            hint: give the type another key: rename = "…"
+
+            error[CNV-021]: the key `CUST-ID` is taken
+              at test.toml:12:1
+               |
+            12 | [[records.type]]
+               | ^^^^^^^^^^^^^^^^
+
+            hint: give the type another key: rename = "…""#]],
+    );
+}
