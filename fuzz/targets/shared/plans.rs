@@ -24,7 +24,9 @@ pub fn plan(choice: u8, preserve: Preserve) -> RecordPlan {
     let text: String = COPYBOOKS[usize::from(choice & 7)].split(". ").map(|entry| format!("       {}.\n", entry.trim())).collect();
     let text = text.replace("..\n", ".\n");
     let copybook = copybook::parse(&SourceText::new("fuzz.cpy", text), &ParseOptions::default()).expect("a good copybook");
-    let layout = Layout::build(&copybook.records[0], &Dialect::IBM).expect("a good layout");
+    // With truncation a binary decodes that does not encode: its bytes hold more than its picture.
+    let dialect = Dialect { binary_truncate: false, ..Dialect::IBM };
+    let layout = Layout::build(&copybook.records[0], &dialect).expect("a good layout");
     let charset = Charset::by_name(if choice & 8 == 0 { "cp037" } else { "latin1" }).expect("a built-in code page");
     let bad = [BadValue::Error, BadValue::Null, BadValue::Raw][usize::from(choice >> 4) % 3];
     let policies = Policies { invalid: bad, blank: bad, low_values: bad, preserve, ..Policies::default() };
