@@ -35,6 +35,8 @@ pub(crate) struct Prefix {
     pub(crate) quotes: u8,
     /// Most digits of a decimal with a short way; 0 as for `string`.
     pub(crate) plain_digits: u8,
+    /// The same, at most a block's sixteen.
+    pub(crate) block_digits: u8,
 }
 
 /// The prefixes of one node.
@@ -112,7 +114,7 @@ impl Keys {
     }
 
     fn prefix(&self, span: Span, quoted: bool, plain_digits: u8) -> Prefix {
-        let mut prefix = Prefix { bytes: [0; PREFIX_MAX], string: 0, number: 0, quotes: u8::from(quoted), plain_digits: 0 };
+        let mut prefix = Prefix { bytes: [0; PREFIX_MAX], string: 0, number: 0, quotes: u8::from(quoted), plain_digits: 0, block_digits: 0 };
         let len = span.len();
         if let Ok(short) = u8::try_from(len)
             && (1..=PREFIX_MAX).contains(&len)
@@ -123,6 +125,7 @@ impl Keys {
             prefix.string = short;
             prefix.number = short - 1 + prefix.quotes;
             prefix.plain_digits = plain_digits;
+            prefix.block_digits = plain_digits.min(16);
         }
         prefix
     }

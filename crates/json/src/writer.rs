@@ -197,8 +197,7 @@ impl JsonWriter {
         let (tail, len) = (value.digits.tail(), value.digits.len());
         let prefix = self.keys.short(node);
         if let (Some(block), Ok(scale)) = (tail.first_chunk::<16>(), usize::try_from(value.scale))
-            && len <= 16
-            && len <= usize::from(prefix.plain_digits)
+            && len <= usize::from(prefix.block_digits)
             && scale < len
         {
             let digits = u128::from_le_bytes(*block);
@@ -376,7 +375,7 @@ impl Sink for JsonWriter {
 }
 
 /// Bytes that the short ways may touch: a prefix, a sign, 33 digits and a point, quotation mark and comma, and a block beyond.
-const WINDOW: usize = PREFIX_MAX + 128;
+const WINDOW: usize = 192;
 
 /// Prefix, number of at most 16 digits, comma; returns the length.
 #[inline(always)]
@@ -393,10 +392,12 @@ fn short_number(
     out[at] = b'-';
     at += usize::from(negative);
     at += number::put_short(digits, len, scale, &mut out[at..]);
-    let out = &mut out[at & 0xff..];
-    out[0] = b'"';
-    out[usize::from(prefix.quotes & 1)] = b',';
-    at + usize::from(prefix.quotes & 1) + 1
+    // At most PREFIX_MAX and 18, as the mask tells the compiler.
+    let end = at & 0x7f;
+    out[end] = b'"';
+    let end = end + usize::from(prefix.quotes & 1);
+    out[end] = b',';
+    end + 1
 }
 
 /// [`WINDOW`] bytes of `buf` from `pos` on.
@@ -405,7 +406,7 @@ fn window(buf: &mut Vec<u8>, pos: usize) -> &mut [u8; WINDOW] {
     if buf.len() < pos + WINDOW {
         grow(buf, pos + WINDOW);
     }
-    buf[pos..].first_chunk_mut().expect("the buffer was grown to hold a window")
+    buf[pos..pos + WINDOW].as_mut_array().expect("a slice of a window's length is one")
 }
 
 /// The bytes of `buf` from `pos` on, at least `need`.

@@ -115,9 +115,10 @@ impl State {
 
     /// Runs the operations `start..end` and returns the base behind them.
     fn run<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, mut base: usize, sink: &mut S) -> usize {
+        let ops = &plan.ops[..end];
         let mut pc = start;
-        while pc < end {
-            match plan.ops[pc] {
+        while let Some(op) = ops.get(pc) {
+            match *op {
                 Op::Text { offset, size, node } => {
                     let (at, size) = (base.wrapping_add(offset as usize), size as usize);
                     match self.loaded.text.get(at..) {
@@ -312,8 +313,9 @@ impl State {
 
     #[inline(always)]
     fn packed(&mut self, at: usize, size: usize, pad: usize, signed: bool) -> Option<bool> {
-        let raw = self.loaded.raw.get(at..)?;
-        let sign = raw.get(size - 1)? & 0x0f;
+        // A record is padded, so a whole block can be had wherever the field begins.
+        let raw = self.loaded.raw.get(at..)?.first_chunk::<16>()?;
+        let sign = raw[(size - 1) & 0x0f] & 0x0f;
         let negative = matches!(sign, 0x0b | 0x0d);
         let mut digits = ((1u32 << (2 * size - 1)) - 1) & !((1 << pad) - 1);
         if size > 8 {
