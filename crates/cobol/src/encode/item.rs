@@ -496,7 +496,8 @@ fn float(item: &Item, x: f64, bytes: &mut [u8]) -> Result<(), FaultKind> {
     Ok(())
 }
 
-/// Sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63.
+/// Sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63. Normalised, except
+/// for what only an unnormalised fraction can hold.
 fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     let sign = u64::from(x.is_sign_negative()) << (bits + 7);
     if x == 0.0 {
@@ -526,7 +527,8 @@ fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     }
     let biased = sixteen + 64;
     if biased < 0 {
-        return Some(sign);
+        // Below the normalised range the fraction has leading zeros; what it cannot hold is zero.
+        return Some(sign | fraction.checked_shr(4 * biased.unsigned_abs()).unwrap_or(0));
     }
     let biased = u64::try_from(biased).ok().filter(|b| *b < 128)?;
     Some(sign | biased << bits | fraction)

@@ -209,7 +209,11 @@ impl RecordEncoder {
             if self.given.contains(&at) {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
-                    self.count_fault(FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) }, node, around);
+                    self.count_fault(
+                        FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) },
+                        node,
+                        around,
+                    );
                 }
                 continue;
             }

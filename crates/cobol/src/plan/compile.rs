@@ -9,7 +9,7 @@ use super::select::{Selection, resolve_one};
 use super::{
     Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
 };
-use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
+use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::{Fillers, Interface, Policies, Preserve, RedefinesPolicy, Trim};
 
 /// Node of an item that no sink sees.
@@ -635,6 +635,8 @@ fn scalar(encoding: &Encoding, size: usize) -> Scalar {
             let digits = if *full_range || *digits == 0 { whole } else { *digits };
             Scalar::Decimal { digits, scale: *scale, signed: *signed }
         }
+        // Its exponents reach 16^63, beyond an IEEE single.
+        Encoding::Float32(FloatFormat::Hexadecimal) => Scalar::Float64,
         Encoding::Float32(_) => Scalar::Float32,
         Encoding::Float64(_) => Scalar::Float64,
         Encoding::Edited(edited) => {

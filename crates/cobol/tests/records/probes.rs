@@ -51,10 +51,13 @@ fn every_probe_encodes_back() {
 }
 
 fn probes() -> Option<Vec<Value>> {
-    let corpus = std::env::var("QUAYLINE_CORPUS").unwrap_or_else(|_| format!("{}/../../../shared", env!("CARGO_MANIFEST_DIR")));
+    let corpus =
+        std::env::var("QUAYLINE_CORPUS").unwrap_or_else(|_| format!("{}/../../../shared", env!("CARGO_MANIFEST_DIR")));
     let path = format!("{corpus}/reference/probes/probes.json");
     let Ok(text) = std::fs::read_to_string(&path) else {
-        eprintln!("SKIPPED: the copybook probes are not there ({path}); set QUAYLINE_CORPUS to the folder that holds `reference`");
+        eprintln!(
+            "SKIPPED: the copybook probes are not there ({path}); set QUAYLINE_CORPUS to the folder that holds `reference`"
+        );
         return None;
     };
     Some(serde_json::from_str(&text).expect("probes.json is JSON"))

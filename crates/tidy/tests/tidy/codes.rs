@@ -71,9 +71,9 @@ fn explained_code(line: &str) -> Option<&str> {
     (heads && is_code(code)).then_some(code)
 }
 
-/// Three capitals, a dash, three digits.
+/// Three or four capitals, a dash, three digits.
 fn is_code(text: &str) -> bool {
     let Some((area, number)) = text.split_once('-') else { return false };
-    let all = |part: &str, is: fn(&u8) -> bool| part.len() == 3 && part.as_bytes().iter().all(is);
-    all(area, u8::is_ascii_uppercase) && all(number, u8::is_ascii_digit)
+    let area = (3..=4).contains(&area.len()) && area.bytes().all(|b| b.is_ascii_uppercase());
+    area && number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit())
 }
