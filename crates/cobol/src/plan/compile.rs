@@ -303,7 +303,7 @@ impl Compiler<'_> {
             self.view = Some((union, index(i)));
             self.field_if(*view, visible, shown);
             let scalar = (self.targets.len() == before + 1)
-                .then_some(&self.targets[before])
+                .then(|| &self.targets[before])
                 .filter(|target| target.list.is_none() && matches!(target.kind, TargetKind::Item(_)))
                 .map(|_| NodeId(index(before)));
             compiled.push(View { field: *view, len: index(self.ops.len() - start), scalar });

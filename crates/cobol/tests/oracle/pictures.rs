@@ -1,0 +1,122 @@
+//! Random numeric-edited pictures.
+
+use crate::copybook::Domain;
+use crate::random::Random;
+
+/// A picture and its values. Zero suppression, floating strings, insertions in every place, every sign.
+pub(crate) fn numeric_edited(random: &mut Random, decimal_comma: bool) -> (String, Domain) {
+    loop {
+        let made = attempt(random);
+        // A picture of nines with a point at most is numeric-edited only if something is edited in it.
+        if made.text.bytes().any(|b| !matches!(b, b'9' | b'V' | b'P' | b'(' | b')' | b'0'..=b'8')) || made.inserts {
+            let text = if decimal_comma { made.text.chars().map(swapped).collect() } else { made.text };
+            let domain = Domain::Number {
+                digits: made.digits,
+                scale: i32::try_from(made.scale).expect("small"),
+                signed: made.signed,
+                binary: None,
+                edited: true,
+            };
+            return (text, domain);
+        }
+    }
+}
+
+fn swapped(c: char) -> char {
+    match c {
+        '.' => ',',
+        ',' => '.',
+        other => other,
+    }
+}
+
+struct Made {
+    text: String,
+    digits: usize,
+    scale: usize,
+    signed: bool,
+    inserts: bool,
+}
+
+fn attempt(random: &mut Random) -> Made {
+    // Digits before the point: suppressed ones, then nines.
+    let style = random.pick(&["Z", "Z", "*", "$", "+", "-", "9"]);
+    let suppressed = if style == "9" { 0 } else { random.within(1, 9) };
+    let fraction = if random.one_in(2) { random.within(1, 5) } else { 0 };
+    let all_suppressed = style != "9" && random.one_in(3);
+    let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
+    let mut row: Vec<&str> = Vec::new();
+    let floating = matches!(style, "$" | "+" | "-");
+    row.extend(std::iter::repeat_n(style, suppressed + usize::from(floating)));
+    row.extend(std::iter::repeat_n("9", nines));
+    let mut digits = suppressed + nines;
+    let mut inserts = false;
+    let mut whole = String::new();
+    for (i, symbol) in row.iter().enumerate() {
+        if i > 0 {
+            inserts |= insertion(random, &mut whole, 5);
+        }
+        whole.push_str(symbol);
+    }
+    let mut text = whole;
+    if fraction > 0 {
+        text.push(if random.one_in(5) { 'V' } else { '.' });
+        for i in 0..fraction {
+            if i > 0 {
+                inserts |= insertion(random, &mut text, 12);
+            }
+            text.push_str(if all_suppressed { style } else { "9" });
+        }
+        digits += fraction;
+    }
+    let mut signed = matches!(style, "+" | "-");
+    // An insertion at the very end must not be a comma.
+    if random.one_in(12) {
+        text.push_str(random.pick(&["B", "/", "0"]));
+        inserts = true;
+    }
+    let mut front = String::new();
+    if style != "$" && !matches!(style, "+" | "-") && random.one_in(4) {
+        front.push('$');
+    } else if random.one_in(16) {
+        front.push_str(random.pick(&["B", "/", "0"]));
+        inserts = true;
+    }
+    if !signed && random.one_in(2) {
+        signed = true;
+        match random.below(6) {
+            0 => front.insert(0, '+'),
+            1 => front.insert(0, '-'),
+            2 => text.push('+'),
+            3 => text.push('-'),
+            4 => text.push_str("CR"),
+            _ => text.push_str("DB"),
+        }
+    }
+    Made { text: compressed(random, &format!("{front}{text}")), digits, scale: fraction, signed, inserts }
+}
+
+fn insertion(random: &mut Random, text: &mut String, one_in: usize) -> bool {
+    if !random.one_in(one_in) {
+        return false;
+    }
+    text.push_str(random.pick(&[",", ",", ",", "B", "/", "0", "BB", ",B"]));
+    true
+}
+
+/// Writes some runs of a symbol with a count.
+fn compressed(random: &mut Random, text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let run = chars[at..].iter().take_while(|c| **c == chars[at]).count();
+        if run > 2 && random.one_in(2) {
+            out.push_str(&format!("{}({run})", chars[at]));
+        } else {
+            out.extend(&chars[at..at + run]);
+        }
+        at += run;
+    }
+    out
+}
