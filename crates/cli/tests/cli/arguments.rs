@@ -20,8 +20,7 @@ fn nothing_at_all_is_answered_with_help() {
           completions  Prints the completion script of a shell
 
         Options:
-              --color <WHEN>  When to colour: auto, always or never [default: auto] [possible values: auto,
-                              always, never]
+              --color <WHEN>  When to colour: auto, always or never [default: auto]
           -h, --help          Print help (see more with '--help')
           -V, --version       Print version
 
@@ -123,6 +122,7 @@ fn short_help_is_a_line_an_option() {
               --short <POLICY>       Records shorter than the layout: error or accept
               --long <POLICY>        Records longer than the layout: error or accept
               --absent <POLICY>      Members missing in a document: initialize, value, low-values or error
+              --unknown <POLICY>     Members that the records do not have: error or ignore
               --preserve             Keep what a canonical record would lose, for byte-identical round trips
 
         Names and numbers:

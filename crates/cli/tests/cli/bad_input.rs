@@ -1,1 +1,614 @@
-//! Pending.
+//! Bad input: each case names the place and the remedy, has its exit code, and loses nothing.
+
+use expect_test::expect;
+
+use crate::convert::{ITEMS, item, items, world};
+use crate::world::{World, ebcdic};
+
+#[test]
+fn a_truncated_last_record() {
+    let world = world();
+    let mut records = items();
+    records.truncate(14 * 2 + 9);
+    world.write("cut.dat", &records);
+    world.run("convert cut.dat -c items.cpy -e cp037 -o cut.jsonl").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[FRM-001]: the source ends inside a record: 5 of 14 bytes are missing
+          at cut.dat, record 3, byte 28
+
+        hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
+    "#]]);
+    assert_eq!(world.files(), ["cut.dat", "cut.jsonl.partial", "items.cpy", "items.dat"]);
+    world.run("convert cut.dat -c items.cpy -e cp037").check(expect![""]);
+    world.run("convert cut.dat -c items.cpy -e cp037 -f rdw").check(expect![""]);
+}
+
+fn with_rdw(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for record in records {
+        let length = u16::try_from(record.len() + 4).expect("a short record");
+        file.extend(length.to_be_bytes());
+        file.extend([0, 0]);
+        file.extend(record);
+    }
+    file
+}
+
+#[test]
+fn an_rdw_below_4_or_above_the_limit() {
+    let world = world();
+    let good = with_rdw(&[item("A1", [0x12, 0x3c], "00150")]);
+    let below = [good.as_slice(), &[0, 3, 0, 0], &items()[..14]].concat();
+    let above = [good.as_slice(), &[0xff, 0xff, 0, 0], &items()[..14]].concat();
+    world.write("below.dat", below).write("above.dat", above);
+    world.run("convert below.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
+        exit 2
+        --- stdout
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
+        --- stderr
+        error[FRM-002]: the RDW says 3, expected at least 4
+          at below.dat, record 2, byte 18
+
+        hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
+
+        error[FRM-040]: junk after record 1: the framing `rdw` does not fit this file
+          at below.dat, record 2
+
+        hint: no known framing fits the first 36 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+    "#]]);
+    world.run("convert above.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
+        exit 2
+        --- stdout
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
+        --- stderr
+        error[FRM-003]: the RDW says 65535, expected at most 32760 (length_max)
+          at above.dat, record 2, byte 18
+
+        hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
+
+        error[FRM-040]: junk after record 1: the framing `rdw` does not fit this file
+          at above.dat, record 2
+
+        hint: no known framing fits the first 36 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+    "#]]);
+}
+
+const TABLE: &str = "       01  R.
+           05  N             PIC 9(2).
+           05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
+           05  Z             PIC X.
+";
+
+#[test]
+fn a_table_count_out_of_range_or_not_numeric() {
+    let record = |count: &str| ebcdic(&format!("{count:<2}AABBCCDDEEZ"));
+    let records = [record("05"), record("06"), record("X1"), record("00")].concat();
+    let world = World::with([("table.cpy", TABLE.as_bytes()), ("table.dat", records.as_slice())]);
+    world.run("convert table.dat -c table.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
+        exit 1
+        --- stdout
+        {"N":5,"T":["AA","BB","CC","DD","EE"],"Z":"Z"}
+        {"N":0,"T":[],"Z":"A"}
+        --- stderr
+        warning[COB-022]: the entry has no period behind it; one is assumed here
+          at table.cpy:3:72
+          |
+        3 |            05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
+          |                                                                        ^
+
+        hint: end the entry with a period
+
+        warning[COB-004]: a word runs past column 72; what stands from column 73 on is not read
+          at table.cpy:3:73
+          |
+        3 |            05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
+          |                                                                         ^
+
+        hint: move the text to the left, or say that it is in free form (format free)
+        error[REC-009]: counter is 6, expected 0 to 5
+          at table.dat, record 2, byte 13, N (offset 0 in the record, 2 bytes, PIC 9(2))
+
+        hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
+
+        error[REC-001]: digit 1 is 0xe7, expected a digit character
+          at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[REC-010]: counter is not a number: digit 1 is 0xe7, expected a digit character
+          at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
+
+        hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
+
+        2 of 4 records were rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+    "#]]);
+    assert!(world.read("bad.dat") == [record("06"), record("X1")].concat());
+    let findings = String::from_utf8(world.read("bad.dat.findings.jsonl")).expect("UTF-8");
+    assert_eq!(findings.lines().count(), 2, "{findings}");
+}
+
+#[test]
+fn a_wrong_code_page() {
+    world().run("convert items.dat -c items.cpy -e ascii").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-006]: byte 0xc1 at position 1 is no character of US-ASCII
+          at items.dat, record 1, byte 0, SKU (offset 0 in the record, 4 bytes, PIC X(4))
+
+        error[REC-001]: digit 1 is 0xf0, expected a digit character
+          at items.dat, record 1, byte 6, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        warning[CNV-030]: 1 of the first 1 records were rejected
+          at items.dat
+
+        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+    "#]]);
+    world().run("convert items.dat -c items.cpy -e cp38").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: code page 'cp38' is not known
+
+        hint: did you mean IBM037? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data
+    "#]]);
+    world().run("convert items.dat -c items.cpy -e utf-16").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-001]: digit 1 is 0xf0, expected a digit character
+          at items.dat, record 1, byte 6, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        warning[CNV-030]: 1 of the first 1 records were rejected
+          at items.dat
+
+        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+    "#]]);
+}
+
+#[test]
+fn no_code_page_or_copybook() {
+    world().run("convert items.dat -c items.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the code page of the records is not named, and it is never guessed
+
+        hint: `quayline inspect items.dat` proposes one with its evidence; then add, say, --encoding cp037
+    "#]]);
+    world().run("convert items.dat -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: no copybook is named, so the records have no description
+
+        hint: name it with --copybook FILE
+    "#]]);
+    world().run("convert items.dat -e cp037 --json").check(expect![[r#"
+        exit 2
+        --- stderr
+        {"schema":"quayline.finding/1","code":"CLI-003","severity":"error","fault":"caller","message":"no copybook is named, so the records have no description","hint":"name it with --copybook FILE"}
+    "#]]);
+}
+
+#[test]
+fn a_copybook_that_does_not_fit_the_file() {
+    let world = World::new();
+    let skus = ["PUMP", "BOLT", "GEAR", "NUTS", "CAMS", "RODS", "PINS"];
+    let many: Vec<u8> = (0..700usize)
+        .flat_map(|i| item(skus[i * i % 7], [0x12, 0x3c], &format!("{:05}", (i * 7919) % 100_000)))
+        .collect();
+    world.write("items.dat", many).write("items.cpy", ITEMS.replace("X(3)", "X(5)"));
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[REC-001]: digit 1 is 0x0f, expected 0 to 9
+          at items.dat, record 2, byte 20, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[REC-001]: digit 4 is 0x40, expected a digit character
+          at items.dat, record 2, byte 22, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[FRM-001]: the source ends inside a record: 8 of 16 bytes are missing
+          at items.dat, record 613, byte 9792
+
+        hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
+
+        error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
+          at items.dat, record 2
+
+        hint: `fixed:98` fits all 100 records in the first 9800 bytes (bytes repeat at a distance of 98: 57 % more than at its neighbours; the file's 9800 bytes are 100 records exactly): use it instead
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl --rejects bad.dat --max-rejects 10").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-004]: 525 records rejected, more than the 10 allowed
+
+        hint: bad.dat.partial has the records, bad.dat.findings.jsonl.partial says what is wrong with each
+
+        error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
+          at items.dat, record 2
+
+        hint: `fixed:98` fits all 100 records in the first 9800 bytes (bytes repeat at a distance of 98: 57 % more than at its neighbours; the file's 9800 bytes are 100 records exactly): use it instead
+    "#]]);
+}
+
+fn inspect(copybook: &str) -> crate::world::Ran {
+    World::with([("bad.cpy", copybook.as_bytes())]).run("inspect bad.cpy")
+}
+
+#[test]
+fn duplicate_names() {
+    inspect("       01  R.\n           05  A PIC X.\n           05  B PIC X.\n           05  A PIC 9.\n").check(expect![[r#"
+        exit 0
+        --- stdout
+        R  3 bytes, bad.cpy:1
+
+          from 0   from 1   length  level and name  type
+               0        1        3  01 R            group
+               0        1        1    05 A          PIC X
+               1        2        1    05 B          PIC X
+               2        3        1    05 A          PIC 9
+
+        3 items in 1 group
+        --- stderr
+        warning[COB-092]: A is the name of two fields of one group, the other is in line 2
+          at bad.cpy:4:16
+          |
+        4 |            05  A PIC 9.
+          |                ^
+
+        hint: rename one of them: a reference to either is ambiguous
+    "#]]);
+}
+
+#[test]
+fn a_circular_redefines() {
+    inspect("       01  R.\n           05  A REDEFINES B PIC X.\n           05  B REDEFINES A PIC X.\n").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-061]: A redefines a field that stands behind it, B
+          at bad.cpy:2:18
+          |
+        2 |            05  A REDEFINES B PIC X.
+          |                  ^^^^^^^^^^^
+
+        hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+    "#]]);
+    inspect("       01  R.\n           05  A REDEFINES A PIC X.\n").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-061]: A redefines itself, A
+          at bad.cpy:2:18
+          |
+        2 |            05  A REDEFINES A PIC X.
+          |                  ^^^^^^^^^^^
+
+        hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+    "#]]);
+}
+
+#[test]
+fn an_unknown_copy_member() {
+    inspect("       01  R.\n           COPY NOWHERE.\n           05  A PIC X.\n").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-010]: COPY member NOWHERE is not in the library
+          at bad.cpy:2:12
+          |
+        2 |            COPY NOWHERE.
+          |            ^^^^^^^^^^^^
+
+        hint: looked for ./NOWHERE.cpy (or .cbl, .cob, .copy, .inc, .txt, none); add the folder that holds it to the search path with -I FOLDER
+    "#]]);
+}
+
+#[test]
+fn a_copybook_that_copies_itself() {
+    World::with([("loop.cpy", &b"       01  R.\n           COPY LOOP.\n"[..])]).run("inspect loop.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-027]: R has neither a picture nor fields of its own
+          at loop.cpy:1:12
+          |
+        1 |        01  R.
+          |            ^
+
+        hint: give it a PICTURE, or fields with higher level numbers
+
+        error[COB-027]: R has neither a picture nor fields of its own
+          at ./loop.cpy:1:12 (copied at loop.cpy:2)
+          |
+        1 |        01  R.
+          |            ^
+
+        hint: give it a PICTURE, or fields with higher level numbers
+
+        error[COB-011]: ./loop.cpy copies itself: loop.cpy → ./loop.cpy → ./loop.cpy
+          at ./loop.cpy:2:12 (copied at loop.cpy:2)
+          |
+        2 |            COPY LOOP.
+          |            ^^^^^^^^^
+
+        hint: remove the COPY that closes the circle
+    "#]]);
+}
+
+#[test]
+fn an_endless_line() {
+    let world = world();
+    world.write("endless.dat", vec![0xc1; (16 << 20) + 100]);
+    world.run("convert endless.dat -c items.cpy -e cp037 -f lines:nl").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[FRM-006]: no line end within line_bytes_max = 16777216 bytes
+          at endless.dat, record 1, byte 0
+
+        hint: raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise
+
+        error[FRM-040]: junk from the first record on: the framing `lines:nl` does not fit this file
+          at endless.dat, record 1
+
+        hint: no known framing fits the first 16777316 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+    "#]]);
+    let mut json = b"{\"SKU\":\"".to_vec();
+    json.resize((16 << 20) + 100, b'A');
+    world.write("endless.jsonl", json);
+    world.run("convert endless.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[JSON-020]: the document is longer than 16777216 bytes
+          at endless.jsonl, record 1, byte 16777216
+
+        hint: raise the limit `record_bytes_max`, or look for a brace that is not closed
+    "#]]);
+    assert!(!world.path("out.dat").exists());
+}
+
+#[test]
+fn an_empty_file_is_no_record() {
+    let world = world();
+    world.write("empty.dat", b"").write("empty.jsonl", b"");
+    world.run("convert empty.dat -c items.cpy -e cp037").check(expect![[r#"
+        exit 0
+        --- stderr
+        warning[FRM-007]: the source is empty: 0 records
+          at empty.dat
+
+        hint: if records were expected, ask the sender; a transfer that failed at once leaves such a file
+    "#]]);
+    world.run("convert empty.jsonl -c items.cpy -e cp037").check(expect![[r#"
+        exit 0
+    "#]]);
+}
+
+#[test]
+fn documents_that_do_not_fit_the_copybook() {
+    let world = world();
+    for (name, line) in [
+        ("long", r#"{"SKU":"TOO LONG","QUANTITY":1,"PRICE":1}"#),
+        ("digits", r#"{"SKU":"A","QUANTITY":12345,"PRICE":1}"#),
+        ("decimals", r#"{"SKU":"A","QUANTITY":1,"PRICE":1.999}"#),
+        ("character", "{\"SKU\":\"\u{20ac}\",\"QUANTITY\":1,\"PRICE\":1}"),
+        ("unknown", r#"{"SKU":"A","QUANTITY":1,"PRIZE":1}"#),
+        ("kind", r#"{"SKU":"A","QUANTITY":[1],"PRICE":1}"#),
+        ("syntax", r#"{"SKU":"A","QUANTITY":1"#),
+    ] {
+        world.write(&format!("{name}.jsonl"), format!("{{\"SKU\":\"OK\"}}\n{line}\n"));
+    }
+    world.run("convert long.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-021]: text has 8 characters, field holds 4
+          at long.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+    "#]]);
+    world.run("convert digits.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-023]: number has 5 digits before the point, field holds 3
+          at digits.jsonl, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
+    "#]]);
+    world.run("convert decimals.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-024]: number has more than 2 decimals
+          at decimals.jsonl, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
+    "#]]);
+    world.run("convert character.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-022]: character U+20AC at position 1 is not in IBM037
+          at character.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+    "#]]);
+    world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[JSON-011]: the layout has no such member
+          at unknown.jsonl:1:25, record 2, byte 37, $.PRIZE
+
+        hint: did you mean `PRICE`?
+    "#]]);
+    world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat --unknown ignore").code(0);
+    world.run("convert kind.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[JSON-012]: expected a number, found an array
+          at kind.jsonl:1:23, record 2, byte 35, $.QUANTITY
+    "#]]);
+    world.run("convert syntax.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[JSON-002]: the document ends where `,` or `}` is expected
+          at syntax.jsonl:2:1, record 2, byte 37, $
+
+        hint: the text may have been cut off in transfer; send it again whole
+    "#]]);
+}
+
+#[test]
+fn bad_values_by_policy() {
+    let world = world();
+    let records =
+        [item("OK", [0x12, 0x3c], "00150"), item("SPACES", [0x40, 0x40], "     "), item("ZEROS", [0, 0], "00A00")].map(|mut r| {
+            r.truncate(14);
+            r
+        });
+    let records = records.concat();
+    world.write("items.dat", &records[..28]);
+    world.run("convert items.dat -c items.cpy -e cp037").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[REC-004]: field holds only spaces
+          at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
+
+        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --blank null").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --blank raw").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
+        exit 1
+        --- stdout
+        {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
+        --- stderr
+        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        error[REC-004]: field holds only spaces
+          at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
+
+        hint: if the sender leaves it blank for "no value", convert with `--blank null`
+
+        1 of 2 records were rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --rejects bad.dat --max-rejects 0").check(expect![[r#"
+        exit 1
+        --- stdout
+        {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
+        --- stderr
+        error[CNV-004]: 1 records rejected, more than the 0 allowed
+
+        hint: bad.dat.partial has the records, bad.dat.findings.jsonl.partial says what is wrong with each
+    "#]]);
+}
+
+#[test]
+fn data_are_shown_on_request_only() {
+    let world = world();
+    let mut records = items();
+    records.extend(item("BAD", [0x12, 0x34], "00100"));
+    world.write("items.dat", &records);
+    world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-002]: sign is 0x04, expected 0xa to 0xf
+          at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --show-data").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-002]: sign is 0x04, expected 0xa to 0xf
+            the bytes: 12 34
+            as text:   ..
+          at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+    "#]]);
+}
+
+#[test]
+fn framings_that_cannot_be() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 -f fixed:0").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[FRM-030]: a fixed record length of 0 never ends the first record
+
+        hint: give the length of a record in bytes, as in `fixed:200`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -f rwd").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[FRM-031]: `rwd` is no framing; expected fixed, rdw, vb, vbs, lines, length, d, gnucobol or mf
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -f rdw:adjust=x").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[FRM-031]: `adjust` needs a number that fits, found `x`
+
+        hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`
+    "#]]);
+}
+
+#[test]
+fn files_that_cannot_be_read_or_written() {
+    let world = world();
+    world.run("convert item.dat -c items.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at item.dat
+
+        hint: did you mean items.dat?
+    "#]]);
+    world.run("convert items.dat -c item.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at item.cpy
+
+        hint: did you mean items.cpy?
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -i item.toml").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at item.toml
+
+        hint: check the path
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o no/such/folder.jsonl").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-001]: cannot create: No such file or directory (os error 2)
+          at no/such/folder.jsonl.partial
+
+        hint: check the path
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.dat").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-012]: the source and the output are one file
+          at items.dat
+
+        hint: name another file
+    "#]]);
+    assert!(world.read("items.dat") == items(), "the input is as it was");
+}

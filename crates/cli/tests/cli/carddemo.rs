@@ -21,8 +21,13 @@ fn ebcdic_files_decode_to_their_ascii_twins() {
         let ascii = decode(&folder, copybook, ascii, &["--encoding", "ascii", "--format", "lines:strip-cr"]);
         ebcdic.code(0);
         ascii.code(0);
-        assert!(!ebcdic.stdout.is_empty(), "{copybook}");
-        assert_eq!(ebcdic.out(), ascii.out(), "{copybook}");
+        let (ebcdic, ascii) = (ebcdic.out(), ascii.out());
+        assert_eq!(ebcdic.lines().count(), ascii.lines().count(), "{copybook}");
+        let differ = (1..).zip(ebcdic.lines().zip(ascii.lines())).filter(|(_, (a, b))| a != b);
+        let differ: Vec<(usize, String)> = differ.map(|(record, (a, b))| (record, members_that_differ(a, b))).collect();
+        // The files themselves differ in one field: the EBCDIC one was edited by hand.
+        let known = if copybook == "CVACT01Y.cpy" { vec![(49, "ACCT-ADDR-ZIP".to_owned())] } else { vec![] };
+        assert_eq!(differ, known, "{copybook}");
     }
 }
 
@@ -39,6 +44,13 @@ fn ebcdic_files_come_back_byte_for_byte() {
         Ran::of(command.arg(copybook).output().expect("the command runs")).code(0);
         assert!(world.read("out.dat") == fs::read(folder.join(ebcdic)).expect("the file is there"), "{ebcdic} differs");
     }
+}
+
+/// Names of the members that differ, joined by a blank.
+fn members_that_differ(a: &str, b: &str) -> String {
+    let [a, b]: [serde_json::Map<String, serde_json::Value>; 2] =
+        [a, b].map(|line| serde_json::from_str(line).expect("a line is an object"));
+    a.iter().filter(|(name, value)| b.get(*name) != Some(value)).map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn decode(folder: &Path, copybook: &str, file: &str, more: &[&str]) -> Ran {

@@ -1,1 +1,237 @@
-//! Pending.
+//! `quayline convert` on good input.
+
+use expect_test::expect;
+
+use crate::world::{World, ebcdic};
+
+pub(crate) const ITEMS: &str = "       01  ITEM.
+           05  SKU           PIC X(4).
+           05  QUANTITY      PIC S9(3) COMP-3.
+           05  PRICE         PIC 9(3)V99.
+           05  FILLER        PIC X(3).
+";
+
+/// One record of [`ITEMS`]: 14 bytes.
+pub(crate) fn item(sku: &str, quantity: [u8; 2], price: &str) -> Vec<u8> {
+    let mut record = ebcdic(&format!("{sku:<4}"));
+    record.extend(quantity);
+    record.extend(ebcdic(&format!("{price}   ")));
+    record
+}
+
+pub(crate) fn items() -> Vec<u8> {
+    [item("A1", [0x12, 0x3c], "00150"), item("B22", [0x00, 0x7d], "99999"), item("C", [0x00, 0x0c], "00000")].concat()
+}
+
+pub(crate) fn world() -> World {
+    World::with([("items.cpy", ITEMS.as_bytes()), ("items.dat", items().as_slice())])
+}
+
+#[test]
+fn records_become_json_lines_and_come_back() {
+    let world = world();
+    world.run("convert items.dat --copybook items.cpy --encoding cp037").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
+        {"SKU":"B22","QUANTITY":-7,"PRICE":999.99}
+        {"SKU":"C","QUANTITY":0,"PRICE":0.00}
+    "#]]);
+    world.run("convert items.dat --copybook items.cpy --encoding cp037 -o items.jsonl").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("convert items.jsonl --copybook items.cpy --encoding cp037 -o back.dat").check(expect![[r#"
+        exit 0
+    "#]]);
+    assert!(world.read("back.dat") == items());
+    assert_eq!(world.files(), ["back.dat", "items.cpy", "items.dat", "items.jsonl"]);
+}
+
+#[test]
+fn every_target_is_written_by_its_name() {
+    let world = world();
+    for name in ["out.jsonl", "out.json", "out.csv", "out.xml"] {
+        world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
+    }
+    let text = |name| String::from_utf8(world.read(name)).expect("UTF-8");
+    expect![""].assert_eq(&text("out.json"));
+    expect![""].assert_eq(&text("out.csv"));
+    expect![""].assert_eq(&text("out.xml"));
+    for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")] {
+        world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
+        assert!(world.read(name).starts_with(magic), "{name}");
+    }
+    for name in ["out.json", "out.csv", "out.xml"] {
+        world.run(&format!("convert {name} -c items.cpy -e cp037 -o back.dat")).code(0);
+        assert!(world.read("back.dat") == items(), "{name}");
+    }
+}
+
+#[test]
+fn an_output_whose_name_says_nothing_needs_a_format() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.out").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the name items.out does not say which format to write
+
+        hint: known are .jsonl, .json, .csv, .xml, .parquet, .arrow, .arrows and .dat; or add --to
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.out --to jsonl").code(0);
+}
+
+#[test]
+fn standard_input_and_output_are_streams() {
+    let world = world();
+    world.run_with("convert - -c items.cpy -e cp037", &items()[..14]).check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
+    "#]]);
+    let lines = world.run("convert items.dat -c items.cpy -e cp037");
+    let back = world.run_with("convert - -c items.cpy -e cp037", &lines.stdout);
+    assert!(back.code(0).stdout == items());
+}
+
+#[test]
+fn odd_file_names_are_fine() {
+    let world = World::with([("it's a \"copy\" book.cpy", ITEMS.as_bytes()), ("ümlaut \u{7} bell.dat", items().as_slice())]);
+    let arguments = ["convert", "ümlaut \u{7} bell.dat", "-c", "it's a \"copy\" book.cpy", "-e", "cp037", "-o", "öut put.jsonl", "--stats"];
+    let output = world.command(arguments).output().expect("the command runs");
+    assert!(output.status.success());
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(stderr.starts_with("source    ümlaut \\u{7} bell.dat\n"), "{stderr}");
+    assert_eq!(world.read("öut put.jsonl").iter().filter(|byte| **byte == b'\n').count(), 3);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_name_that_is_no_text_is_fine() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = world();
+    let name = OsStr::from_bytes(b"data\xff.dat");
+    std::fs::write(world.path(".").join(name), items()).expect("the file can be written");
+    let mut command = world.command(["convert", "-c", "items.cpy", "-e", "cp037"]);
+    let output = command.arg(name).output().expect("the command runs");
+    assert!(output.status.success());
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 3);
+}
+
+#[test]
+fn several_inputs_go_to_a_folder_or_one_stream() {
+    let world = world();
+    world.write("more.dat", &items()[..14]);
+    std::fs::create_dir(world.path("out")).expect("a folder");
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o out --to csv").code(0);
+    assert!(world.path("out/items.csv").exists() && world.path("out/more.csv").exists());
+    let ran = world.run("convert items.dat more.dat -c items.cpy -e cp037");
+    assert_eq!(ran.code(0).out().lines().count(), 4);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![""]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --to csv").check(expect![""]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![""]);
+    world.run("convert - - -c items.cpy -e cp037").check(expect![""]);
+}
+
+#[test]
+fn another_code_page_and_framing_are_records_to_records() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.bin --to-encoding latin1 --to-format rdw").code(0);
+    let back = world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
+    back.code(0);
+    assert!(world.read("back.dat") == items());
+}
+
+#[test]
+fn what_the_command_line_says_goes_before_the_interface_file() {
+    let world = world();
+    world.write("items.toml", "key-style = \"snake\"\nexclude = [\"PRICE\"]\n");
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"sku":"A1","quantity":123}
+        {"sku":"B22","quantity":-7}
+        {"sku":"C","quantity":0}
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"sku":"A1","quantity":123,"fill0":""}
+        {"sku":"B22","quantity":-7,"fill0":""}
+        {"sku":"C","quantity":0,"fill0":""}
+    "#]]);
+    world.write("items.toml", "key-stile = \"snake\"\nexclude = [\"PRIZE\"]\n");
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[PRJ-001]: unknown field `key-stile`, expected one of `wrapper`, `key-style`, `fillers`, `redefines`, `include`, `exclude`, `rename`, `default`, `field`, `choose`, `records`
+          at items.toml:1:1
+          |
+        1 | key-stile = "snake"
+          | ^^^^^^^^^
+
+        hint: docs/errors/project.md shows every key of an interface file
+    "#]]);
+    world.write("items.toml", "exclude = [\"PRIZE\"]\n");
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[PLN-001]: interface rule names `PRIZE`, which the record ITEM does not have
+          at items.toml:1:12
+          |
+        1 | exclude = ["PRIZE"]
+          |            ^^^^^^^
+
+        hint: did you mean `PRICE`?
+    "#]]);
+}
+
+#[test]
+fn numbers_may_be_strings() {
+    world().run("convert items.dat -c items.cpy -e cp037 --numbers string").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"A1","QUANTITY":"123","PRICE":"1.50"}
+        {"SKU":"B22","QUANTITY":"-7","PRICE":"999.99"}
+        {"SKU":"C","QUANTITY":"0","PRICE":"0.00"}
+    "#]]);
+}
+
+#[test]
+fn threads_change_nothing() {
+    let world = world();
+    let records: Vec<u8> = items().iter().copied().cycle().take(14 * 60_000).collect();
+    world.write("many.dat", &records);
+    world.run("convert many.dat -c items.cpy -e cp037 -o one.jsonl").code(0);
+    world.run("convert many.dat -c items.cpy -e cp037 -o four.jsonl -j 4").code(0);
+    assert!(world.read("one.jsonl") == world.read("four.jsonl"));
+}
+
+#[test]
+fn statistics_add_up() {
+    let world = world();
+    let mut records = items();
+    records.extend(item("BAD", [0x12, 0x34], "00100"));
+    world.write("items.dat", &records);
+    let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats");
+    let err = ran.code(1).err();
+    let line = |start: &str| err.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {err}")).to_owned();
+    assert_eq!(line("records"), "records   4 read = 3 written + 1 rejected + 0 skipped");
+    assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
+    assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
+    assert!(line("identity").contains(" s of all threads = ") && line("identity").ends_with(" unaccounted"), "{err}");
+    assert!(line("memory").ends_with(" MB at most"), "{err}");
+
+    let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats --json");
+    let err = ran.code(1).err();
+    let lines: Vec<serde_json::Value> = err.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    assert_eq!(lines[0]["schema"], "quayline.finding/1");
+    let stats = &lines[1];
+    assert_eq!(stats["schema"], "quayline.stats/1");
+    assert_eq!(stats["adds_up"], true);
+    assert_eq!((stats["records_in"].as_u64(), stats["records_rejected"].as_u64()), (Some(4), Some(1)));
+    let sum: f64 = stats["phases_s"].as_object().expect("phases").values().filter_map(serde_json::Value::as_f64).sum();
+    let total = stats["thread_s"].as_f64().expect("a number");
+    assert!((sum + stats["unaccounted_s"].as_f64().expect("a number") - total).abs() < 1e-6, "{stats}");
+}

@@ -1,1 +1,177 @@
-//! Pending.
+//! Runs that do not come to their end: full disk, closed pipe, Ctrl-C; and going on from there.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+
+use crate::convert::{ITEMS, items, world};
+use crate::world::{Ran, World};
+
+#[test]
+fn a_full_disk_names_the_partial_output() {
+    let world = world();
+    world.write("many.dat", items().repeat(20_000));
+    // A limit on the size of files stands for a full disk: the same write fails, with another reason.
+    let limited = "trap '' XFSZ; ulimit -f 64; exec \"$Q\" convert many.dat -c items.cpy -e cp037 -o out.jsonl";
+    world.shell(limited).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-001]: cannot write: File too large (os error 27)
+          at out.jsonl.partial
+    "#]]);
+    assert_eq!(world.files(), ["items.cpy", "items.dat", "many.dat", "out.jsonl.partial"]);
+    world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 > /dev/full").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-001]: cannot write: No space left on device (os error 28)
+          at <output>
+
+        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+    "#]]);
+    world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 -o /dev/full --to jsonl").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-001]: cannot write: No space left on device (os error 28)
+          at <output>
+
+        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+    "#]]);
+    assert!(std::path::Path::new("/dev/full").exists());
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let world = world();
+    world.write("many.dat", items().repeat(20_000));
+    let ran = world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 --stats | head -1");
+    ran.check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
+    "#]]);
+    world.shell("{ \"$Q\" convert many.dat -c items.cpy -e cp037; echo $? > code; } | head -1").code(0);
+    assert_eq!(world.read("code"), b"0\n");
+}
+
+/// Megabytes of records: some seconds of work, so that a signal comes in time.
+fn large() -> World {
+    let world = World::with([("items.cpy", ITEMS.as_bytes())]);
+    world.write("large.dat", items().repeat(1_500_000));
+    world
+}
+
+#[test]
+fn ctrl_c_leaves_a_run_to_go_on_with() {
+    let world = large();
+    world.run("convert large.dat -c items.cpy -e cp037 -o whole.jsonl").code(0);
+    let whole = world.read("whole.jsonl");
+
+    let child = start(&world, "convert large.dat -c items.cpy -e cp037 -o out.jsonl");
+    let partial = world.path("out.jsonl.partial");
+    wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
+    interrupt(&child);
+    let ran = end(child);
+    ran.code(3);
+    assert!(ran.stdout.is_empty());
+    let err = ran.err();
+    assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
+    assert!(err.contains("hint: go on with --resume; the checkpoint is out.jsonl.checkpoint"), "{err}");
+    assert!(!world.path("out.jsonl").exists() && partial.exists());
+    let stopped_at = std::fs::metadata(&partial).expect("the partial file").len();
+    assert!(stopped_at < whole.len() as u64, "the signal came too late");
+
+    let ran = world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --resume --stats");
+    assert!(ran.code(0).err().contains("resumed   at record "), "{}", ran.err());
+    assert!(world.read("out.jsonl") == whole, "the resumed output differs");
+    assert!(!partial.exists() && !world.path("out.jsonl.checkpoint").exists());
+}
+
+#[test]
+fn a_checkpoint_of_other_settings_is_refused() {
+    let world = large();
+    let child = start(&world, "convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state");
+    let partial = world.path("out.jsonl.partial");
+    wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
+    interrupt(&child);
+    end(child).code(3);
+    world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume --key-style snake").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-007]: the run began with another copybook, interface file or other settings
+          at state
+
+        hint: resume with the settings of that run, or convert anew
+    "#]]);
+    world.write("state", "nonsense");
+    world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-008]: checkpoint line 1 is not `quayline-checkpoint N`
+          at state
+
+        hint: delete it and convert anew
+    "#]]);
+}
+
+#[test]
+fn ctrl_c_without_anything_to_resume_from() {
+    let world = large();
+    let child = start(&world, "convert large.dat -c items.cpy -e cp037 -o out.parquet");
+    let partial = world.path("out.parquet.partial");
+    wait_for(|| partial.exists());
+    interrupt(&child);
+    let ran = end(child);
+    ran.code(130);
+    assert!(ran.err().contains("out.parquet.partial"), "{}", ran.err());
+    assert!(!world.path("out.parquet").exists());
+}
+
+#[test]
+fn only_files_can_be_resumed() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 --resume").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+
+        hint: leave --checkpoint and --resume out
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o a.parquet --checkpoint state").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+
+        hint: leave --checkpoint and --resume out
+    "#]]);
+    world.run_with("convert - -c items.cpy -e cp037 -o a.jsonl --checkpoint state", &items()).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+
+        hint: leave --checkpoint and --resume out
+    "#]]);
+}
+
+fn start(world: &World, arguments: &str) -> Child {
+    let mut command = world.command(arguments.split_whitespace());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+fn end(child: Child) -> Ran {
+    Ran::of(child.wait_with_output().expect("the command ends"))
+}
+
+fn interrupt(child: &Child) {
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+}
+
+/// Waits until it is so; a minute is more than any machine needs.
+fn wait_for(mut so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never came to be");
+        std::thread::yield_now();
+    }
+}
