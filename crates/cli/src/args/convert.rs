@@ -69,7 +69,7 @@ pub(crate) struct ConvertArgs {
     /// Records longer than the layout: error or accept
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) long: Option<LengthArg>,
-    /// Members missing in a document: initialize, value, low-values or error
+    /// Members missing in a document: value, initialize, low-values or error
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) absent: Option<AbsentArg>,
     /// Members that the records do not have: error or ignore
@@ -197,10 +197,10 @@ pub(crate) enum LengthArg {
 /// Members that a document does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum AbsentArg {
-    /// Spaces for text, zero for numbers (default)
-    Initialize,
-    /// The VALUE clause where there is one, else as initialize
+    /// The VALUE clause where there is one, else as initialize (default)
     Value,
+    /// Spaces for text, zero for numbers
+    Initialize,
     /// Binary zeros
     LowValues,
     /// Reject the document

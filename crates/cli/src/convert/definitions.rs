@@ -166,12 +166,14 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
 
 fn policies(args: &ConvertArgs) -> Policies {
     let bad = |policy: Option<BadValueArg>| match policy {
-        None | Some(BadValueArg::Error) => BadValue::Error,
+        None => BadValue::default(),
+        Some(BadValueArg::Error) => BadValue::Error,
         Some(BadValueArg::Null) => BadValue::Null,
         Some(BadValueArg::Raw) => BadValue::Raw,
     };
     let length = |policy: Option<LengthArg>| match policy {
-        None | Some(LengthArg::Error) => LengthMismatch::Error,
+        None => LengthMismatch::default(),
+        Some(LengthArg::Error) => LengthMismatch::Error,
         Some(LengthArg::Accept) => LengthMismatch::Accept,
     };
     Policies {
@@ -179,12 +181,14 @@ fn policies(args: &ConvertArgs) -> Policies {
         blank: bad(args.blank),
         low_values: bad(args.low_values),
         trim: match args.trim {
-            None | Some(TrimArg::Padding) => Trim::Padding,
+            None => Trim::default(),
+            Some(TrimArg::Padding) => Trim::Padding,
             Some(TrimArg::Both) => Trim::Both,
             Some(TrimArg::Keep) => Trim::Keep,
         },
         absent: match args.absent {
-            None | Some(AbsentArg::Initialize) => Absent::Initialize,
+            None => Absent::default(),
+            Some(AbsentArg::Initialize) => Absent::Initialize,
             Some(AbsentArg::Value) => Absent::Value,
             Some(AbsentArg::LowValues) => Absent::LowValues,
             Some(AbsentArg::Error) => Absent::Error,
@@ -197,7 +201,8 @@ fn policies(args: &ConvertArgs) -> Policies {
 
 fn numbers(numbers: Option<NumbersArg>) -> JsonNumbers {
     match numbers {
-        None | Some(NumbersArg::Exact) => JsonNumbers::Exact,
+        None => JsonNumbers::default(),
+        Some(NumbersArg::Exact) => JsonNumbers::Exact,
         Some(NumbersArg::Safe) => JsonNumbers::SafeStrings,
         Some(NumbersArg::String) => JsonNumbers::Strings,
     }

@@ -198,7 +198,8 @@ fn is_binary(to: ToFormat) -> bool {
     matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream | ToFormat::Record)
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path with more at its end.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

@@ -121,7 +121,7 @@ fn short_help_is_a_line_an_option() {
               --trim <WHICH>         Blanks to cut from text: padding, both or keep
               --short <POLICY>       Records shorter than the layout: error or accept
               --long <POLICY>        Records longer than the layout: error or accept
-              --absent <POLICY>      Members missing in a document: initialize, value, low-values or error
+              --absent <POLICY>      Members missing in a document: value, initialize, low-values or error
               --unknown <POLICY>     Members that the records do not have: error or ignore
               --preserve             Keep what a canonical record would lose, for byte-identical round trips
 

@@ -57,7 +57,8 @@ fn every_target_is_written_by_its_name() {
     expect![""].assert_eq(&text("out.json"));
     expect![""].assert_eq(&text("out.csv"));
     expect![""].assert_eq(&text("out.xml"));
-    for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")] {
+    for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")]
+    {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
         assert!(world.read(name).starts_with(magic), "{name}");
     }
@@ -95,8 +96,19 @@ fn standard_input_and_output_are_streams() {
 
 #[test]
 fn odd_file_names_are_fine() {
-    let world = World::with([("it's a \"copy\" book.cpy", ITEMS.as_bytes()), ("ümlaut \u{7} bell.dat", items().as_slice())]);
-    let arguments = ["convert", "ümlaut \u{7} bell.dat", "-c", "it's a \"copy\" book.cpy", "-e", "cp037", "-o", "öut put.jsonl", "--stats"];
+    let world =
+        World::with([("it's a \"copy\" book.cpy", ITEMS.as_bytes()), ("ümlaut \u{7} bell.dat", items().as_slice())]);
+    let arguments = [
+        "convert",
+        "ümlaut \u{7} bell.dat",
+        "-c",
+        "it's a \"copy\" book.cpy",
+        "-e",
+        "cp037",
+        "-o",
+        "öut put.jsonl",
+        "--stats",
+    ];
     let output = world.command(arguments).output().expect("the command runs");
     assert!(output.status.success());
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
@@ -137,7 +149,8 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
 fn another_code_page_and_framing_are_records_to_records() {
     let world = world();
     world.run("convert items.dat -c items.cpy -e cp037 -o items.bin --to-encoding latin1 --to-format rdw").code(0);
-    let back = world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
+    let back =
+        world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
     back.code(0);
     assert!(world.read("back.dat") == items());
 }
@@ -153,13 +166,15 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
         {"sku":"B22","quantity":-7}
         {"sku":"C","quantity":0}
     "#]]);
-    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![[r#"
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![
+        [r#"
         exit 0
         --- stdout
         {"sku":"A1","quantity":123,"fill0":""}
         {"sku":"B22","quantity":-7,"fill0":""}
         {"sku":"C","quantity":0,"fill0":""}
-    "#]]);
+    "#]
+    ]);
     world.write("items.toml", "key-stile = \"snake\"\nexclude = [\"PRIZE\"]\n");
     world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
         exit 2
@@ -215,7 +230,9 @@ fn statistics_add_up() {
     world.write("items.dat", &records);
     let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats");
     let err = ran.code(1).err();
-    let line = |start: &str| err.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {err}")).to_owned();
+    let line = |start: &str| {
+        err.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {err}")).to_owned()
+    };
     assert_eq!(line("records"), "records   4 read = 3 written + 1 rejected + 0 skipped");
     assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
@@ -224,7 +241,8 @@ fn statistics_add_up() {
 
     let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats --json");
     let err = ran.code(1).err();
-    let lines: Vec<serde_json::Value> = err.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let lines: Vec<serde_json::Value> =
+        err.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(lines.len(), 2, "{err}");
     assert_eq!(lines[0]["schema"], "quayline.finding/1");
     let stats = &lines[1];

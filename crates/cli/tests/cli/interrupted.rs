@@ -19,6 +19,8 @@ fn a_full_disk_names_the_partial_output() {
         --- stderr
         error[CNV-001]: cannot write: File too large (os error 27)
           at out.jsonl.partial
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
     assert_eq!(world.files(), ["items.cpy", "items.dat", "many.dat", "out.jsonl.partial"]);
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 > /dev/full").check(expect![[r#"
@@ -95,14 +97,18 @@ fn a_checkpoint_of_other_settings_is_refused() {
     wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
     interrupt(&child);
     end(child).code(3);
-    world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume --key-style snake").check(expect![[r#"
-        exit 2
-        --- stderr
-        error[CNV-007]: the run began with another copybook, interface file or other settings
-          at state
+    world
+        .run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume --key-style snake")
+        .check(expect![[r#"
+            exit 2
+            --- stderr
+            error[CNV-007]: the run began with another copybook, interface file or other settings
+              at state
 
-        hint: resume with the settings of that run, or convert anew
-    "#]]);
+            hint: resume with the settings of that run, or convert anew
+
+            note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+        "#]]);
     world.write("state", "nonsense");
     world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"
         exit 2
@@ -111,6 +117,8 @@ fn a_checkpoint_of_other_settings_is_refused() {
           at state
 
         hint: delete it and convert anew
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
 }
 
