@@ -97,9 +97,13 @@ fn short_help_is_a_line_an_option() {
           -h, --help          Print help (see more with '--help')
 
         Formats:
-          -o, --output <FILE>  File to write; `-` or nothing is standard output
-              --from <FORMAT>  Format to read, where content leaves doubt: record, json, csv or xml
-              --to <FORMAT>    Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+          -o, --output <FILE>      File to write; `-` or nothing is standard output
+              --from <FORMAT>      Format to read, where content leaves doubt: record, json, csv or xml
+              --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+              --delimiter <CHAR>   Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
+              --no-header          CSV without a first row that names the columns
+              --xml-root <NAME>    XML element around all records [default: records]
+              --xml-record <NAME>  XML element of one record [default: record]
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records

@@ -54,9 +54,27 @@ fn every_target_is_written_by_its_name() {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
     }
     let text = |name| String::from_utf8(world.read(name)).expect("UTF-8");
-    expect![""].assert_eq(&text("out.json"));
-    expect![""].assert_eq(&text("out.csv"));
-    expect![""].assert_eq(&text("out.xml"));
+    expect![[r#"
+        [
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50},
+        {"SKU":"B22","QUANTITY":-7,"PRICE":999.99},
+        {"SKU":"C","QUANTITY":0,"PRICE":0.00}
+        ]
+    "#]].assert_eq(&text("out.json"));
+    expect![[r#"
+        SKU,QUANTITY,PRICE
+        A1,123,1.50
+        B22,-7,999.99
+        C,0,0.00
+    "#]].assert_eq(&text("out.csv"));
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <record><SKU>A1</SKU><QUANTITY>123</QUANTITY><PRICE>1.50</PRICE></record>
+        <record><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></record>
+        <record><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></record>
+        </records>
+    "#]].assert_eq(&text("out.xml"));
     for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")]
     {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
@@ -69,6 +87,70 @@ fn every_target_is_written_by_its_name() {
 }
 
 #[test]
+fn csv_and_xml_have_their_own_words() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 --to csv --delimiter ; --no-header").check(expect![[r#"
+        exit 0
+        --- stdout
+        A1;123;1.50
+        B22;-7;999.99
+        C;0;0.00
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o out.tsv").code(0);
+    expect![[r#"
+        SKU	QUANTITY	PRICE
+        A1	123	1.50
+        B22	-7	999.99
+        C	0	0.00
+    "#]].assert_eq(&String::from_utf8(world.read("out.tsv")).expect("UTF-8"));
+    world.run("convert out.tsv -c items.cpy -e cp037 -o back.dat").code(0);
+    assert!(world.read("back.dat") == items());
+    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root items --xml-record item").check(expect![[r#"
+        exit 0
+        --- stdout
+        <?xml version="1.0" encoding="UTF-8"?>
+        <items xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <item><SKU>A1</SKU><QUANTITY>123</QUANTITY><PRICE>1.50</PRICE></item>
+        <item><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></item>
+        <item><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></item>
+        </items>
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root <a>").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[XML-002]: `<a>` is no XML element name
+
+        hint: write for example `_x003C_a_x003E_`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --to csv --delimiter ab").check(expect![[r#"
+        exit 2
+        --- stderr
+        error: invalid value 'ab' for '--delimiter <CHAR>': it is one character of ASCII that is no letter, digit, quote or line end, or the word `tab`
+
+        For more information, try '--help'.
+    "#]]);
+}
+
+#[test]
+fn documents_become_documents_without_a_code_page() {
+    let world = world();
+    world.write("items.jsonl", "{\"SKU\":\"A1\",\"QUANTITY\":12,\"PRICE\":1.5}\n");
+    world.run("convert items.jsonl -c items.cpy --to csv").check(expect![[r#"
+        exit 0
+        --- stdout
+        SKU,QUANTITY,PRICE
+        A1,12,1.5
+    "#]]);
+    world.run("convert items.jsonl --to csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: no copybook is named, so the records have no description
+
+        hint: name the copybook that the documents follow with --copybook FILE; it gives them their order and types
+    "#]]);
+}
+
+#[test]
 fn an_output_whose_name_says_nothing_needs_a_format() {
     let world = world();
     world.run("convert items.dat -c items.cpy -e cp037 -o items.out").check(expect![[r#"
@@ -76,7 +158,7 @@ fn an_output_whose_name_says_nothing_needs_a_format() {
         --- stderr
         error[CLI-003]: the name items.out does not say which format to write
 
-        hint: known are .jsonl, .json, .csv, .xml, .parquet, .arrow, .arrows and .dat; or add --to
+        hint: known are .jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows and .dat; or add --to
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.out --to jsonl").code(0);
 }
@@ -139,10 +221,34 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
     assert!(world.path("out/items.csv").exists() && world.path("out/more.csv").exists());
     let ran = world.run("convert items.dat more.dat -c items.cpy -e cp037");
     assert_eq!(ran.code(0).out().lines().count(), 4);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![""]);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 --to csv").check(expect![""]);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![""]);
-    world.run("convert - - -c items.cpy -e cp037").check(expect![""]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: 2 inputs need a folder to go to, and missing is none
+
+        hint: make the folder and name it with -o
+    "#]]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --to csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: several inputs cannot share one output of this format
+
+        hint: name a folder with -o, or write JSON lines
+    "#]]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --rejects is for one input, and there are 2
+
+        hint: convert them one at a time
+    "#]]);
+    world.run("convert - - -c items.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: standard input can be read once only
+
+        hint: name `-` once
+    "#]]);
 }
 
 #[test]

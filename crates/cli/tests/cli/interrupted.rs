@@ -29,7 +29,7 @@ fn a_full_disk_names_the_partial_output() {
         error[CNV-001]: cannot write: No space left on device (os error 28)
           at <output>
 
-        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+        hint: free space where the output goes
     "#]]);
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 -o /dev/full --to jsonl").check(expect![[r#"
         exit 2
@@ -37,7 +37,7 @@ fn a_full_disk_names_the_partial_output() {
         error[CNV-001]: cannot write: No space left on device (os error 28)
           at <output>
 
-        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+        hint: free space where the output goes
     "#]]);
     assert!(std::path::Path::new("/dev/full").exists());
 }
