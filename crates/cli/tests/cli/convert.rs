@@ -60,13 +60,15 @@ fn every_target_is_written_by_its_name() {
         {"SKU":"B22","QUANTITY":-7,"PRICE":999.99},
         {"SKU":"C","QUANTITY":0,"PRICE":0.00}
         ]
-    "#]].assert_eq(&text("out.json"));
+    "#]]
+    .assert_eq(&text("out.json"));
     expect![[r#"
         SKU,QUANTITY,PRICE
         A1,123,1.50
         B22,-7,999.99
         C,0,0.00
-    "#]].assert_eq(&text("out.csv"));
+    "#]]
+    .assert_eq(&text("out.csv"));
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
@@ -74,7 +76,8 @@ fn every_target_is_written_by_its_name() {
         <record><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></record>
         <record><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></record>
         </records>
-    "#]].assert_eq(&text("out.xml"));
+    "#]]
+    .assert_eq(&text("out.xml"));
     for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")]
     {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
@@ -102,10 +105,12 @@ fn csv_and_xml_have_their_own_words() {
         A1	123	1.50
         B22	-7	999.99
         C	0	0.00
-    "#]].assert_eq(&String::from_utf8(world.read("out.tsv")).expect("UTF-8"));
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("out.tsv")).expect("UTF-8"));
     world.run("convert out.tsv -c items.cpy -e cp037 -o back.dat").code(0);
     assert!(world.read("back.dat") == items());
-    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root items --xml-record item").check(expect![[r#"
+    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root items --xml-record item").check(expect![[
+        r#"
         exit 0
         --- stdout
         <?xml version="1.0" encoding="UTF-8"?>
@@ -114,7 +119,8 @@ fn csv_and_xml_have_their_own_words() {
         <item><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></item>
         <item><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></item>
         </items>
-    "#]]);
+    "#
+    ]]);
     world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root <a>").check(expect![[r#"
         exit 2
         --- stderr
