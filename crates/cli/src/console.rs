@@ -1,5 +1,6 @@
 //! Standard error as people and programs read it: colours, findings, terminals.
 
+use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::env_vars;
 use crate::render;
 
 /// How to talk to whoever runs the command.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Console {
     /// Colours on standard error.
     color_stderr: bool,
@@ -18,6 +19,8 @@ pub(crate) struct Console {
     color_stdout: bool,
     /// Findings as JSON, one a line.
     json: bool,
+    /// Whether something was said already, so that a blank line stands between it and what follows.
+    said: Cell<bool>,
 }
 
 impl Console {
@@ -33,12 +36,13 @@ impl Console {
             color_stderr: color(std::io::stderr().is_terminal()) && !json,
             color_stdout: color(std::io::stdout().is_terminal()) && !json,
             json,
+            said: Cell::new(false),
         }
     }
 
     /// No colours, findings as text.
     pub(crate) fn plain() -> Self {
-        Console { color_stderr: false, color_stdout: false, json: false }
+        Console { color_stderr: false, color_stdout: false, json: false, said: Cell::new(false) }
     }
 
     /// Whether standard output takes colours.
@@ -53,25 +57,27 @@ impl Console {
 
     /// Prints findings to standard error: text with a blank line between them, or one JSON object a line.
     pub(crate) fn findings(&self, findings: &[Finding]) {
-        let mut text = String::new();
         for finding in findings {
             if self.json {
-                text.push_str(&render::finding_json(finding));
-                text.push('\n');
+                self.line(&render::finding_json(finding));
             } else {
-                text.push_str(&render::finding_text(finding, self.color_stderr));
-                text.push_str("\n\n");
+                self.paragraph(&render::finding_text(finding, self.color_stderr));
             }
         }
-        if !self.json {
-            text.pop();
-        }
-        self.note(&text);
     }
 
-    /// Writes to standard error as it stands. Where even that is closed, nothing can be said, and the exit code still tells.
-    pub(crate) fn note(&self, text: &str) {
-        let _ = std::io::stderr().write_all(text.as_bytes());
+    /// Says something to people, with a blank line before it where something was said already. Programs are not told.
+    pub(crate) fn paragraph(&self, text: &str) {
+        if !self.json {
+            let blank = if self.said.get() { "\n" } else { "" };
+            self.line(&format!("{blank}{}", text.trim_end()));
+        }
+    }
+
+    /// Writes a line to standard error. Where even that is closed, nothing can be said, and the exit code still tells.
+    pub(crate) fn line(&self, text: &str) {
+        self.said.set(true);
+        let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
     }
 }
 

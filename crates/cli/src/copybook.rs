@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_cobol::copybook::{self, Format, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
-use quayline_core::{Code, Fault, Finding, Findings, Limits, Place};
+use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, SourceFormatArg};
@@ -46,8 +46,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
         ..ParseOptions::default()
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
-    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)
-        .map_err(|Findings(findings)| Findings(findings.into_iter().map(on_command_line).collect()))?;
+    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
     let mut layouts = Vec::new();
     let mut warnings = parsed.warnings;
     let mut findings = Vec::new();
@@ -173,14 +172,3 @@ fn folders(copybook: &Path, include: &[PathBuf]) -> CopyFolders {
     };
     CopyFolders::new(std::iter::once(own).chain(include.iter().cloned()).collect())
 }
-
-/// The finding with what the remedy is on the command line.
-fn on_command_line(mut finding: Finding) -> Finding {
-    if finding.code == COPY_MEMBER_MISSING {
-        finding.hint = finding.hint.map(|hint| format!("{hint} with -I FOLDER"));
-    }
-    finding
-}
-
-/// `COPY` names a member that no folder has.
-const COPY_MEMBER_MISSING: Code = Code("COB-010");

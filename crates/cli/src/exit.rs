@@ -47,17 +47,15 @@ impl Exit {
         }
     }
 
-    /// Which exit follows from findings: the worst fault of an error decides, ours before configuration before the sender.
+    /// Which exit follows from findings: ours where any is our fault, else that of the first error, since what follows it explains it.
     pub(crate) fn of_findings<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Exit {
         let mut exit = Exit::Done;
         for finding in findings.into_iter().filter(|finding| finding.severity == Severity::Error) {
-            let this = match finding.fault {
-                Fault::Sender => Exit::Rejected,
-                Fault::Config | Fault::Caller | Fault::Environment => Exit::Usage,
-                Fault::Ours => Exit::OurBug,
-            };
-            if this.code() > exit.code() {
-                exit = this;
+            match finding.fault {
+                Fault::Ours => return Exit::OurBug,
+                _ if exit != Exit::Done => {}
+                Fault::Sender => exit = Exit::Rejected,
+                Fault::Config | Fault::Caller | Fault::Environment => exit = Exit::Usage,
             }
         }
         exit
@@ -119,6 +117,9 @@ pub(crate) const CLI_OUTPUT: Code = Code("CLI-001");
 pub(crate) const CLI_INPUT: Code = Code("CLI-002");
 /// An argument has no such value, or two arguments do not go together.
 pub(crate) const CLI_ARGUMENT: Code = Code("CLI-003");
+
+/// An output is not complete.
+pub(crate) const CLI_PARTIAL: Code = Code("CLI-004");
 
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
@@ -187,14 +188,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worst_fault_decides() {
+    fn the_first_fault_decides_unless_it_is_ours() {
         let finding = |fault| Finding::error(Code("X"), fault, "x");
         let warning = Finding::warning(Code("X"), Fault::Ours, "x");
         assert_eq!(Exit::of_findings(&[]), Exit::Done);
         assert_eq!(Exit::of_findings(&[warning]), Exit::Done);
         assert_eq!(Exit::of_findings(&[finding(Fault::Sender)]), Exit::Rejected);
         assert_eq!(Exit::of_findings(&[finding(Fault::Config), finding(Fault::Sender)]), Exit::Usage);
-        assert_eq!(Exit::of_findings(&[finding(Fault::Ours), finding(Fault::Sender)]), Exit::OurBug);
+        assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Config)]), Exit::Rejected);
+        assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Ours)]), Exit::OurBug);
     }
 
     #[test]

@@ -29,6 +29,18 @@ pub(crate) struct ConvertArgs {
     /// Where it is left out, the name of --output says it; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) to: Option<ToFormat>,
+    /// Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Formats")]
+    pub(crate) delimiter: Option<u8>,
+    /// CSV without a first row that names the columns
+    #[arg(long, help_heading = "Formats")]
+    pub(crate) no_header: bool,
+    /// XML element around all records [default: records]
+    #[arg(long, value_name = "NAME", help_heading = "Formats")]
+    pub(crate) xml_root: Option<String>,
+    /// XML element of one record [default: record]
+    #[arg(long, value_name = "NAME", help_heading = "Formats")]
+    pub(crate) xml_record: Option<String>,
     /// Copybook that describes the records
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) copybook: Option<PathBuf>,
@@ -69,7 +81,7 @@ pub(crate) struct ConvertArgs {
     /// Records longer than the layout: error or accept
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) long: Option<LengthArg>,
-    /// Members missing in a document: initialize, value, low-values or error
+    /// Members missing in a document: value, initialize, low-values or error
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) absent: Option<AbsentArg>,
     /// Members that the records do not have: error or ignore
@@ -126,6 +138,18 @@ pub(crate) struct ConvertArgs {
     /// Findings and statistics as JSON, one object a line on standard error
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
+}
+
+/// A separator: one character of ASCII, or the word `tab`.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ => {
+            Err("it is one character of ASCII that is no letter, digit, quote or line end, or the word `tab`"
+                .to_owned())
+        }
+    }
 }
 
 /// Formats to read.
@@ -197,10 +221,10 @@ pub(crate) enum LengthArg {
 /// Members that a document does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum AbsentArg {
-    /// Spaces for text, zero for numbers (default)
-    Initialize,
-    /// The VALUE clause where there is one, else as initialize
+    /// The VALUE clause where there is one, else as initialize (default)
     Value,
+    /// Spaces for text, zero for numbers
+    Initialize,
     /// Binary zeros
     LowValues,
     /// Reject the document

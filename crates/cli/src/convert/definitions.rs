@@ -1,11 +1,13 @@
 //! What the records are: copybook, interface file, code page, policies.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
+use quayline_convert::csv::{CsvStyle, Header};
+use quayline_convert::xml::XmlStyle;
 use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest};
 use quayline_frame::FramingSpec;
 use quayline_project::InterfaceFile;
@@ -30,6 +32,9 @@ pub(crate) struct Definitions {
     pub(crate) numbers: JsonNumbers,
     /// Whether members that the records do not have are passed over.
     pub(crate) ignore_unknown: bool,
+    delimiter: Option<u8>,
+    header: Header,
+    xml: XmlStyle,
     /// The layouts in use.
     pub(crate) layouts: Vec<Layout>,
     /// Code page of the source's records, where it has some.
@@ -86,6 +91,9 @@ impl Definitions {
             schema,
             target_schema,
             numbers: numbers(args.numbers),
+            delimiter: args.delimiter,
+            header: if args.no_header { Header::Absent } else { Header::Present },
+            xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
             record_length: layouts.iter().map(|layout| layout.length_max).max().unwrap_or(0),
             layouts,
@@ -105,6 +113,18 @@ impl Definitions {
     pub(crate) fn target_framing(&self) -> Result<FramingSpec, Stop> {
         let named = self.to_format.as_deref().or(self.format.as_deref());
         framing_named(named.unwrap_or("fixed"), Some(self.record_length))
+    }
+
+    /// How CSV of this name is written and read.
+    pub(crate) fn csv(&self, name: Option<&Path>) -> CsvStyle {
+        let tabs = name.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"));
+        let delimiter = self.delimiter.unwrap_or(if tabs { b'\t' } else { b',' });
+        CsvStyle { delimiter, header: self.header, ..CsvStyle::default() }
+    }
+
+    /// How XML is written and read.
+    pub(crate) fn xml(&self) -> XmlStyle {
+        self.xml.clone()
     }
 
     /// Checkpoints at this path.
@@ -164,14 +184,27 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
     }
 }
 
+fn xml(args: &ConvertArgs) -> XmlStyle {
+    let mut style = XmlStyle::default();
+    if let Some(root) = &args.xml_root {
+        style.root = Some(root.clone());
+    }
+    if let Some(record) = &args.xml_record {
+        style.record.clone_from(record);
+    }
+    style
+}
+
 fn policies(args: &ConvertArgs) -> Policies {
     let bad = |policy: Option<BadValueArg>| match policy {
-        None | Some(BadValueArg::Error) => BadValue::Error,
+        None => BadValue::default(),
+        Some(BadValueArg::Error) => BadValue::Error,
         Some(BadValueArg::Null) => BadValue::Null,
         Some(BadValueArg::Raw) => BadValue::Raw,
     };
     let length = |policy: Option<LengthArg>| match policy {
-        None | Some(LengthArg::Error) => LengthMismatch::Error,
+        None => LengthMismatch::default(),
+        Some(LengthArg::Error) => LengthMismatch::Error,
         Some(LengthArg::Accept) => LengthMismatch::Accept,
     };
     Policies {
@@ -179,12 +212,14 @@ fn policies(args: &ConvertArgs) -> Policies {
         blank: bad(args.blank),
         low_values: bad(args.low_values),
         trim: match args.trim {
-            None | Some(TrimArg::Padding) => Trim::Padding,
+            None => Trim::default(),
+            Some(TrimArg::Padding) => Trim::Padding,
             Some(TrimArg::Both) => Trim::Both,
             Some(TrimArg::Keep) => Trim::Keep,
         },
         absent: match args.absent {
-            None | Some(AbsentArg::Initialize) => Absent::Initialize,
+            None => Absent::default(),
+            Some(AbsentArg::Initialize) => Absent::Initialize,
             Some(AbsentArg::Value) => Absent::Value,
             Some(AbsentArg::LowValues) => Absent::LowValues,
             Some(AbsentArg::Error) => Absent::Error,
@@ -197,7 +232,8 @@ fn policies(args: &ConvertArgs) -> Policies {
 
 fn numbers(numbers: Option<NumbersArg>) -> JsonNumbers {
     match numbers {
-        None | Some(NumbersArg::Exact) => JsonNumbers::Exact,
+        None => JsonNumbers::default(),
+        Some(NumbersArg::Exact) => JsonNumbers::Exact,
         Some(NumbersArg::Safe) => JsonNumbers::SafeStrings,
         Some(NumbersArg::String) => JsonNumbers::Strings,
     }

@@ -114,7 +114,8 @@ impl Job {
         let format = match self.from {
             FromFormat::Record => SourceFormat::Records(definitions.source_framing()?),
             FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
-            FromFormat::Csv | FromFormat::Xml => return Err(argument("this format cannot be read yet").into()),
+            FromFormat::Csv => SourceFormat::Csv(definitions.csv(Some(&self.input))),
+            FromFormat::Xml => SourceFormat::Xml(definitions.xml()),
         };
         let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
         let input = match self.stream.take() {
@@ -130,7 +131,8 @@ impl Job {
         let format = match self.to {
             ToFormat::Jsonl => TargetFormat::JsonLines(json),
             ToFormat::Json => TargetFormat::JsonArray(json),
-            ToFormat::Csv | ToFormat::Xml => return Err(argument("this format cannot be written yet").into()),
+            ToFormat::Csv => TargetFormat::Csv(definitions.csv(self.output.as_deref())),
+            ToFormat::Xml => TargetFormat::Xml(definitions.xml()),
             ToFormat::Parquet => TargetFormat::Parquet(ParquetWrite::default()),
             ToFormat::Arrow => TargetFormat::ArrowFile,
             ToFormat::ArrowStream => TargetFormat::ArrowStream,
@@ -198,7 +200,8 @@ fn is_binary(to: ToFormat) -> bool {
     matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream | ToFormat::Record)
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+/// The path with more at its end.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)

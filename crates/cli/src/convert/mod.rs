@@ -7,20 +7,21 @@ mod recognise;
 mod show_data;
 mod stats;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start};
-use quayline_core::Finding;
+use quayline_core::{Fault, Finding, Severity};
 
 use crate::args::ConvertArgs;
 use crate::console::{Console, shown};
-use crate::exit::{Exit, Stop};
+use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
-use crate::render::grouped;
+use crate::render::{count_of, grouped};
 
 use definitions::Definitions;
-use jobs::{Job, jobs};
+use jobs::{Job, jobs, with_suffix};
 use progress::Bar;
 use stats::{stats_json, stats_text};
 
@@ -52,6 +53,7 @@ fn convert(
 ) -> Result<Exit, Stop> {
     let source = shown(&job.input);
     let file = job.file.clone();
+    let output = job.output.clone();
     let checkpoint = job.checkpoint.clone();
     let mut conversion =
         Conversion::new(job.source(definitions)?, job.target(definitions)?, Arc::clone(&definitions.schema));
@@ -83,29 +85,50 @@ fn convert(
             if let (true, Some(file)) = (args.show_data, file.as_deref()) {
                 show_data::add(&mut findings, file, definitions);
             }
+            let resumable = resumable(&error, checkpoint.as_deref());
+            let exit = match &error {
+                _ if resumable => Exit::Resumable,
+                ConvertError::Stopped(_) => Exit::Interrupted,
+                _ => Exit::of_findings(&findings),
+            };
+            findings.extend(output.and_then(|output| incomplete(&output, &error, resumable, args)));
             console.findings(&findings);
-            Ok(exit_of(&error, &findings, checkpoint.as_deref(), console))
+            Ok(exit)
         }
     }
 }
 
-/// Which exit an early end has.
-fn exit_of(
-    error: &ConvertError,
-    findings: &[Finding],
-    checkpoint: Option<&std::path::Path>,
-    console: &Console,
-) -> Exit {
+/// Whether a run that ended early goes on with `--resume`: it was stopped, or the machine failed it, and there is a checkpoint.
+fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
     match error {
-        ConvertError::Stopped(stopped) if stopped.checkpoint.is_some() => Exit::Resumable,
-        ConvertError::Stopped(_) => Exit::Interrupted,
-        ConvertError::Io { .. } if checkpoint.is_some_and(std::path::Path::exists) => {
-            console
-                .note("\nhint: when that is mended, the same command with --resume goes on from the last checkpoint\n");
-            Exit::Resumable
-        }
-        _ => Exit::of_findings(findings),
+        ConvertError::Stopped(stopped) => stopped.checkpoint.is_some(),
+        ConvertError::Io { .. } => checkpoint.is_some_and(Path::exists),
+        _ => false,
     }
+}
+
+/// A word on the output that a run left behind, where it left one.
+fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &ConvertArgs) -> Option<Finding> {
+    let partial = with_suffix(output, ".partial");
+    if !partial.exists() {
+        return None;
+    }
+    let message = format!("the output is not complete: {} holds what was done", shown(&partial));
+    let finding = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+    Some(match error {
+        ConvertError::Io { .. } if resumable => {
+            finding.hint("when that is mended, the same command with --resume goes on from the last checkpoint")
+        }
+        ConvertError::Refused(findings) if args.rejects.is_none() && findings.0.first().is_some_and(is_of_a_record) => {
+            finding.hint("to go on past records that do not convert, name a file for them with --rejects")
+        }
+        _ => finding,
+    })
+}
+
+/// Whether a finding refuses one record and not the framing, which loses all that follow.
+fn is_of_a_record(finding: &Finding) -> bool {
+    finding.fault == Fault::Sender && finding.place.record.is_some() && !finding.code.0.starts_with("FRM-")
 }
 
 /// Tells what is worth telling of a run that came to its end.
@@ -113,7 +136,7 @@ fn tell(
     source: &str,
     report: &Report,
     args: &ConvertArgs,
-    shows: Option<&std::path::Path>,
+    shows: Option<&Path>,
     definitions: &Definitions,
     console: &Console,
 ) -> Exit {
@@ -123,21 +146,23 @@ fn tell(
         show_data::add(&mut findings, file, definitions);
     }
     console.findings(&findings);
+    if let Some(misfit) = &report.misfit {
+        console.findings(std::slice::from_ref(misfit));
+    }
     let rejected = report.tally.records_rejected;
-    if rejected > 0 && !console.json() {
-        let blank = if findings.is_empty() { "" } else { "\n" };
-        let of = grouped(report.tally.records_in);
+    if rejected > 0 {
+        let of = count_of(report.tally.records_in, "record");
         let place = report.rejects.as_ref().map_or_else(String::new, |path| {
             let path = shown(path);
             format!(": {path} holds them whole, {path}.findings.jsonl says why")
         });
-        console.note(&format!("{blank}{} of {of} records were rejected{place}\n", grouped(rejected)));
+        console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
     }
     if args.stats {
         if console.json() {
-            console.note(&format!("{}\n", stats_json(source, report)));
+            console.line(&stats_json(source, report));
         } else {
-            console.note(&stats_text(source, report));
+            console.paragraph(&stats_text(source, report));
         }
     }
     if rejected > 0 { Exit::Rejected } else { Exit::Done }

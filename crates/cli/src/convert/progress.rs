@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use quayline_convert::{Advance, Progress};
 
 use crate::console::dumb_terminal;
+use crate::render::grouped;
 
 /// Nothing is drawn before.
 const QUIET: Duration = Duration::from_secs(1);
@@ -17,54 +18,117 @@ const HERTZ: u8 = 5;
 /// A bar on standard error that appears when a run takes longer than a second.
 pub(crate) struct Bar {
     begun: Instant,
-    bar: Mutex<Option<ProgressBar>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Source bytes at the first advance: what a resumed run did before is no part of its rate.
+    from: Option<u64>,
+    bar: Option<ProgressBar>,
 }
 
 impl Bar {
     /// A bar, where standard error is a terminal that can draw one.
     pub(crate) fn on_terminal() -> Option<Bar> {
-        (std::io::stderr().is_terminal() && !dumb_terminal())
-            .then(|| Bar { begun: Instant::now(), bar: Mutex::new(None) })
-    }
-
-    fn drawn(at: &Advance) -> ProgressBar {
-        let target = ProgressDrawTarget::stderr_with_hz(HERTZ);
-        let (bar, template) = match at.source_bytes_total {
-            Some(total) => (
-                ProgressBar::with_draw_target(Some(total), target),
-                "{bar:30} {percent:>3} %  {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}  {eta} left  {msg}",
-            ),
-            None => (
-                ProgressBar::with_draw_target(None, target),
-                "{spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}  {msg}",
-            ),
-        };
-        let style = ProgressStyle::with_template(template).expect("the template is a constant that a test draws");
-        bar.with_style(style.progress_chars("=> "))
+        let draws = std::io::stderr().is_terminal() && !dumb_terminal();
+        draws.then(|| Bar { begun: Instant::now(), state: Mutex::default() })
     }
 }
 
 impl Progress for Bar {
     fn advance(&self, at: Advance) {
-        if self.begun.elapsed() < QUIET {
+        let Ok(mut state) = self.state.lock() else { return };
+        let from = *state.from.get_or_insert(at.source_bytes);
+        let elapsed = self.begun.elapsed();
+        if elapsed < QUIET {
             return;
         }
-        let Ok(mut slot) = self.bar.lock() else { return };
-        // A resumed run starts in the middle: the bytes before are no part of its rate.
-        let bar = slot.get_or_insert_with(|| Bar::drawn(&at));
+        let bar = state.bar.get_or_insert_with(|| new_bar(&at));
         bar.set_position(at.source_bytes);
-        let rejected =
-            if at.rejected > 0 { format!(", {} rejected", crate::render::grouped(at.rejected)) } else { String::new() };
-        bar.set_message(format!("{} records{rejected}", crate::render::grouped(at.records)));
+        bar.set_message(pace(&at, from, elapsed));
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Ok(mut slot) = self.bar.lock()
-            && let Some(bar) = slot.take()
+        if let Ok(mut state) = self.state.lock()
+            && let Some(bar) = state.bar.take()
         {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn new_bar(at: &Advance) -> ProgressBar {
+    let target = ProgressDrawTarget::stderr_with_hz(HERTZ);
+    let template = match at.source_bytes_total {
+        Some(_) => "{bar:30} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}, {msg}",
+        None => "{spinner} {decimal_bytes}, {msg}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is a constant that a test parses");
+    ProgressBar::with_draw_target(at.source_bytes_total, target).with_style(style.progress_chars("=> "))
+}
+
+/// Rate, time left, records.
+fn pace(at: &Advance, from: u64, elapsed: Duration) -> String {
+    let per_second = at.source_bytes.saturating_sub(from) as f64 / elapsed.as_secs_f64();
+    let mut text = format!("{:.0} MB/s", per_second / 1e6);
+    if let Some(total) = at.source_bytes_total
+        && per_second > 0.0
+    {
+        let left = total.saturating_sub(at.source_bytes) as f64 / per_second;
+        text.push_str(&format!(", {} left", time_text(left)));
+    }
+    text.push_str(&format!(", {} records", grouped(at.records)));
+    if at.rejected > 0 {
+        text.push_str(&format!(", {} rejected", grouped(at.rejected)));
+    }
+    text
+}
+
+/// `59 s`, `1:01`, `2:03:04`.
+fn time_text(seconds: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what fits")]
+    let seconds = seconds.round().clamp(0.0, 1e9) as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m}:{s:02}"),
+        (h, m, s) => format!("{h}:{m:02}:{s:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_run_counts_its_own_bytes_only() {
+        let at = Advance {
+            source_bytes: 3_000_000_000,
+            source_bytes_total: Some(10_000_000_000),
+            records: 1_234_567,
+            rejected: 2,
+            output_bytes: 0,
+        };
+        let text = pace(&at, 2_000_000_000, Duration::from_secs(10));
+        assert_eq!(text, "100 MB/s, 1:10 left, 1,234,567 records, 2 rejected");
+        let stream = Advance { source_bytes_total: None, rejected: 0, ..at };
+        assert_eq!(pace(&stream, 0, Duration::from_secs(10)), "300 MB/s, 1,234,567 records");
+    }
+
+    #[test]
+    fn a_bar_can_be_made_for_files_and_streams() {
+        for total in [Some(5), None] {
+            new_bar(&Advance { source_bytes_total: total, ..Advance::default() }).abandon();
+        }
+    }
+
+    #[test]
+    fn times_read_like_a_clock() {
+        assert_eq!(time_text(0.4), "0 s");
+        assert_eq!(time_text(61.0), "1:01");
+        assert_eq!(time_text(7384.0), "2:03:04");
+        assert_eq!(time_text(f64::INFINITY), "277777:46:40");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
             _ => {}
         }
         match extension(name).as_deref() {
-            Some("csv") => return FromFormat::Csv,
+            Some("csv" | "tsv") => return FromFormat::Csv,
             Some("json" | "jsonl" | "ndjson") => return FromFormat::Json,
             Some("xml") => return FromFormat::Xml,
             _ => {}
@@ -38,7 +38,7 @@ pub(crate) fn target_format(name: &Path) -> Option<ToFormat> {
     Some(match extension(name)?.as_str() {
         "jsonl" | "ndjson" => ToFormat::Jsonl,
         "json" => ToFormat::Json,
-        "csv" => ToFormat::Csv,
+        "csv" | "tsv" => ToFormat::Csv,
         "xml" => ToFormat::Xml,
         "parquet" => ToFormat::Parquet,
         "arrow" | "feather" | "ipc" => ToFormat::Arrow,
@@ -63,7 +63,7 @@ pub(crate) fn extension_of(format: ToFormat) -> &'static str {
 }
 
 /// The extensions that [`target_format`] knows, for messages.
-pub(crate) const KNOWN_EXTENSIONS: &str = ".jsonl, .json, .csv, .xml, .parquet, .arrow, .arrows and .dat";
+pub(crate) const KNOWN_EXTENSIONS: &str = ".jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows and .dat";
 
 fn extension(name: &Path) -> Option<String> {
     name.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase)

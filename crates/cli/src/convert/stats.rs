@@ -36,7 +36,7 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("resumed", format!("at record {}", grouped(first.0)));
     }
     line("bytes", format!("{} in, {} out", grouped(report.source_bytes), grouped(report.output_bytes)));
-    let threads = count_of(cost.lanes as usize, "thread");
+    let threads = count_of(u64::from(cost.lanes), "thread");
     line("time", format!("{} s, {} s CPU, {threads}", seconds(cost.wall), seconds(cost.process.cpu)));
     line(
         "rate",
@@ -56,7 +56,7 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("memory", format!("{:.1} MB at most", bytes as f64 / 1e6));
     }
     for (code, count) in &report.findings_by_code {
-        line("found", format!("{code} in {}", count_of(usize::try_from(*count).unwrap_or(usize::MAX), "place")));
+        line("found", format!("{code} in {}", count_of(*count, "place")));
     }
     text
 }

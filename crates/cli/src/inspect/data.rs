@@ -64,7 +64,7 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     fits.truncate(SHOWN_MAX);
     let best = fits.first().filter(|fit| fit.decoded > 0);
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
-    let framing = best.map(|fit| fit.framing.clone()).or(framings.first().map(|proposal| proposal.spec.clone()));
+    let framing = best.map(|fit| fit.framing).or(framings.first().map(|proposal| proposal.spec));
     let command = command_line(args, charset, framing.as_ref());
     let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(&args.file, sample, layout));
     let answer = Answer {

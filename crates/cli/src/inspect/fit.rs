@@ -62,7 +62,7 @@ fn try_one(
     charset: Charset,
     framing: &FramingSpec,
 ) -> Result<Fit, Stop> {
-    let mut fit = Fit { charset, framing: framing.clone(), decoded: 0, tried: 0, first: None };
+    let mut fit = Fit { charset, framing: *framing, decoded: 0, tried: 0, first: None };
     let mut splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
     let mut decoder = RecordDecoder::new(plan);
     let end = if sample.is_whole() { EndOfInput::Yes } else { EndOfInput::No };

@@ -15,13 +15,13 @@ pub(crate) fn grouped(n: u64) -> String {
 
 /// `1 byte`, `30,128 bytes`.
 pub(crate) fn bytes_text(n: usize) -> String {
-    count_of(n, "byte")
+    count_of(n as u64, "byte")
 }
 
 /// `1 table`, `2 tables`.
-pub(crate) fn count_of(n: usize, what: &str) -> String {
+pub(crate) fn count_of(n: u64, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(n as u64))
+    format!("{} {what}{plural}", grouped(n))
 }
 
 #[cfg(test)]

@@ -160,11 +160,12 @@ fn heading(layout: &Layout, paint: Paint) -> String {
 
 fn totals(layout: &Layout, rows: &Rows) -> String {
     let totals = Totals::of(layout);
-    let mut parts = vec![format!("{} in {}", count_of(totals.items, "item"), count_of(totals.groups, "group"))];
+    let mut parts =
+        vec![format!("{} in {}", count_of(totals.items as u64, "item"), count_of(totals.groups as u64, "group"))];
     if totals.tables > 0 {
         let variable =
             if totals.variable_tables > 0 { format!(" ({} variable)", totals.variable_tables) } else { String::new() };
-        parts.push(format!("{}{variable}", count_of(totals.tables, "table")));
+        parts.push(format!("{}{variable}", count_of(totals.tables as u64, "table")));
     }
     let counts = [
         (totals.redefinitions, "redefinition"),
@@ -173,7 +174,7 @@ fn totals(layout: &Layout, rows: &Rows) -> String {
         (totals.fillers, "filler"),
         (totals.slack_bytes, "slack byte"),
     ];
-    parts.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| count_of(n, what)));
+    parts.extend(counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| count_of(n as u64, what)));
     let mut text = format!("{}\n", parts.join(", "));
     if rows.0.iter().any(|row| row.slides) {
         text.push_str("~ moves to the front when a table before it is shorter than its maximum\n");

@@ -97,9 +97,13 @@ fn short_help_is_a_line_an_option() {
           -h, --help          Print help (see more with '--help')
 
         Formats:
-          -o, --output <FILE>  File to write; `-` or nothing is standard output
-              --from <FORMAT>  Format to read, where content leaves doubt: record, json, csv or xml
-              --to <FORMAT>    Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+          -o, --output <FILE>      File to write; `-` or nothing is standard output
+              --from <FORMAT>      Format to read, where content leaves doubt: record, json, csv or xml
+              --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+              --delimiter <CHAR>   Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
+              --no-header          CSV without a first row that names the columns
+              --xml-root <NAME>    XML element around all records [default: records]
+              --xml-record <NAME>  XML element of one record [default: record]
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
@@ -121,7 +125,7 @@ fn short_help_is_a_line_an_option() {
               --trim <WHICH>         Blanks to cut from text: padding, both or keep
               --short <POLICY>       Records shorter than the layout: error or accept
               --long <POLICY>        Records longer than the layout: error or accept
-              --absent <POLICY>      Members missing in a document: initialize, value, low-values or error
+              --absent <POLICY>      Members missing in a document: value, initialize, low-values or error
               --unknown <POLICY>     Members that the records do not have: error or ignore
               --preserve             Keep what a canonical record would lose, for byte-identical round trips
 

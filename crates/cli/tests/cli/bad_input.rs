@@ -18,10 +18,31 @@ fn a_truncated_last_record() {
           at cut.dat, record 3, byte 28
 
         hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
+
+        note[CLI-004]: the output is not complete: cut.jsonl.partial holds what was done
     "#]]);
-    assert_eq!(world.files(), ["cut.dat", "cut.jsonl.partial", "items.cpy", "items.dat"]);
-    world.run("convert cut.dat -c items.cpy -e cp037").check(expect![""]);
-    world.run("convert cut.dat -c items.cpy -e cp037 -f rdw").check(expect![""]);
+    assert_eq!(world.files(), ["cut.dat", "cut.jsonl.checkpoint", "cut.jsonl.partial", "items.cpy", "items.dat"]);
+    world.run("convert cut.dat -c items.cpy -e cp037").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[FRM-001]: the source ends inside a record: 5 of 14 bytes are missing
+          at cut.dat, record 3, byte 28
+
+        hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
+    "#]]);
+    world.run("convert cut.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[FRM-003]: the RDW is no length of at most 32760 (length_max); the bytes are EBCDIC text
+          at cut.dat, record 1, byte 0
+
+        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+
+        error[FRM-040]: junk from the first record on: the framing `rdw` does not fit this file
+          at cut.dat, record 1
+
+        hint: no known framing fits the first 37 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+    "#]]);
 }
 
 fn with_rdw(records: &[Vec<u8>]) -> Vec<u8> {
@@ -43,7 +64,7 @@ fn an_rdw_below_4_or_above_the_limit() {
     let above = [good.as_slice(), &[0xff, 0xff, 0, 0], &items()[..14]].concat();
     world.write("below.dat", below).write("above.dat", above);
     world.run("convert below.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
-        exit 2
+        exit 1
         --- stdout
         {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
         --- stderr
@@ -58,7 +79,7 @@ fn an_rdw_below_4_or_above_the_limit() {
         hint: no known framing fits the first 36 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
     "#]]);
     world.run("convert above.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
-        exit 2
+        exit 1
         --- stdout
         {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
         --- stderr
@@ -76,7 +97,7 @@ fn an_rdw_below_4_or_above_the_limit() {
 
 const TABLE: &str = "       01  R.
            05  N             PIC 9(2).
-           05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
+           05  T             OCCURS 1 TO 5 TIMES DEPENDING N PIC X(2).
            05  Z             PIC X.
 ";
 
@@ -91,21 +112,6 @@ fn a_table_count_out_of_range_or_not_numeric() {
         {"N":5,"T":["AA","BB","CC","DD","EE"],"Z":"Z"}
         {"N":0,"T":[],"Z":"A"}
         --- stderr
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at table.cpy:3:72
-          |
-        3 |            05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
-          |                                                                        ^
-
-        hint: end the entry with a period
-
-        warning[COB-004]: a word runs past column 72; what stands from column 73 on is not read
-          at table.cpy:3:73
-          |
-        3 |            05  T             OCCURS 1 TO 5 TIMES DEPENDING ON N PIC X(2).
-          |                                                                         ^
-
-        hint: move the text to the left, or say that it is in free form (format free)
         error[REC-009]: counter is 6, expected 0 to 5
           at table.dat, record 2, byte 13, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
@@ -121,11 +127,11 @@ fn a_table_count_out_of_range_or_not_numeric() {
 
         hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
 
-        2 of 4 records were rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+        2 of 4 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
     "#]]);
     assert!(world.read("bad.dat") == [record("06"), record("X1")].concat());
     let findings = String::from_utf8(world.read("bad.dat.findings.jsonl")).expect("UTF-8");
-    assert_eq!(findings.lines().count(), 2, "{findings}");
+    assert_eq!(findings.lines().count(), 3, "{findings}");
 }
 
 #[test]
@@ -196,13 +202,13 @@ fn a_copybook_that_does_not_fit_the_file() {
     let world = World::new();
     let skus = ["PUMP", "BOLT", "GEAR", "NUTS", "CAMS", "RODS", "PINS"];
     let many: Vec<u8> = (0..700usize)
-        .flat_map(|i| item(skus[i * i % 7], [0x12, 0x3c], &format!("{:05}", (i * 7919) % 100_000)))
+        .flat_map(|i| item(skus[i * i / 3 % 7], [0x12, 0x3c], &format!("{:05}", (i * 7919) % 100_000)))
         .collect();
     world.write("items.dat", many).write("items.cpy", ITEMS.replace("X(3)", "X(5)"));
     world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl").check(expect![[r#"
-        exit 2
+        exit 1
         --- stderr
-        error[REC-001]: digit 1 is 0x0f, expected 0 to 9
+        error[REC-001]: digit 1 is 0xf, expected 0 to 9
           at items.dat, record 2, byte 20, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
@@ -220,10 +226,14 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:98` fits all 100 records in the first 9800 bytes (bytes repeat at a distance of 98: 57 % more than at its neighbours; the file's 9800 bytes are 100 records exactly): use it instead
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly): use it instead
+
+        note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl --rejects bad.dat --max-rejects 10").check(expect![[r#"
-        exit 2
+        exit 1
         --- stderr
         error[CNV-004]: 525 records rejected, more than the 10 allowed
 
@@ -232,7 +242,9 @@ fn a_copybook_that_does_not_fit_the_file() {
         error[FRM-040]: junk after record 1: the framing `fixed:16` does not fit this file
           at items.dat, record 2
 
-        hint: `fixed:98` fits all 100 records in the first 9800 bytes (bytes repeat at a distance of 98: 57 % more than at its neighbours; the file's 9800 bytes are 100 records exactly): use it instead
+        hint: `fixed:14` fits all 700 records in the first 9800 bytes (bytes repeat at a distance of 14: 35 % more than at its neighbours; the file's 9800 bytes are 700 records exactly): use it instead
+
+        note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
     "#]]);
 }
 
@@ -242,7 +254,8 @@ fn inspect(copybook: &str) -> crate::world::Ran {
 
 #[test]
 fn duplicate_names() {
-    inspect("       01  R.\n           05  A PIC X.\n           05  B PIC X.\n           05  A PIC 9.\n").check(expect![[r#"
+    inspect("       01  R.\n           05  A PIC X.\n           05  B PIC X.\n           05  A PIC 9.\n").check(
+        expect![[r#"
         exit 0
         --- stdout
         R  3 bytes, bad.cpy:1
@@ -262,12 +275,14 @@ fn duplicate_names() {
           |                ^
 
         hint: rename one of them: a reference to either is ambiguous
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_circular_redefines() {
-    inspect("       01  R.\n           05  A REDEFINES B PIC X.\n           05  B REDEFINES A PIC X.\n").check(expect![[r#"
+    inspect("       01  R.\n           05  A REDEFINES B PIC X.\n           05  B REDEFINES A PIC X.\n").check(
+        expect![[r#"
         exit 2
         --- stderr
         error[COB-061]: A redefines a field that stands behind it, B
@@ -277,7 +292,8 @@ fn a_circular_redefines() {
           |                  ^^^^^^^^^^^
 
         hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
-    "#]]);
+    "#]],
+    );
     inspect("       01  R.\n           05  A REDEFINES A PIC X.\n").check(expect![[r#"
         exit 2
         --- stderr
@@ -302,13 +318,14 @@ fn an_unknown_copy_member() {
         2 |            COPY NOWHERE.
           |            ^^^^^^^^^^^^
 
-        hint: looked for ./NOWHERE.cpy (or .cbl, .cob, .copy, .inc, .txt, none); add the folder that holds it to the search path with -I FOLDER
+        hint: looked for ./NOWHERE.cpy (or .cbl, .cob, .copy, .inc, .txt, none); name the folder that holds it with `-I`
     "#]]);
 }
 
 #[test]
 fn a_copybook_that_copies_itself() {
-    World::with([("loop.cpy", &b"       01  R.\n           COPY LOOP.\n"[..])]).run("inspect loop.cpy").check(expect![[r#"
+    World::with([("loop.cpy", &b"       01  R.\n           COPY LOOP.\n"[..])]).run("inspect loop.cpy").check(expect![
+        [r#"
         exit 2
         --- stderr
         error[COB-027]: R has neither a picture nor fields of its own
@@ -334,7 +351,8 @@ fn a_copybook_that_copies_itself() {
           |            ^^^^^^^^^
 
         hint: remove the COPY that closes the circle
-    "#]]);
+    "#]
+    ]);
 }
 
 #[test]
@@ -342,7 +360,7 @@ fn an_endless_line() {
     let world = world();
     world.write("endless.dat", vec![0xc1; (16 << 20) + 100]);
     world.run("convert endless.dat -c items.cpy -e cp037 -f lines:nl").check(expect![[r#"
-        exit 2
+        exit 1
         --- stderr
         error[FRM-006]: no line end within line_bytes_max = 16777216 bytes
           at endless.dat, record 1, byte 0
@@ -364,6 +382,10 @@ fn an_endless_line() {
           at endless.jsonl, record 1, byte 16777216
 
         hint: raise the limit `record_bytes_max`, or look for a brace that is not closed
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     assert!(!world.path("out.dat").exists());
 }
@@ -404,24 +426,40 @@ fn documents_that_do_not_fit_the_copybook() {
         --- stderr
         error[REC-021]: text has 8 characters, field holds 4
           at long.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert digits.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
         --- stderr
         error[REC-023]: number has 5 digits before the point, field holds 3
           at digits.jsonl, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert decimals.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
         --- stderr
         error[REC-024]: number has more than 2 decimals
           at decimals.jsonl, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert character.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
         --- stderr
         error[REC-022]: character U+20AC at position 1 is not in IBM037
           at character.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -430,6 +468,10 @@ fn documents_that_do_not_fit_the_copybook() {
           at unknown.jsonl:1:25, record 2, byte 37, $.PRIZE
 
         hint: did you mean `PRICE`?
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat --unknown ignore").code(0);
     world.run("convert kind.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
@@ -437,6 +479,10 @@ fn documents_that_do_not_fit_the_copybook() {
         --- stderr
         error[JSON-012]: expected a number, found an array
           at kind.jsonl:1:23, record 2, byte 35, $.QUANTITY
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert syntax.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -445,6 +491,10 @@ fn documents_that_do_not_fit_the_copybook() {
           at syntax.jsonl:2:1, record 2, byte 37, $
 
         hint: the text may have been cut off in transfer; send it again whole
+
+        note[CLI-004]: the output is not complete: out.dat.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
 }
 
@@ -452,19 +502,16 @@ fn documents_that_do_not_fit_the_copybook() {
 fn bad_values_by_policy() {
     let world = world();
     let records =
-        [item("OK", [0x12, 0x3c], "00150"), item("SPACES", [0x40, 0x40], "     "), item("ZEROS", [0, 0], "00A00")].map(|mut r| {
-            r.truncate(14);
-            r
-        });
+        [item("OK", [0x12, 0x3c], "00150"), item("SPAC", [0x40, 0x40], "     "), item("ZERO", [0, 0], "00000")];
     let records = records.concat();
-    world.write("items.dat", &records[..28]);
+    world.write("items.dat", records);
     world.run("convert items.dat -c items.cpy -e cp037").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+        error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if the sender leaves it blank for "no value", convert with `--blank null`
 
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
@@ -474,44 +521,73 @@ fn bad_values_by_policy() {
     world.run("convert items.dat -c items.cpy -e cp037 --blank null").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
-          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+        error[REC-005]: field holds only low-values (0x00)
+          at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --blank raw").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
-          at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+        error[REC-005]: field holds only low-values (0x00)
+          at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --blank null --low-values null").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
+        {"SKU":"SPAC","QUANTITY":null,"PRICE":null}
+        {"SKU":"ZERO","QUANTITY":null,"PRICE":0.00}
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --blank raw --low-values raw").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
+        {"SKU":"SPAC","QUANTITY":"0x4040","PRICE":"0x4040404040"}
+        {"SKU":"ZERO","QUANTITY":"0x0000","PRICE":0.00}
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
         exit 1
         --- stdout
         {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
         --- stderr
-        error[REC-001]: digit 1 is 0x0c, expected 0 to 9
+        error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 18, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
-        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+        hint: if the sender leaves it blank for "no value", convert with `--blank null`
 
         error[REC-004]: field holds only spaces
           at items.dat, record 2, byte 20, PRICE (offset 6 in the record, 5 bytes, PIC 9(3)V99)
 
         hint: if the sender leaves it blank for "no value", convert with `--blank null`
 
-        1 of 2 records were rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+        error[REC-005]: field holds only low-values (0x00)
+          at items.dat, record 3, byte 32, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if the sender leaves it at low-values for "no value", convert with `--low-values null`
+
+        warning[CNV-030]: 2 of the first 3 records were rejected
+          at items.dat
+
+        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+
+        2 of 3 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --rejects bad.dat --max-rejects 0").check(expect![[r#"
         exit 1
         --- stdout
         {"SKU":"OK","QUANTITY":123,"PRICE":1.50}
         --- stderr
-        error[CNV-004]: 1 records rejected, more than the 0 allowed
+        error[CNV-004]: 2 records rejected, more than the 0 allowed
 
         hint: bad.dat.partial has the records, bad.dat.findings.jsonl.partial says what is wrong with each
+
+        warning[CNV-030]: 2 of the first 3 records were rejected
+          at items.dat
+
+        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
     "#]]);
 }
 
@@ -524,20 +600,28 @@ fn data_are_shown_on_request_only() {
     world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-002]: sign is 0x04, expected 0xa to 0xf
+        error[REC-002]: sign is 0x4, expected 0xa to 0xf
           at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --show-data").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-002]: sign is 0x04, expected 0xa to 0xf
+        error[REC-002]: sign is 0x4, expected 0xa to 0xf
             the bytes: 12 34
             as text:   ..
           at items.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+
+        hint: to go on past records that do not convert, name a file for them with --rejects
     "#]]);
 }
 

@@ -50,7 +50,11 @@ fn ebcdic_files_come_back_byte_for_byte() {
 fn members_that_differ(a: &str, b: &str) -> String {
     let [a, b]: [serde_json::Map<String, serde_json::Value>; 2] =
         [a, b].map(|line| serde_json::from_str(line).expect("a line is an object"));
-    a.iter().filter(|(name, value)| b.get(*name) != Some(value)).map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ")
+    a.iter()
+        .filter(|(name, value)| b.get(*name) != Some(value))
+        .map(|(name, _)| name.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn decode(folder: &Path, copybook: &str, file: &str, more: &[&str]) -> Ran {

@@ -54,10 +54,32 @@ fn every_target_is_written_by_its_name() {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
     }
     let text = |name| String::from_utf8(world.read(name)).expect("UTF-8");
-    expect![""].assert_eq(&text("out.json"));
-    expect![""].assert_eq(&text("out.csv"));
-    expect![""].assert_eq(&text("out.xml"));
-    for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")] {
+    expect![[r#"
+        [
+        {"SKU":"A1","QUANTITY":123,"PRICE":1.50},
+        {"SKU":"B22","QUANTITY":-7,"PRICE":999.99},
+        {"SKU":"C","QUANTITY":0,"PRICE":0.00}
+        ]
+    "#]]
+    .assert_eq(&text("out.json"));
+    expect![[r#"
+        SKU,QUANTITY,PRICE
+        A1,123,1.50
+        B22,-7,999.99
+        C,0,0.00
+    "#]]
+    .assert_eq(&text("out.csv"));
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <records xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <record><SKU>A1</SKU><QUANTITY>123</QUANTITY><PRICE>1.50</PRICE></record>
+        <record><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></record>
+        <record><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></record>
+        </records>
+    "#]]
+    .assert_eq(&text("out.xml"));
+    for (name, magic) in [("out.parquet", &b"PAR1"[..]), ("out.arrow", b"ARROW1"), ("out.arrows", b"\xff\xff\xff\xff")]
+    {
         world.run(&format!("convert items.dat -c items.cpy -e cp037 -o {name}")).code(0);
         assert!(world.read(name).starts_with(magic), "{name}");
     }
@@ -68,6 +90,73 @@ fn every_target_is_written_by_its_name() {
 }
 
 #[test]
+fn csv_and_xml_have_their_own_words() {
+    let world = world();
+    world.run("convert items.dat -c items.cpy -e cp037 --to csv --delimiter ; --no-header").check(expect![[r#"
+        exit 0
+        --- stdout
+        A1;123;1.50
+        B22;-7;999.99
+        C;0;0.00
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 -o out.tsv").code(0);
+    expect![[r#"
+        SKU	QUANTITY	PRICE
+        A1	123	1.50
+        B22	-7	999.99
+        C	0	0.00
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("out.tsv")).expect("UTF-8"));
+    world.run("convert out.tsv -c items.cpy -e cp037 -o back.dat").code(0);
+    assert!(world.read("back.dat") == items());
+    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root items --xml-record item").check(expect![[
+        r#"
+        exit 0
+        --- stdout
+        <?xml version="1.0" encoding="UTF-8"?>
+        <items xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+        <item><SKU>A1</SKU><QUANTITY>123</QUANTITY><PRICE>1.50</PRICE></item>
+        <item><SKU>B22</SKU><QUANTITY>-7</QUANTITY><PRICE>999.99</PRICE></item>
+        <item><SKU>C</SKU><QUANTITY>0</QUANTITY><PRICE>0.00</PRICE></item>
+        </items>
+    "#
+    ]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root <a>").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[XML-002]: `<a>` is no XML element name
+
+        hint: write for example `_x003C_a_x003E_`
+    "#]]);
+    world.run("convert items.dat -c items.cpy -e cp037 --to csv --delimiter ab").check(expect![[r#"
+        exit 2
+        --- stderr
+        error: invalid value 'ab' for '--delimiter <CHAR>': it is one character of ASCII that is no letter, digit, quote or line end, or the word `tab`
+
+        For more information, try '--help'.
+    "#]]);
+}
+
+#[test]
+fn documents_become_documents_without_a_code_page() {
+    let world = world();
+    world.write("items.jsonl", "{\"SKU\":\"A1\",\"QUANTITY\":12,\"PRICE\":1.5}\n");
+    world.run("convert items.jsonl -c items.cpy --to csv").check(expect![[r#"
+        exit 0
+        --- stdout
+        SKU,QUANTITY,PRICE
+        A1,12,1.5
+    "#]]);
+    world.run("convert items.jsonl --to csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: no copybook is named, so the records have no description
+
+        hint: name the copybook that the documents follow with --copybook FILE; it gives them their order and types
+    "#]]);
+}
+
+#[test]
 fn an_output_whose_name_says_nothing_needs_a_format() {
     let world = world();
     world.run("convert items.dat -c items.cpy -e cp037 -o items.out").check(expect![[r#"
@@ -75,7 +164,7 @@ fn an_output_whose_name_says_nothing_needs_a_format() {
         --- stderr
         error[CLI-003]: the name items.out does not say which format to write
 
-        hint: known are .jsonl, .json, .csv, .xml, .parquet, .arrow, .arrows and .dat; or add --to
+        hint: known are .jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows and .dat; or add --to
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.out --to jsonl").code(0);
 }
@@ -95,8 +184,19 @@ fn standard_input_and_output_are_streams() {
 
 #[test]
 fn odd_file_names_are_fine() {
-    let world = World::with([("it's a \"copy\" book.cpy", ITEMS.as_bytes()), ("ümlaut \u{7} bell.dat", items().as_slice())]);
-    let arguments = ["convert", "ümlaut \u{7} bell.dat", "-c", "it's a \"copy\" book.cpy", "-e", "cp037", "-o", "öut put.jsonl", "--stats"];
+    let world =
+        World::with([("it's a \"copy\" book.cpy", ITEMS.as_bytes()), ("ümlaut \u{7} bell.dat", items().as_slice())]);
+    let arguments = [
+        "convert",
+        "ümlaut \u{7} bell.dat",
+        "-c",
+        "it's a \"copy\" book.cpy",
+        "-e",
+        "cp037",
+        "-o",
+        "öut put.jsonl",
+        "--stats",
+    ];
     let output = world.command(arguments).output().expect("the command runs");
     assert!(output.status.success());
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
@@ -127,17 +227,42 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
     assert!(world.path("out/items.csv").exists() && world.path("out/more.csv").exists());
     let ran = world.run("convert items.dat more.dat -c items.cpy -e cp037");
     assert_eq!(ran.code(0).out().lines().count(), 4);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![""]);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 --to csv").check(expect![""]);
-    world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![""]);
-    world.run("convert - - -c items.cpy -e cp037").check(expect![""]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: 2 inputs need a folder to go to, and missing is none
+
+        hint: make the folder and name it with -o
+    "#]]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --to csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: several inputs cannot share one output of this format
+
+        hint: name a folder with -o, or write JSON lines
+    "#]]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --rejects is for one input, and there are 2
+
+        hint: convert them one at a time
+    "#]]);
+    world.run("convert - - -c items.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: standard input can be read once only
+
+        hint: name `-` once
+    "#]]);
 }
 
 #[test]
 fn another_code_page_and_framing_are_records_to_records() {
     let world = world();
     world.run("convert items.dat -c items.cpy -e cp037 -o items.bin --to-encoding latin1 --to-format rdw").code(0);
-    let back = world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
+    let back =
+        world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
     back.code(0);
     assert!(world.read("back.dat") == items());
 }
@@ -153,13 +278,15 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
         {"sku":"B22","quantity":-7}
         {"sku":"C","quantity":0}
     "#]]);
-    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![[r#"
+    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![
+        [r#"
         exit 0
         --- stdout
         {"sku":"A1","quantity":123,"fill0":""}
         {"sku":"B22","quantity":-7,"fill0":""}
         {"sku":"C","quantity":0,"fill0":""}
-    "#]]);
+    "#]
+    ]);
     world.write("items.toml", "key-stile = \"snake\"\nexclude = [\"PRIZE\"]\n");
     world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
         exit 2
@@ -215,7 +342,9 @@ fn statistics_add_up() {
     world.write("items.dat", &records);
     let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats");
     let err = ran.code(1).err();
-    let line = |start: &str| err.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {err}")).to_owned();
+    let line = |start: &str| {
+        err.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("no {start} in {err}")).to_owned()
+    };
     assert_eq!(line("records"), "records   4 read = 3 written + 1 rejected + 0 skipped");
     assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
@@ -224,7 +353,8 @@ fn statistics_add_up() {
 
     let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats --json");
     let err = ran.code(1).err();
-    let lines: Vec<serde_json::Value> = err.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let lines: Vec<serde_json::Value> =
+        err.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     assert_eq!(lines.len(), 2, "{err}");
     assert_eq!(lines[0]["schema"], "quayline.finding/1");
     let stats = &lines[1];

@@ -86,6 +86,7 @@ fn a_copybook_is_json_for_programs() {
               "length_min": 3,
               "length_max": 18,
               "dialect": {
+                "binary-digits": "18",
                 "binary-order": "big",
                 "binary-sizes": "2-4-8",
                 "float": "hexadecimal",
@@ -297,14 +298,14 @@ fn dialects_and_settings_change_the_layout() {
         --- stderr
         error[CLI-003]: no dialect setting is named `synk`
 
-        hint: did you mean sync? There are binary-sizes, binary-order, native-order, truncate, sync, pointer, index, float, overpunch, odo-slide
+        hint: did you mean sync? There are binary-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide
     "#]]);
     world.run("inspect a.cpy --set sync=16").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: `16` is not a value of the dialect setting sync, which takes 4, 8
+        error[CLI-003]: `16` is not a value of the dialect setting sync, which takes 4, 8, no
 
-        hint: the settings are binary-sizes, binary-order, native-order, truncate, sync, pointer, index, float, overpunch, odo-slide
+        hint: the settings are binary-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide
     "#]]);
     world.run("inspect a.cpy --set sync").check(expect![[r#"
         exit 2
@@ -343,7 +344,7 @@ fn copy_members_are_found_beside_the_copybook_and_in_folders() {
         3 |            COPY OTHER.
           |            ^^^^^^^^^^
 
-        hint: looked for ./OTHER.cpy (or .cbl, .cob, .copy, .inc, .txt, none); add the folder that holds it to the search path with -I FOLDER
+        hint: looked for ./OTHER.cpy (or .cbl, .cob, .copy, .inc, .txt, none); name the folder that holds it with `-I`
     "#]]);
 }
 
@@ -537,7 +538,7 @@ fn a_copybook_that_does_not_fit_says_by_how_much() {
             - the file is 190 times that and 10 bytes more, so its records are not all of that length
           IBM037, fixed:41: 4 of 191 records tried decode
             - the first that does not:
-                error[REC-001]: digit 6 is 0x0c, expected 0 to 9
+                error[REC-001]: digit 6 is 0xc, expected 0 to 9
                   at accounts.dat, record 1, byte 28, BALANCE (offset 28 in the record, 5 bytes, PIC S9(7)V99 COMP-3)
                 hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
             - likely:

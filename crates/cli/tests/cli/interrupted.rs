@@ -19,6 +19,8 @@ fn a_full_disk_names_the_partial_output() {
         --- stderr
         error[CNV-001]: cannot write: File too large (os error 27)
           at out.jsonl.partial
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
     assert_eq!(world.files(), ["items.cpy", "items.dat", "many.dat", "out.jsonl.partial"]);
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 > /dev/full").check(expect![[r#"
@@ -27,7 +29,7 @@ fn a_full_disk_names_the_partial_output() {
         error[CNV-001]: cannot write: No space left on device (os error 28)
           at <output>
 
-        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+        hint: free space where the output goes
     "#]]);
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 -o /dev/full --to jsonl").check(expect![[r#"
         exit 2
@@ -35,7 +37,7 @@ fn a_full_disk_names_the_partial_output() {
         error[CNV-001]: cannot write: No space left on device (os error 28)
           at <output>
 
-        hint: free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete
+        hint: free space where the output goes
     "#]]);
     assert!(std::path::Path::new("/dev/full").exists());
 }
@@ -95,14 +97,18 @@ fn a_checkpoint_of_other_settings_is_refused() {
     wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
     interrupt(&child);
     end(child).code(3);
-    world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume --key-style snake").check(expect![[r#"
-        exit 2
-        --- stderr
-        error[CNV-007]: the run began with another copybook, interface file or other settings
-          at state
+    world
+        .run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume --key-style snake")
+        .check(expect![[r#"
+            exit 2
+            --- stderr
+            error[CNV-007]: the run began with another copybook, interface file or other settings
+              at state
 
-        hint: resume with the settings of that run, or convert anew
-    "#]]);
+            hint: resume with the settings of that run, or convert anew
+
+            note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+        "#]]);
     world.write("state", "nonsense");
     world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"
         exit 2
@@ -111,6 +117,8 @@ fn a_checkpoint_of_other_settings_is_refused() {
           at state
 
         hint: delete it and convert anew
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
 }
 

@@ -6,5 +6,6 @@ mod carddemo;
 mod convert;
 mod inspect;
 mod interrupted;
+mod json_docs;
 mod probes;
 mod world;

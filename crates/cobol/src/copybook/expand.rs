@@ -177,7 +177,7 @@ impl<'a> Expander<'a> {
                 let hint = if tried.is_empty() {
                     "give a folder of copybooks to search".to_owned()
                 } else {
-                    format!("looked for {}; add the folder that holds it to the search path", tried.join(", "))
+                    format!("looked for {}; name the folder that holds it with `-I`", tried.join(", "))
                 };
                 self.error(codes::COPY_NOT_FOUND, at, message, hint);
             }

@@ -1,0 +1,113 @@
+//! `docs/json.md` against what the program prints.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::convert::{ITEMS, item, items};
+use crate::world::World;
+
+/// One field of each kind, and every clause that has a member of its own.
+const KINDS: &str = "       01  K EXTERNAL.
+           05  C             PIC 9 BLANK WHEN ZERO.
+               88  NONE      VALUE 0 2 THRU 4.
+           05  F             PIC S9(4) COMP VALUE 7.
+           05  G REDEFINES F PIC X(2) GLOBAL.
+           05  H             PIC S9(3) COMP-3.
+           05  I             PIC S9(9) COMP SYNC.
+           05  J             COMP-1.
+           05  L             PIC ZZ9.
+           05  FILLER        PIC N(2) NATIONAL.
+           05  T OCCURS 1 TO 3 DEPENDING ON C PIC A(2).
+           05  Z             PIC X JUST.
+           66  R RENAMES C THRU F.
+";
+
+#[test]
+fn the_layout_has_the_members_that_are_documented() {
+    let world = World::with([("k.cpy", KINDS.replace("EXTERNAL", "").as_bytes())]);
+    let ran = world.run("inspect k.cpy --json");
+    let mut members = members_of(&ran.code(0).stdout);
+    // EXTERNAL and GLOBAL stand at level 01 and cannot both be written everywhere; their members are known from their own copybook.
+    let world = World::with([("k.cpy", &b"       01  E PIC X EXTERNAL.\n       01  G PIC X GLOBAL.\n"[..])]);
+    members.extend(members_of(&world.run("inspect k.cpy --json").code(0).stdout));
+    same("quayline.layout/1", &members, &["records[].dialect"]);
+}
+
+#[test]
+fn a_finding_has_the_members_that_are_documented() {
+    let world = World::with([("items.cpy", ITEMS.as_bytes())]);
+    world.write("items.dat", item("BAD", [0x12, 0x34], "00100"));
+    let data = world.run("convert items.dat -c items.cpy -e cp037 --json");
+    world.write("items.cpy", "       01 R.\n          05 A PIC Q.\n");
+    let copybook = world.run("inspect items.cpy --json");
+    let mut members = members_of(data.code(1).stderr.split(|byte| *byte == b'\n').next().expect("a line"));
+    members.extend(members_of(copybook.code(2).stderr.split(|byte| *byte == b'\n').next().expect("a line")));
+    same("quayline.finding/1", &members, &[]);
+}
+
+#[test]
+fn a_proposal_has_the_members_that_are_documented() {
+    let world = World::with([("items.cpy", ITEMS.replace("X(3)", "X(5)").as_bytes())]);
+    world.write("items.dat", items().repeat(200));
+    let ran = world.run("inspect items.dat --copybook items.cpy --json");
+    same("quayline.proposal/1", &members_of(&ran.code(0).stdout), &["copybook.fits[].first_fault", "copybook.misfit"]);
+}
+
+#[test]
+fn statistics_have_the_members_that_are_documented() {
+    let world = World::with([("items.cpy", ITEMS.as_bytes()), ("items.dat", items().as_slice())]);
+    let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --stats --json");
+    same("quayline.stats/1", &members_of(&ran.code(0).stderr), &["phases_s", "findings_by_code"]);
+}
+
+/// Holds the members that were seen against those of one section; below the ones named `open`, names are free.
+fn same(section: &str, seen: &BTreeSet<String>, open: &[&str]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
+    let text = fs::read_to_string(path).expect("docs/json.md is there");
+    let lines = text
+        .lines()
+        .skip_while(|line| *line != format!("## {section}"))
+        .skip(1)
+        .take_while(|line| !line.starts_with("## "));
+    let documented: BTreeSet<String> =
+        lines.filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect();
+    let below_open = |member: &&String| open.iter().any(|open| member.starts_with(&format!("{open}.")));
+    let seen: BTreeSet<String> =
+        seen.iter().filter(|member| !below_open(member) && *member != "schema").cloned().collect();
+    let undocumented: Vec<&String> = seen.difference(&documented).collect();
+    let unseen: Vec<&String> = documented.difference(&seen).filter(|member| !open.contains(&member.as_str())).collect();
+    assert!(
+        undocumented.is_empty() && unseen.is_empty(),
+        "{section}: undocumented {undocumented:?}, never seen {unseen:?}"
+    );
+}
+
+/// Paths of all members of a JSON object that are not objects or lists of objects themselves.
+fn members_of(json: &[u8]) -> BTreeSet<String> {
+    let value: Value = serde_json::from_slice(json).expect("JSON");
+    let mut members = BTreeSet::new();
+    collect(&value, "", &mut members);
+    members
+}
+
+fn collect(value: &Value, path: &str, members: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (name, value) in object {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect(value, &path, members);
+            }
+        }
+        Value::Array(values) if values.iter().any(Value::is_object) => {
+            values.iter().for_each(|value| collect(value, &format!("{path}[]"), members));
+        }
+        // An empty list of objects names no member, and an empty list of plain values is one.
+        Value::Array(_) if matches!(path, "records[].renames") => {}
+        _ => {
+            members.insert(path.to_owned());
+        }
+    }
+}
