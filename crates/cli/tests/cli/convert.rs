@@ -313,6 +313,32 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
     "#]]);
 }
 
+const FAMILY: &str = "       01  CUSTOMER.
+           05  KIND          PIC X.
+           05  CUSTOMER-NAME PIC X(5).
+       01  PURCHASE.
+           05  KIND          PIC X.
+           05  AMOUNT        PIC 9(3)V99.
+";
+
+#[test]
+fn records_of_several_types_stand_in_their_parents() {
+    let rules = "[records]\nby = \"KIND\"\nskip-first = 1\n\
+        [[records.type]]\nrecord = \"CUSTOMER\"\nvalue = \"C\"\n\
+        [[records.type]]\nrecord = \"PURCHASE\"\nvalue = \"P\"\nparent = \"CUSTOMER\"\n";
+    let records = ebcdic("HEADERCADA  P00150P00299CBOB  ");
+    let world = World::with([
+        ("family.cpy", FAMILY.as_bytes()),
+        ("family.toml", rules.as_bytes()),
+        ("family.dat", records.as_slice()),
+    ]);
+    world.run("convert family.dat -c family.cpy -e cp037 -i family.toml").check(expect![""]);
+    world.run("convert family.dat -c family.cpy -e cp037").check(expect![""]);
+    world.run("convert family.dat -c family.cpy -e cp037 --record PURCHASE --rejects rest.dat").code(1);
+    let lines = world.run("convert family.dat -c family.cpy -e cp037 -i family.toml -o family.jsonl --stats");
+    assert!(lines.code(0).err().contains("records   5 read = 4 written + 0 rejected + 1 skipped"), "{}", lines.err());
+}
+
 #[test]
 fn numbers_may_be_strings() {
     world().run("convert items.dat -c items.cpy -e cp037 --numbers string").check(expect![[r#"
