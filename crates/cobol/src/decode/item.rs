@@ -6,6 +6,7 @@ use quayline_core::{Decimal, Digits, Run, Value};
 use super::{Loaded, Scratch};
 use crate::FaultKind;
 use crate::Trim;
+use crate::encode::char_byte;
 use crate::layout::{ByteOrder, EditSymbol, EditedPicture, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
@@ -24,7 +25,11 @@ pub(crate) fn read<'a>(
     let raw = &loaded.raw[at..end];
     match &item.encoding {
         Encoding::Text { justified, .. } => text(plan, raw, loaded, at, *justified, scratch),
-        Encoding::TextEdited { .. } | Encoding::Boolean => text(plan, raw, loaded, at, false, scratch),
+        Encoding::Boolean => text(plan, raw, loaded, at, false, scratch),
+        Encoding::TextEdited { mask } => {
+            check_insertions(plan, mask, raw)?;
+            text(plan, raw, loaded, at, false, scratch)
+        }
         Encoding::Zoned { scale, sign, blank_when_zero, .. } => {
             zoned(plan, raw, *scale, *sign, *blank_when_zero, scratch).map_err(|kind| unless_empty(plan, raw, kind))
         }
@@ -101,6 +106,18 @@ fn text<'a>(
     })?;
     let range = trimmed(&scratch.text, plan.policies.trim, justified);
     Ok(Value::Text(Run::new(&scratch.text[range.start..], range.len())))
+}
+
+/// Blanks alone are the empty text: what INITIALIZE or MOVE SPACES to the group leaves.
+fn check_insertions(plan: &Plan, mask: &[Option<char>], raw: &[u8]) -> Result<(), FaultKind> {
+    if raw.iter().all(|byte| *byte == plan.text.space) {
+        return Ok(());
+    }
+    let differs = |(inserted, byte): (&Option<char>, &u8)| inserted.is_some_and(|c| char_byte(plan, c) != *byte);
+    match mask.iter().zip(raw).position(differs) {
+        Some(at) => Err(FaultKind::BadInsertion { position: at + 1 }),
+        None => Ok(()),
+    }
 }
 
 fn trimmed(text: &[u8], trim: Trim, justified: bool) -> core::ops::Range<usize> {

@@ -169,6 +169,10 @@ fn raw_form<'a>(plan: &Plan, text: &'a str) -> Option<&'a [u8]> {
 fn text_edited(plan: &Plan, mask: &[Option<char>], value: Value<'_>, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?;
+    if text.bytes().all(|b| b == b' ') && text.len() <= mask.len() {
+        bytes.fill(plan.text.space);
+        return Ok(());
+    }
     let mut chars = text.chars();
     for (i, (inserted, to)) in mask.iter().zip(bytes.iter_mut()).enumerate() {
         // Trailing blanks were cut on decode, so a text may end early.
