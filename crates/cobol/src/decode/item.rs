@@ -261,8 +261,8 @@ fn float32(raw: &[u8], format: FloatFormat) -> Result<Value<'static>, FaultKind>
                 reason = "checked: 24 bits of fraction fit unless the exponent does not"
             )]
             let short = x as f32;
-            if f64::from(short) != x {
-                // Beyond the range of an IEEE single, which has less than half of the exponents.
+            if f64::from(short) != x || short.is_subnormal() {
+                // Beyond the range of an IEEE single, which has less than half of the exponents, or where it has fewer digits.
                 return Ok(Value::Float64(x));
             }
             short
