@@ -6,6 +6,7 @@ use quayline_core::{Decimal, Digits, Run, Value};
 use super::{Loaded, Scratch};
 use crate::FaultKind;
 use crate::Trim;
+use crate::encode::char_byte;
 use crate::layout::{ByteOrder, EditSymbol, EditedPicture, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
@@ -24,7 +25,11 @@ pub(crate) fn read<'a>(
     let raw = &loaded.raw[at..end];
     match &item.encoding {
         Encoding::Text { justified, .. } => text(plan, raw, loaded, at, *justified, scratch),
-        Encoding::TextEdited { .. } | Encoding::Boolean => text(plan, raw, loaded, at, false, scratch),
+        Encoding::Boolean => text(plan, raw, loaded, at, false, scratch),
+        Encoding::TextEdited { mask } => {
+            check_insertions(plan, mask, raw)?;
+            text(plan, raw, loaded, at, false, scratch)
+        }
         Encoding::Zoned { scale, sign, blank_when_zero, .. } => {
             zoned(plan, raw, *scale, *sign, *blank_when_zero, scratch).map_err(|kind| unless_empty(plan, raw, kind))
         }
@@ -101,6 +106,18 @@ fn text<'a>(
     })?;
     let range = trimmed(&scratch.text, plan.policies.trim, justified);
     Ok(Value::Text(Run::new(&scratch.text[range.start..], range.len())))
+}
+
+/// Blanks alone are the empty text: what INITIALIZE or MOVE SPACES to the group leaves.
+fn check_insertions(plan: &Plan, mask: &[Option<char>], raw: &[u8]) -> Result<(), FaultKind> {
+    if raw.iter().all(|byte| *byte == plan.text.space) {
+        return Ok(());
+    }
+    let differs = |(inserted, byte): (&Option<char>, &u8)| inserted.is_some_and(|c| char_byte(plan, c) != *byte);
+    match mask.iter().zip(raw).position(differs) {
+        Some(at) => Err(FaultKind::BadInsertion { position: at + 1 }),
+        None => Ok(()),
+    }
 }
 
 fn trimmed(text: &[u8], trim: Trim, justified: bool) -> core::ops::Range<usize> {
@@ -244,8 +261,8 @@ fn float32(raw: &[u8], format: FloatFormat) -> Result<Value<'static>, FaultKind>
                 reason = "checked: 24 bits of fraction fit unless the exponent does not"
             )]
             let short = x as f32;
-            if f64::from(short) != x {
-                // Beyond the range of an IEEE single, which has less than half of the exponents.
+            if f64::from(short) != x || short.is_subnormal() {
+                // Beyond the range of an IEEE single, which has less than half of the exponents, or where it has fewer digits.
                 return Ok(Value::Float64(x));
             }
             short

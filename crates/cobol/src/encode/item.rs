@@ -30,6 +30,15 @@ pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mu
             Ok(())
         }
         (_, Value::Raw(raw)) => raw_bytes(raw, bytes),
+        (
+            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean,
+            Value::Text(run) | Value::Ascii(run),
+        )
+        | (Encoding::National { .. } | Encoding::Utf8, Value::Text(run) | Value::Ascii(run))
+            if is_raw_text(plan, run.bytes(), bytes.len()) =>
+        {
+            hex_into(run.bytes(), bytes).ok_or(FaultKind::BadHex { bytes: bytes.len() })
+        }
         (Encoding::Text { justified, .. }, value) => text(plan, value, *justified, bytes),
         (Encoding::TextEdited { mask }, value) => text_edited(plan, mask, value, bytes),
         (Encoding::Boolean, value) => boolean(plan, value, bytes),
@@ -135,9 +144,6 @@ fn as_str<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Result<&'a str, Fau
 fn text(plan: &Plan, value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?;
-    if let Some(raw) = raw_form(plan, text) {
-        return hex_into(raw, bytes).ok_or(FaultKind::BadHex { bytes: bytes.len() });
-    }
     let mut encoded = Vec::with_capacity(bytes.len());
     plan.charset.encode_into(text, &mut encoded).map_err(|e| FaultKind::Unmappable {
         code: u32::from(e.char),
@@ -162,13 +168,26 @@ fn text(plan: &Plan, value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Res
 
 /// Under a raw policy, a string that starts with `0x` is bytes.
 fn raw_form<'a>(plan: &Plan, text: &'a str) -> Option<&'a [u8]> {
-    let raw = [plan.policies.invalid, plan.policies.blank, plan.policies.low_values].contains(&BadValue::Raw);
-    (raw && text.starts_with("0x")).then_some(text.as_bytes())
+    (keeps_raw(plan) && text.starts_with("0x")).then_some(text.as_bytes())
+}
+
+/// Whether text for a field of `size` bytes is the raw form of its bytes. Text of that length would not fit the field, so no text is
+/// mistaken for it.
+fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
+    text.len() == 2 + 2 * size && text.starts_with(b"0x") && keeps_raw(plan)
+}
+
+fn keeps_raw(plan: &Plan) -> bool {
+    [plan.policies.invalid, plan.policies.blank, plan.policies.low_values].contains(&BadValue::Raw)
 }
 
 fn text_edited(plan: &Plan, mask: &[Option<char>], value: Value<'_>, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?;
+    if text.bytes().all(|b| b == b' ') && text.len() <= mask.len() {
+        bytes.fill(plan.text.space);
+        return Ok(());
+    }
     let mut chars = text.chars();
     for (i, (inserted, to)) in mask.iter().zip(bytes.iter_mut()).enumerate() {
         // Trailing blanks were cut on decode, so a text may end early.
@@ -529,6 +548,10 @@ fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     if biased < 0 {
         // Below the normalised range the fraction has leading zeros; what it cannot hold is zero.
         return Some(sign | fraction.checked_shr(4 * biased.unsigned_abs()).unwrap_or(0));
+    }
+    if (biased, fraction, bits) == (128, 1 << 52, 56) {
+        // 16^63 itself: the double that is nearest to the largest number, which reads as it.
+        return Some(sign | ((1 << 63) - 1));
     }
     let biased = u64::try_from(biased).ok().filter(|b| *b < 128)?;
     Some(sign | biased << bits | fraction)
