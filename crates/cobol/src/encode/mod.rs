@@ -215,7 +215,8 @@ impl State {
             if self.given.contains(&at) {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
-                    self.count_fault(plan, 
+                    self.count_fault(
+                        plan,
                         FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) },
                         node,
                         around,
