@@ -20,8 +20,6 @@ pub(crate) struct Described {
     pub(crate) layouts: Vec<Layout>,
     /// Findings that refuse nothing.
     pub(crate) warnings: Vec<Finding>,
-    /// The text itself, for the digest of a checkpoint.
-    pub(crate) text: String,
 }
 
 /// Reads the copybook at `path` (`-` is standard input) with every layout in it.
@@ -63,7 +61,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
         warnings.extend(findings);
         return Err(Findings(warnings).into());
     }
-    Ok(Described { layouts, warnings, text })
+    Ok(Described { layouts, warnings })
 }
 
 impl Described {

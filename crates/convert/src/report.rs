@@ -10,7 +10,7 @@ use quayline_core::{Code, Finding, RecordNumber, Tally};
 pub struct Report {
     /// Counts from the start of the source, also after a resume; [`Report::adds_up`] holds.
     pub tally: Tally,
-    /// Documents written: equal to `tally.records_out` except where children are nested in their parents.
+    /// Documents written in this run: as many as records, except where children are nested in their parents.
     pub documents: u64,
     /// Bytes of the source that were read in this run.
     pub source_bytes: u64,

@@ -23,6 +23,9 @@ pub(crate) struct Member {
     pub(crate) list: bool,
     /// `"NAME":` in the arena.
     key: Span,
+    /// Its first 16 bytes, and which of them it has.
+    head: u128,
+    mask: u128,
     /// The children, in `by_name`.
     children: Span,
 }
@@ -63,7 +66,14 @@ impl Members {
             members.by_name[start..].sort_by_key(|child| &shape.node(*child).name);
             let children = span(start, members.by_name.len());
             members.names.push(node.name.as_str().into());
-            members.nodes.push(Member { kind: kind(node), list: node.is_list(), key, children });
+            let text = key.of(&members.arena);
+            let mut head = [0u8; 16];
+            let mut mask = [0u8; 16];
+            for ((to, mask), from) in head.iter_mut().zip(&mut mask).zip(text) {
+                (*to, *mask) = (*from, 0xff);
+            }
+            let (head, mask) = (u128::from_le_bytes(head), u128::from_le_bytes(mask));
+            members.nodes.push(Member { kind: kind(node), list: node.is_list(), key, head, mask, children });
         }
         members
     }
@@ -80,10 +90,18 @@ impl Members {
     /// Length of `"NAME":` of `node` where `text` begins with it.
     #[inline(always)]
     pub(crate) fn matches(&self, node: NodeId, text: &[u8]) -> Option<usize> {
-        let key = self.nodes.get(node.index())?.key;
-        let key = &self.arena[key.start as usize..][..key.len as usize];
-        let text = text.get(..key.len())?;
-        same(key, text).then_some(key.len())
+        let member = self.nodes.get(node.index())?;
+        let len = member.key.len as usize;
+        if let Some(block) = text.first_chunk::<16>() {
+            if u128::from_le_bytes(*block) & member.mask != member.head {
+                return None;
+            }
+            if len <= 16 {
+                return Some(len);
+            }
+        }
+        let key = &self.arena[member.key.start as usize..][..len];
+        same(key, text.get(..len)?).then_some(len)
     }
 
     /// The child of `group` with this name.

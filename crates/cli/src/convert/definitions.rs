@@ -77,12 +77,14 @@ impl Definitions {
             Some(name) => Some(Arc::new(Schema::compile(&layouts, &interface, &policies, charset_named(name)?)?)),
             None => None,
         };
-        // Everything that shapes the output beyond the formats, which the engine adds itself.
+        // Everything that shapes the output beyond the formats, which the engine adds itself. The layouts stand for the copybook with all
+        // its COPY members.
+        let copybook = format!("{layouts:?}");
         let settings =
             format!("{:?} {policies:?} {} {:?} {:?}", args.reading, charset.name(), args.to_encoding, args.numbers);
         let overrides = format!("{:?} {:?} {:?}", args.key_style, args.fillers, args.redefines);
         let digest = definition_digest([
-            described.text.as_bytes(),
+            copybook.as_bytes(),
             interface_text.as_bytes(),
             settings.as_bytes(),
             overrides.as_bytes(),

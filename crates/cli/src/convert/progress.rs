@@ -63,7 +63,7 @@ impl Drop for Bar {
 fn new_bar(at: &Advance) -> ProgressBar {
     let target = ProgressDrawTarget::stderr_with_hz(HERTZ);
     let template = match at.source_bytes_total {
-        Some(_) => "{bar:30} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}, {msg}",
+        Some(_) => "{wide_bar} {percent:>3} %  {decimal_bytes} of {decimal_total_bytes}, {msg}",
         None => "{spinner} {decimal_bytes}, {msg}",
     };
     let style = ProgressStyle::with_template(template).expect("the template is a constant that a test parses");

@@ -91,7 +91,7 @@ fn an_rdw_below_4_or_above_the_limit() {
         error[FRM-040]: junk after record 1: the framing `rdw` does not fit this file
           at above.dat, record 2
 
-        hint: no known framing fits the first 36 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+        hint: `fixed:18` fits all 2 records in the first 36 bytes (bytes repeat at a distance of 18: 88 % more than at other distances; the file's 36 bytes are 2 records exactly): use it instead
     "#]]);
 }
 
@@ -283,21 +283,21 @@ fn duplicate_names() {
 fn a_circular_redefines() {
     inspect("       01  R.\n           05  A REDEFINES B PIC X.\n           05  B REDEFINES A PIC X.\n").check(
         expect![[r#"
-        exit 2
-        --- stderr
-        error[COB-061]: A redefines a field that stands behind it, B
-          at bad.cpy:2:18
-          |
-        2 |            05  A REDEFINES B PIC X.
-          |                  ^^^^^^^^^^^
+            exit 2
+            --- stderr
+            error[COB-061]: A redefines B, which stands behind it
+              at bad.cpy:2:18
+              |
+            2 |            05  A REDEFINES B PIC X.
+              |                  ^^^^^^^^^^^
 
-        hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
-    "#]],
+            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+        "#]],
     );
     inspect("       01  R.\n           05  A REDEFINES A PIC X.\n").check(expect![[r#"
         exit 2
         --- stderr
-        error[COB-061]: A redefines itself, A
+        error[COB-061]: A redefines itself
           at bad.cpy:2:18
           |
         2 |            05  A REDEFINES A PIC X.
@@ -324,26 +324,10 @@ fn an_unknown_copy_member() {
 
 #[test]
 fn a_copybook_that_copies_itself() {
-    World::with([("loop.cpy", &b"       01  R.\n           COPY LOOP.\n"[..])]).run("inspect loop.cpy").check(expect![
-        [r#"
+    let world = World::with([("loop.cpy", &b"       01  R.\n           COPY LOOP.\n"[..])]);
+    world.run("inspect loop.cpy").check(expect![[r#"
         exit 2
         --- stderr
-        error[COB-027]: R has neither a picture nor fields of its own
-          at loop.cpy:1:12
-          |
-        1 |        01  R.
-          |            ^
-
-        hint: give it a PICTURE, or fields with higher level numbers
-
-        error[COB-027]: R has neither a picture nor fields of its own
-          at ./loop.cpy:1:12 (copied at loop.cpy:2)
-          |
-        1 |        01  R.
-          |            ^
-
-        hint: give it a PICTURE, or fields with higher level numbers
-
         error[COB-011]: ./loop.cpy copies itself: loop.cpy → ./loop.cpy → ./loop.cpy
           at ./loop.cpy:2:12 (copied at loop.cpy:2)
           |
@@ -351,8 +335,7 @@ fn a_copybook_that_copies_itself() {
           |            ^^^^^^^^^
 
         hint: remove the COPY that closes the circle
-    "#]
-    ]);
+    "#]]);
 }
 
 #[test]

@@ -278,15 +278,14 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
         {"sku":"B22","quantity":-7}
         {"sku":"C","quantity":0}
     "#]]);
-    world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep").check(expect![
-        [r#"
+    let ran = world.run("convert items.dat -c items.cpy -e cp037 -i items.toml --key-style camel --fillers keep");
+    ran.check(expect![[r#"
         exit 0
         --- stdout
         {"sku":"A1","quantity":123,"fill0":""}
         {"sku":"B22","quantity":-7,"fill0":""}
         {"sku":"C","quantity":0,"fill0":""}
-    "#]
-    ]);
+    "#]]);
     world.write("items.toml", "key-stile = \"snake\"\nexclude = [\"PRIZE\"]\n");
     world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"
         exit 2
@@ -311,6 +310,43 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
 
         hint: did you mean `PRICE`?
     "#]]);
+}
+
+const FAMILY: &str = "       01  CUSTOMER.
+           05  KIND          PIC X.
+           05  CUSTOMER-NAME PIC X(5).
+       01  PURCHASE.
+           05  KIND          PIC X.
+           05  AMOUNT        PIC 9(3)V99.
+";
+
+#[test]
+fn records_of_several_types_stand_in_their_parents() {
+    let rules = "[records]\nby = \"KIND\"\nskip-first = 1\n\
+        [[records.type]]\nrecord = \"CUSTOMER\"\nvalue = \"C\"\n\
+        [[records.type]]\nrecord = \"PURCHASE\"\nvalue = \"P\"\nparent = \"CUSTOMER\"\n";
+    let records = ebcdic("HEADERCADA  P00150P00299CBOB  ");
+    let world = World::with([
+        ("family.cpy", FAMILY.as_bytes()),
+        ("family.toml", rules.as_bytes()),
+        ("family.dat", records.as_slice()),
+    ]);
+    world.run("convert family.dat -c family.cpy -e cp037 -i family.toml").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"CUSTOMER":{"KIND":"C","CUSTOMER-NAME":"ADA","PURCHASE":[{"KIND":"P","AMOUNT":1.50},{"KIND":"P","AMOUNT":2.99}]}}
+        {"CUSTOMER":{"KIND":"C","CUSTOMER-NAME":"BOB"}}
+    "#]]);
+    world.run("convert family.dat -c family.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the copybook describes 2 records and one is needed
+
+        hint: name one with --record: CUSTOMER, PURCHASE
+    "#]]);
+    world.run("convert family.dat -c family.cpy -e cp037 --record PURCHASE --rejects rest.dat").code(1);
+    let lines = world.run("convert family.dat -c family.cpy -e cp037 -i family.toml -o family.jsonl --stats");
+    assert!(lines.code(0).err().contains("records   5 read = 4 written + 0 rejected + 1 skipped"), "{}", lines.err());
 }
 
 #[test]

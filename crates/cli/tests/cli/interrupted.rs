@@ -123,6 +123,22 @@ fn a_checkpoint_of_other_settings_is_refused() {
 }
 
 #[test]
+fn a_checkpoint_of_another_copy_member_is_refused() {
+    let world = large();
+    world
+        .write("items.cpy", "       01  ITEM.\n           COPY BODY.\n")
+        .write("body.cpy", ITEMS.replace("       01  ITEM.\n", ""));
+    let child = start(&world, "convert large.dat -c items.cpy -e cp037 -o out.jsonl");
+    let partial = world.path("out.jsonl.partial");
+    wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
+    interrupt(&child);
+    end(child).code(3);
+    world.write("body.cpy", ITEMS.replace("       01  ITEM.\n", "").replace("SKU  ", "CODE "));
+    let ran = world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --resume");
+    assert!(ran.code(2).err().starts_with("error[CNV-007]"), "{}", ran.err());
+}
+
+#[test]
 fn ctrl_c_without_anything_to_resume_from() {
     let world = large();
     let child = start(&world, "convert large.dat -c items.cpy -e cp037 -o out.parquet");

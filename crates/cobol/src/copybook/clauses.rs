@@ -94,7 +94,22 @@ fn name<'a>(p: &mut Parser<'a>) -> Option<&'a Token> {
     let before_clause = next.is_none_or(|t| t.kind == Kind::Period || t.word().is_some_and(is_clause_word));
     let soft = matches!(
         token.text.as_str(),
-        "DATE" | "TYPE" | "DYNAMIC" | "ANY" | "VOLATILE" | "SAME" | "LIKE" | "ALIGNED" | "CONSTANT"
+        "ALIGNED"
+            | "ANY"
+            | "BASED"
+            | "BIT"
+            | "BYTE-LENGTH"
+            | "CONSTANT"
+            | "DATE"
+            | "DYNAMIC"
+            | "LIKE"
+            | "OBJECT"
+            | "SAME"
+            | "SIGNED"
+            | "TYPE"
+            | "TYPEDEF"
+            | "UNSIGNED"
+            | "VOLATILE"
     );
     if is_clause_word(&token.text) && !(soft && before_clause) {
         return None;

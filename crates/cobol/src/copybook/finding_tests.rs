@@ -1208,7 +1208,7 @@ fn redefinitions_that_are_odd() {
             3 |  05 C REDEFINES B PIC S9(9) COMP SYNC.
               |       ^^^^^^^^^
 
-            hint: the storage is taken to be as large as the largest view, as GnuCOBOL and Micro Focus do; Enterprise COBOL refuses this
+            hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
             warning[COB-064]: F is SYNCHRONIZED, but E, which it redefines, begins at byte 5, which is no multiple of 2
               at a.cpy:6:5
               |
@@ -1236,7 +1236,7 @@ fn redefinitions_that_are_odd() {
             10 |  05 J REDEFINES I PIC S9(4) COMP SYNC.
                |       ^^^^^^^^^
 
-            hint: the storage is taken to be as large as the largest view, as GnuCOBOL and Micro Focus do; Enterprise COBOL refuses this
+            hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
         "#]],
     );
     free(

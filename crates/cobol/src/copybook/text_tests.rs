@@ -233,7 +233,7 @@ fn clauses_stand_in_any_order_and_spelling() {
   05 c redefines e sign leading separate character pic s9.
   05 filler value 'x' pic x synchronized left justified right.
   05 d global pic 9 blank when zeros.
-  05 type pic x. 05 date pic x(8).",
+  05 type pic x. 05 date pic x(8). 05 bit. 10 object pic x. 05 volatile pic x volatile.",
         expect![[r#"
             01 R 
             05 A PIC S9(3) COMP-3 = Zero
@@ -246,6 +246,9 @@ fn clauses_stand_in_any_order_and_spelling() {
             05 D PIC 9 BLANK WHEN ZERO
             05 TYPE PIC X
             05 DATE PIC X(8)
+            05 BIT 
+            10 OBJECT PIC X
+            05 VOLATILE PIC X
         "#]],
     );
 }

@@ -168,6 +168,20 @@ pub(super) fn put_text(run: Run<'_>, field: &mut [u8]) -> Option<()> {
     Some(())
 }
 
+/// Takes the bytes of `over` where `mask` is 0xff; all three have the same length.
+pub(super) fn blend(image: &mut [u8], over: &[u8], mask: &[u8]) {
+    let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);
+    let (image, image_rest) = image.as_chunks_mut::<16>();
+    let (over, over_rest) = over.as_chunks::<16>();
+    let (mask, mask_rest) = mask.as_chunks::<16>();
+    for ((to, over), mask) in image.iter_mut().zip(over).zip(mask) {
+        *to = (word(to) & !word(mask) | word(over) & word(mask)).to_le_bytes();
+    }
+    for ((to, over), mask) in image_rest.iter_mut().zip(over_rest).zip(mask_rest) {
+        *to = *to & !mask | over & mask;
+    }
+}
+
 /// The digits at the field's scale as numbers 0 to 9, the last one in the highest byte; `None` if more than `width` digits are left or
 /// decimals would be lost.
 #[inline(always)]

@@ -25,6 +25,12 @@ pub(crate) use item::{char_byte, encode_item};
 #[derive(Debug)]
 pub struct RecordEncoder {
     plan: RecordPlan,
+    state: State,
+}
+
+/// The document so far.
+#[derive(Debug)]
+struct State {
     /// The record with every table at its maximum.
     image: Vec<u8>,
     /// The record as it leaves.
@@ -101,7 +107,7 @@ impl RecordEncoder {
         let strict = inner.policies.absent == Absent::Error;
         let puts = inner.targets.iter().map(|target| if strict { Put::GENERAL } else { short(target) }).collect();
         let has_unions = inner.targets.iter().any(|target| target.view.is_some());
-        RecordEncoder {
+        let state = State {
             image: inner.template.clone(),
             record: Vec::with_capacity(inner.template.len()),
             ascii: inner.ascii.clone(),
@@ -123,8 +129,8 @@ impl RecordEncoder {
             stamp: 0,
             preserved: None,
             faults: Vec::new(),
-            plan: plan.clone(),
-        }
+        };
+        RecordEncoder { plan: plan.clone(), state }
     }
 
     /// The record of the document that was left last.
@@ -132,12 +138,15 @@ impl RecordEncoder {
     /// # Errors
     /// All faults of the document; nothing of it is to be written.
     pub fn take(&mut self) -> Result<&[u8], RecordFaults> {
-        if self.faults.is_empty() { Ok(&self.record) } else { Err(RecordFaults(core::mem::take(&mut self.faults))) }
+        let state = &mut self.state;
+        if state.faults.is_empty() { Ok(&state.record) } else { Err(RecordFaults(core::mem::take(&mut state.faults))) }
     }
+}
 
-    fn begin(&mut self) {
-        self.image.copy_from_slice(&self.plan.0.template);
-        self.ascii.copy_from_slice(&self.plan.0.ascii);
+impl State {
+    fn begin(&mut self, plan: &Plan) {
+        self.image.copy_from_slice(&plan.template);
+        self.ascii.copy_from_slice(&plan.ascii);
         self.foreign.clear();
         self.foreign_bytes.clear();
         self.lists.clear();
@@ -154,15 +163,14 @@ impl RecordEncoder {
         self.faults.clear();
     }
 
-    fn end(&mut self) {
-        let plan = self.plan.clone();
-        self.merge_text(&plan.0);
-        self.set_counters(&plan.0);
+    fn end(&mut self, plan: &Plan) {
+        self.merge_text(plan);
+        self.set_counters(plan);
         if self.faults.is_empty() {
-            if plan.0.slides.is_empty() {
+            if plan.slides.is_empty() {
                 self.record.clear();
                 self.record.extend_from_slice(&self.image);
-            } else if let Err(fault) = slide::compact(&plan.0, &self.image, &mut self.record) {
+            } else if let Err(fault) = slide::compact(plan, &self.image, &mut self.record) {
                 self.faults.push(fault);
             }
         }
@@ -170,7 +178,7 @@ impl RecordEncoder {
             && self.faults.is_empty()
             && preserve::apply(&patch, &mut self.record).is_none()
         {
-            self.fault(FaultKind::BadPreserve, plan.0.preserve_node.unwrap_or(NodeId::ROOT));
+            self.fault(plan, FaultKind::BadPreserve, plan.preserve_node.unwrap_or(NodeId::ROOT));
         }
     }
 
@@ -178,9 +186,7 @@ impl RecordEncoder {
     fn merge_text(&mut self, plan: &Plan) {
         let Some(table) = plan.text.bulk else { return };
         quayline_charset::translate(table, &self.ascii, &mut self.translated);
-        for ((to, text), is_text) in self.image.iter_mut().zip(&self.translated).zip(&plan.is_text) {
-            *to = *to & !is_text | text & is_text;
-        }
+        fast::blend(&mut self.image, &self.translated, &plan.is_text);
         let mut start = 0;
         for (at, end) in &self.foreign {
             let bytes = &self.foreign_bytes[start..*end];
@@ -210,6 +216,7 @@ impl RecordEncoder {
                 let said = self.integer_at(plan, item, at);
                 if said != Some(i128::from(count)) {
                     self.count_fault(
+                        plan,
                         FaultKind::CountMismatch { list: count, counter: said.unwrap_or(-1) },
                         node,
                         around,
@@ -220,17 +227,17 @@ impl RecordEncoder {
             self.given.push(at);
             let bytes = &mut self.image[at..at + item.size];
             if let Err(kind) = encode_item(plan, item, Value::Int(i64::from(count), 0), bytes) {
-                self.count_fault(kind, node, around);
+                self.count_fault(plan, kind, node, around);
             }
         }
     }
 
     /// A fault of a list that was closed long ago: the lists around it are opened again for the path.
     #[cold]
-    fn count_fault(&mut self, kind: FaultKind, node: NodeId, around: (usize, usize)) {
+    fn count_fault(&mut self, plan: &Plan, kind: FaultKind, node: NodeId, around: (usize, usize)) {
         let around = self.around[around.0..around.1].iter();
         self.lists.extend(around.map(|(node, index)| OpenList { node: *node, index: *index, stride: 0, outer: 0 }));
-        self.fault(kind, node);
+        self.fault(plan, kind, node);
         self.lists.clear();
     }
 
@@ -267,23 +274,22 @@ impl RecordEncoder {
     }
 
     #[cold]
-    fn fault(&mut self, kind: FaultKind, node: NodeId) {
+    fn fault(&mut self, plan: &Plan, kind: FaultKind, node: NodeId) {
         if self.faults.len() >= RecordFaults::MAX {
             return;
         }
-        let plan = &*self.plan.0;
         let field = match plan.targets[node.index()].kind {
             TargetKind::Item(item) => Some(plan.items[item as usize].field),
             _ => plan.targets[node.index()].list.map(|list| list.field),
         };
         let offset = field.map_or(0, |field| plan.layout.field(field).offset + self.base);
-        let path = self.json_path(node);
+        let path = self.json_path(plan, node);
         self.faults.push(RecordFault { kind, field, offset, path });
     }
 
     /// `$.A.B[3].C`.
-    fn json_path(&self, node: NodeId) -> String {
-        let shape = &self.plan.0.shape;
+    fn json_path(&self, plan: &Plan, node: NodeId) -> String {
+        let shape = &plan.shape;
         let mut names = Vec::new();
         let mut at = Some(node);
         while let Some(id) = at {
@@ -304,14 +310,13 @@ impl RecordEncoder {
         }
     }
 
-    fn check_missing(&mut self, node: NodeId) {
+    fn check_missing(&mut self, plan: &Plan, node: NodeId) {
         let Some(group) = self.groups.pop() else { return };
-        let plan = self.plan.clone();
-        for child in plan.0.shape.children(node) {
-            let target = &plan.0.targets[child.index()];
+        for child in plan.shape.children(node) {
+            let target = &plan.targets[child.index()];
             let optional = target.view.is_some() || matches!(target.kind, TargetKind::Ignored | TargetKind::Preserve);
             if !optional && self.seen[child.index()] != group {
-                self.fault(FaultKind::Missing, child);
+                self.fault(plan, FaultKind::Missing, child);
             }
         }
     }
@@ -326,15 +331,47 @@ fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
 impl Sink for RecordEncoder {
     #[inline]
     fn enter(&mut self, node: NodeId) {
+        self.state.enter(&self.plan.0, node);
+    }
+
+    #[inline]
+    fn leave(&mut self, node: NodeId) {
+        self.state.leave(&self.plan.0, node);
+    }
+
+    #[inline]
+    fn open_list(&mut self, node: NodeId) {
+        self.state.open_list(&self.plan.0, node);
+    }
+
+    #[inline]
+    fn close_list(&mut self, node: NodeId) {
+        self.state.close_list(&self.plan.0, node);
+    }
+
+    #[inline]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.state.value(&self.plan.0, node, value);
+    }
+
+    fn discard(&mut self) {
+        self.state.faults.clear();
+        self.state.record.clear();
+    }
+}
+
+impl State {
+    #[inline]
+    fn enter(&mut self, plan: &Plan, node: NodeId) {
         if node == NodeId::ROOT {
-            self.begin();
+            self.begin(plan);
         }
         if !self.seen.is_empty() {
             self.note_seen(node);
             self.stamp += 1;
             self.groups.push(self.stamp);
         }
-        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        let Some(list) = plan.targets[node.index()].list else { return };
         let Some(open) = self.lists.last_mut() else { return };
         if open.index >= list.max {
             self.beyond += 1;
@@ -344,15 +381,15 @@ impl Sink for RecordEncoder {
     }
 
     #[inline]
-    fn leave(&mut self, node: NodeId) {
+    fn leave(&mut self, plan: &Plan, node: NodeId) {
         if !self.seen.is_empty() && self.beyond == 0 {
-            self.check_missing(node);
+            self.check_missing(plan, node);
         }
         if node == NodeId::ROOT {
-            self.end();
+            self.end(plan);
             return;
         }
-        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        let Some(list) = plan.targets[node.index()].list else { return };
         let Some(open) = self.lists.last_mut() else { return };
         if open.index >= list.max {
             self.beyond -= 1;
@@ -361,30 +398,30 @@ impl Sink for RecordEncoder {
     }
 
     #[inline]
-    fn open_list(&mut self, node: NodeId) {
+    fn open_list(&mut self, plan: &Plan, node: NodeId) {
         if !self.seen.is_empty() {
             self.note_seen(node);
         }
-        let stride = self.plan.0.targets[node.index()].list.map_or(0, |list| list.stride);
+        let stride = plan.targets[node.index()].list.map_or(0, |list| list.stride);
         self.lists.push(OpenList { node, index: 0, stride, outer: self.base });
     }
 
     #[inline]
-    fn close_list(&mut self, node: NodeId) {
+    fn close_list(&mut self, plan: &Plan, node: NodeId) {
         let Some(open) = self.lists.pop() else { return };
         self.base = open.outer;
-        let Some(list) = self.plan.0.targets[node.index()].list else { return };
+        let Some(list) = plan.targets[node.index()].list else { return };
         if self.beyond > 0 {
             return;
         }
         if open.index > list.max {
-            self.fault(FaultKind::TooManyElements { max: list.max }, node);
+            self.fault(plan, FaultKind::TooManyElements { max: list.max }, node);
         }
         if let Some(counter) = list.counter {
             let depth = list.counter_depth as usize;
             let around = self.lists.get(depth.wrapping_sub(1));
             let base = around.map_or(0, |around| around.outer + around.index as usize * around.stride);
-            let at = self.plan.0.items[counter as usize].offset + base;
+            let at = plan.items[counter as usize].offset + base;
             let start = self.around.len();
             self.around.extend(self.lists.iter().map(|list| (list.node, list.index)));
             let around = (start, self.around.len());
@@ -393,34 +430,25 @@ impl Sink for RecordEncoder {
     }
 
     #[inline]
-    fn value(&mut self, node: NodeId, value: Value<'_>) {
+    fn value(&mut self, plan: &Plan, node: NodeId, value: Value<'_>) {
         let put = self.puts[node.index()];
         if put.way != Way::General && self.beyond == 0 {
             let at = self.base + put.offset as usize;
             let range = at..at + put.size as usize;
             let done = match value {
                 Value::Ascii(run) if put.way == Way::Text => put_text(run, &mut self.ascii[range]),
-                Value::Digits(digits) => put.number(&self.plan.0, digits, &mut self.image[range]),
+                Value::Digits(digits) => put.number(plan, digits, &mut self.image[range]),
                 _ => None,
             };
             if done.is_some() {
                 return;
             }
         }
-        self.general(node, value);
+        self.general(plan, node, value);
     }
 
-    fn discard(&mut self) {
-        self.faults.clear();
-        self.record.clear();
-    }
-}
-
-impl RecordEncoder {
     #[inline(never)]
-    fn general(&mut self, node: NodeId, value: Value<'_>) {
-        let plan = self.plan.clone();
-        let plan = &*plan.0;
+    fn general(&mut self, plan: &Plan, node: NodeId, value: Value<'_>) {
         let target: &Target = &plan.targets[node.index()];
         let mut at = self.base;
         if let Some(list) = target.list {
@@ -463,12 +491,12 @@ impl RecordEncoder {
                 && let Some(open) = self.lists.last_mut()
             {
                 open.index -= 1;
-                self.fault(kind, node);
+                self.fault(plan, kind, node);
                 if let Some(open) = self.lists.last_mut() {
                     open.index += 1;
                 }
             } else {
-                self.fault(kind, node);
+                self.fault(plan, kind, node);
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::copybook::source::{Sources, Span};
 impl Layout {
     /// Computes offsets, lengths and types.
     ///
-    /// Storage rules, where compilers differ: see [`Dialect`]. A redefinition that is larger than what it redefines (which Enterprise COBOL
-    /// refuses below level 01 and GnuCOBOL and Micro Focus allow) makes the storage larger and is a warning. Slack bytes of SYNCHRONIZED
+    /// Storage rules, where compilers differ: see [`Dialect`]. A redefinition that is larger than what it redefines (which the Language
+    /// Reference allows at level 01 only, and GnuCOBOL and Micro Focus everywhere) makes the storage larger and is a warning. Slack bytes of SYNCHRONIZED
     /// stand in front of the outermost group that begins with the aligned field, and are no part of the field before it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Offsets, strides and slack.
 
 use super::build::{Context, entry};
-use super::{Field, FieldIndex, FieldKind, Layout, Occurs};
+use super::{Field, FieldIndex, FieldKind, Layout, Occurs, SyncRule};
 use crate::copybook::RecordDescription;
 use crate::copybook::codes;
 
@@ -58,8 +58,11 @@ impl Placing<'_, '_> {
             self.layout.fields[index.index()].size = size;
         }
         let boundary = self.boundaries[index.index()];
+        // GnuCOBOL puts no slack behind the only occurrence of a table of one.
+        let single = if self.context.dialect.sync == SyncRule::EightBytesAtEight { 1 } else { 0 };
         let field = &mut self.layout.fields[index.index()];
-        field.stride = if field.occurs.is_some() { field.size.next_multiple_of(boundary) } else { field.size };
+        let repeats = field.occurs.is_some_and(|o| o.max > single);
+        field.stride = if repeats { field.size.next_multiple_of(boundary) } else { field.size };
         let end = offset.saturating_add(extent(field));
         if end > self.bytes_max && self.fits {
             self.fits = false;
@@ -122,7 +125,7 @@ impl Placing<'_, '_> {
         if bytes > room {
             let message =
                 format!("{} has {bytes} bytes, but it redefines {}, which has {room}", field.name, original.name);
-            let hint = "the storage is taken to be as large as the largest view, as GnuCOBOL and Micro Focus do; Enterprise COBOL refuses this";
+            let hint = "the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only";
             let at = entry(self.record, index).redefines.as_ref().map_or(entry(self.record, index).at, |(_, at)| *at);
             self.context.warning(codes::REDEFINES_LARGER, at, message, hint);
         }

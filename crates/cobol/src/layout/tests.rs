@@ -797,7 +797,7 @@ fn redefinitions_share_storage() {
             3 |          05 I PIC X(4). 05 J REDEFINES I PIC X(6). 05 K PIC X. 05 T PIC X OCCURS 3. 05 U REDEFINES T PIC X(3). 05 V PIC X.
               |                              ^^^^^^^^^
 
-            hint: the storage is taken to be as large as the largest view, as GnuCOBOL and Micro Focus do; Enterprise COBOL refuses this
+            hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
             warning[COB-063]: T, which is redefined, has an OCCURS clause
               at test.cpy:3:90
               |

@@ -4,7 +4,8 @@
 //! and hands the lot in. Whoever hands in the lot that is next in order becomes the writer and writes all lots that are ready, while the
 //! others go on. So n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
 //!
-//! Bounded: each lane has one block; there are twice as many lots as lanes. A lane holds a lot before it takes a block, so the block that is
+//! Bounded: each lane has one block, and there are some lots more than lanes, so that a lane that the system puts aside for a moment does not
+//! hold the others up at once. A lot takes memory only when it is used. A lane holds a lot before it takes a block, so the block that is
 //! next in order always has one and the lanes cannot wait for each other in a circle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         facts: &'r LaneFacts,
         source_path: &'r std::path::Path,
     ) -> Self {
-        let lots = if lanes == 1 { 1 } else { 2 * lanes };
+        let lots = lots(lanes);
         Exchange {
             intake: Mutex::new(intake),
             order: Mutex::new(Order {
@@ -192,6 +193,14 @@ impl<W: Outlet> Drop for Alarm<'_, '_, W> {
             let _order = lock(&self.0.order);
             self.0.changed.notify_all();
         }
+    }
+}
+
+/// How many lots circulate: a few a lane, and not many where there are many lanes anyway.
+fn lots(lanes: usize) -> usize {
+    match lanes {
+        0 | 1 => 1,
+        _ => (4 * lanes + 4).min(24).max(2 * lanes),
     }
 }
 
