@@ -27,7 +27,7 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
 	@scripts/fuzz.sh all $${FUZZ_SECONDS:-60}
 
 fmt: ## format the sources
-	@$(CARGO) fmt --all
+	@$(CARGO) fmt --all && $(CARGO) fmt --manifest-path fuzz/Cargo.toml
 
 clean: ## remove what was built
 	@$(CARGO) clean

@@ -31,8 +31,9 @@ printf 'rustc   %s\ncargo   %s\ncobc    %s\nmachine %s, %s cores\ncommit  %s\n' 
 # shellcheck disable=SC2086 # the flags are words
 {
   step "format" cargo fmt --all --check
+  step "format of fuzz targets" cargo fmt --manifest-path fuzz/Cargo.toml --check
   step "lints" cargo clippy $flags --workspace --all-targets -- -D warnings
-  step "tests" cargo test $flags --workspace --no-fail-fast
+  step "tests" cargo test $flags --workspace --no-fail-fast -- --show-output
   RUSTDOCFLAGS="-D warnings" step "documents" cargo doc $flags --workspace --no-deps --document-private-items
   step "demo" scripts/demo.sh
   step "fuzz targets" scripts/fuzz.sh all "${FUZZ_SECONDS:-5}"

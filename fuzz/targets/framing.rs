@@ -3,11 +3,27 @@
 
 use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
-use quayline_frame::{Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, Splitter, Step, detect};
+use quayline_frame::{
+    Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, Splitter, Step, detect,
+};
 
 const FRAMINGS: [&str; 16] = [
-    "fixed:7", "rdw", "rdw:body", "rdw:le", "rdw:00ll,le", "rdw:ll", "rdw:llll", "rdw:any,adjust=2", "vb", "vb:bdw-body", "vbs",
-    "vbs:no-bdw", "lines", "lines:nl", "length:offset=1,size=2", "mf",
+    "fixed:7",
+    "rdw",
+    "rdw:body",
+    "rdw:le",
+    "rdw:00ll,le",
+    "rdw:ll",
+    "rdw:llll",
+    "rdw:any,adjust=2",
+    "vb",
+    "vb:bdw-body",
+    "vbs",
+    "vbs:no-bdw",
+    "lines",
+    "lines:nl",
+    "length:offset=1,size=2",
+    "mf",
 ];
 
 fuzz_target!(|data: &[u8]| {
@@ -15,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
     let limits = Limits { record_bytes_max: 1 << 12, line_bytes_max: 1 << 12, ..Limits::default() };
     let spec = FramingSpec::parse(FRAMINGS[usize::from(*choice) % FRAMINGS.len()]).expect("a framing that parses");
     let whole = split(&spec, &limits, data, &[data.len()]);
-    let mut cuts = [usize::from(*first), usize::from(*first) + usize::from(*second)].map(|cut| cut.min(data.len())).to_vec();
+    let mut cuts =
+        [usize::from(*first), usize::from(*first) + usize::from(*second)].map(|cut| cut.min(data.len())).to_vec();
     cuts.push(data.len());
     assert!(whole == split(&spec, &limits, data, &cuts), "cut at {cuts:?}");
     assert!(whole == blocks(&spec, &limits, data, &cuts), "blocks cut at {cuts:?}");

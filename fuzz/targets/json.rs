@@ -10,7 +10,11 @@ fuzz_target!(|data: &[u8]| {
     let [choice, cut, data @ ..] = data else { return };
     let limits = Limits { depth_max: 32, record_bytes_max: 1 << 14, ..Limits::default() };
     let documents = documents(data, &[data.len()], &limits);
-    assert_eq!(documents, self::documents(data, &[usize::from(*cut).min(data.len()), data.len()], &limits), "cut at {cut}");
+    assert_eq!(
+        documents,
+        self::documents(data, &[usize::from(*cut).min(data.len()), data.len()], &limits),
+        "cut at {cut}"
+    );
 
     let shape = shape();
     let unknown = if choice & 1 == 0 { Unknown::Error } else { Unknown::Ignore };
@@ -23,7 +27,10 @@ fuzz_target!(|data: &[u8]| {
         let text = document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document);
         assert!(serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok(), "another reader refuses what we accept");
         let written = write(&shape, &read);
-        assert!(serde_json::from_slice::<serde::de::IgnoredAny>(&written).is_ok(), "another reader refuses what we write");
+        assert!(
+            serde_json::from_slice::<serde::de::IgnoredAny>(&written).is_ok(),
+            "another reader refuses what we write"
+        );
         let mut again = Document::new();
         reader.read(written.trim_ascii_end(), &mut again).expect("we read what we write");
         assert_eq!(written, write(&shape, &again));

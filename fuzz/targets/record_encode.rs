@@ -19,9 +19,11 @@ thread_local! {
 fuzz_target!(|data: &[u8]| {
     let [choice, json @ ..] = data else { return };
     let preserve = if choice & 0x80 == 0 { Preserve::No } else { Preserve::Yes };
-    let plan = PLANS.with(|plans| plans.borrow_mut().entry(*choice).or_insert_with(|| plans::plan(*choice, preserve)).clone());
+    let plan =
+        PLANS.with(|plans| plans.borrow_mut().entry(*choice).or_insert_with(|| plans::plan(*choice, preserve)).clone());
     let mut encoder = RecordEncoder::new(&plan);
-    let mut reader = JsonReader::new(plan.shape(), ReaderOptions { unknown: Unknown::Ignore, ..ReaderOptions::default() });
+    let mut reader =
+        JsonReader::new(plan.shape(), ReaderOptions { unknown: Unknown::Ignore, ..ReaderOptions::default() });
     if reader.read(json, &mut encoder).is_err() {
         encoder.discard();
         return;

@@ -44,18 +44,21 @@ pub enum FlatFaultKind {
     NotUtf8,
 }
 
+/// A cell or a column's name is not UTF-8.
+pub(crate) const NOT_UTF8: Code = Code("FLAT-015");
+
 impl FlatFault {
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
-        Code(match self.kind {
-            FlatFaultKind::Overflow { .. } => "FLAT-010",
-            FlatFaultKind::Cells { .. } => "FLAT-011",
-            FlatFaultKind::BehindQuote => "FLAT-012",
-            FlatFaultKind::EndlessRow { .. } => "FLAT-013",
-            FlatFaultKind::OpenQuote => "FLAT-014",
-            FlatFaultKind::NotUtf8 => "FLAT-015",
-        })
+        match self.kind {
+            FlatFaultKind::Overflow { .. } => Code("FLAT-010"),
+            FlatFaultKind::Cells { .. } => Code("FLAT-011"),
+            FlatFaultKind::BehindQuote => Code("FLAT-012"),
+            FlatFaultKind::EndlessRow { .. } => Code("FLAT-013"),
+            FlatFaultKind::OpenQuote => Code("FLAT-014"),
+            FlatFaultKind::NotUtf8 => NOT_UTF8,
+        }
     }
 
     /// Whether the next row can be read or written; otherwise where it begins is not known.

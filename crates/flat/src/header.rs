@@ -6,6 +6,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Place};
 
 use crate::Columns;
 use crate::cells::Cells;
+use crate::fault::NOT_UTF8;
 
 /// Findings of one kind that are told one by one; the rest is counted.
 const TOLD_MAX: usize = 20;
@@ -34,7 +35,7 @@ impl Header {
         for i in 0..row.len() {
             let bytes = row.run(raw, i).bytes();
             let Ok(name) = core::str::from_utf8(bytes) else {
-                errors.push(at(i, Finding::error(Code("FLAT-015"), Fault::Sender, "the column's name is not UTF-8")));
+                errors.push(at(i, Finding::error(NOT_UTF8, Fault::Sender, "the column's name is not UTF-8")));
                 continue;
             };
             match by_name.get(name) {

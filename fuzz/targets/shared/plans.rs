@@ -21,9 +21,11 @@ const COPYBOOKS: [&str; 8] = [
 /// The plan that a byte chooses: copybook, code page, what becomes of bad values.
 pub fn plan(choice: u8, preserve: Preserve) -> RecordPlan {
     // An entry a line, in area A.
-    let text: String = COPYBOOKS[usize::from(choice & 7)].split(". ").map(|entry| format!("       {}.\n", entry.trim())).collect();
+    let text: String =
+        COPYBOOKS[usize::from(choice & 7)].split(". ").map(|entry| format!("       {}.\n", entry.trim())).collect();
     let text = text.replace("..\n", ".\n");
-    let copybook = copybook::parse(&SourceText::new("fuzz.cpy", text), &ParseOptions::default()).expect("a good copybook");
+    let copybook =
+        copybook::parse(&SourceText::new("fuzz.cpy", text), &ParseOptions::default()).expect("a good copybook");
     // With truncation a binary decodes that does not encode: its bytes hold more than its picture.
     let dialect = Dialect { binary_truncate: false, ..Dialect::IBM };
     let layout = Layout::build(&copybook.records[0], &dialect).expect("a good layout");
