@@ -262,11 +262,17 @@ impl Reader<'_> {
         let Some(rest) = trimmed.strip_prefix(">>").or_else(|| trimmed.strip_prefix('$').filter(dollar)) else {
             return;
         };
+        let words: Vec<&str> =
+            rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty()).collect();
+        // A picture may begin a line with its currency symbol: `$ZZ9.99`.
+        let indicator = self.format == Decided::Fixed && first.column == 7;
+        let known = ["IF", "ELSE", "ELIF", "END", "SET", "REGION", "DISPLAY"].map(Some);
+        if first.c == '$' && !indicator && !known.contains(&words.first().copied()) {
+            return;
+        }
         let at = self.span(first.line, first.column as usize, trimmed.chars().count());
         self.line.clear();
         self.quote = None;
-        let words: Vec<&str> =
-            rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty()).collect();
         match words.first().copied() {
             Some("IF" | "ELSE" | "ELIF" | "END" | "END-IF" | "EVALUATE" | "WHEN" | "END-EVALUATE") => {
                 let hint =

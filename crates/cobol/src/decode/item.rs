@@ -331,6 +331,9 @@ fn edited<'a>(
             ascii => char::from(ascii),
         })
     };
+    if !must_have_digit && picture.symbols.contains(&Asterisk) && all_asterisks(picture, char_at) {
+        return Ok(Value::Int(0, picture.scale));
+    }
     let currency = picture.currency;
     let mut position = 0;
     let mut count = 0;
@@ -399,4 +402,15 @@ fn edited<'a>(
     }
     let digits = Run::new(&scratch.digits, count);
     Ok(Value::Digits(Digits { digits, negative, scale: picture.scale }))
+}
+
+/// Zero where asterisks stand for every digit: the whole item is asterisks, signs and currency too, but for the decimal point.
+fn all_asterisks(picture: &EditedPicture, char_at: impl Fn(usize) -> Option<char>) -> bool {
+    let mut position = 0;
+    picture.symbols.iter().all(|symbol| {
+        let cells = position..position + symbol.bytes();
+        position = cells.end;
+        let expected = if *symbol == EditSymbol::Point { picture.decimal_point } else { '*' };
+        cells.into_iter().all(|at| char_at(at) == Some(expected))
+    })
 }
