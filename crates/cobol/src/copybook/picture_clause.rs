@@ -15,10 +15,11 @@ pub(super) fn picture(p: &mut Parser<'_>, clause: Span) -> Result<Picture, Faile
     let mut open = 0usize;
     while let Some(token) = p.peek() {
         let joined = text.is_empty() || !token.spaced || open > 0;
-        // `99` at the start of a line is a picture: no level number.
-        let nines = text.is_empty() && token.word().is_some_and(|w| w.bytes().all(|b| b == b'9'));
-        let entry = token.spaced && !nines && p.at_entry();
-        let Some(piece) = piece(token).filter(|_| joined && !entry) else { break };
+        let Some(piece) =
+            piece(token).filter(|_| joined && !(text.is_empty() && p.at_entry() && !p.followed_by_clause()))
+        else {
+            break;
+        };
         words.push((chars, token.at));
         text.push_str(piece);
         chars += piece.chars().count();
