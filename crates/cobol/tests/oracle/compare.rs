@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use quayline_charset::CodePage;
 use quayline_cobol::layout::{EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::Preserve;
-use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 
 use crate::cobc::{self, Round, Said, hex};
 use crate::copybook::{Case, Domain};
