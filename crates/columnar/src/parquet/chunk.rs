@@ -7,8 +7,7 @@ use parquet::basic::{Compression, Encoding, PageType, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::{ColumnChunkMetaData, ColumnIndexBuilder, OffsetIndexBuilder, PageEncodingStats};
-use parquet::file::page_index::column_index::ColumnIndexMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
@@ -41,7 +40,6 @@ struct WrittenPage {
     levels: usize,
     nulls: usize,
     keys: bool,
-    range: Range,
 }
 
 impl Chunk {
@@ -83,19 +81,11 @@ impl Chunk {
         if page.levels > page.nulls {
             match &mut self.range {
                 Some(range) => range.merge(&page.range),
-                None => self.range = Some(page.range.clone()),
+                None => self.range = Some(page.range),
             }
         }
         let memory = bytes.len() + size_of::<WrittenPage>() + self.dictionary.memory() - before;
-        self.pages.push(WrittenPage {
-            bytes,
-            uncompressed,
-            rows,
-            levels: page.levels,
-            nulls: page.nulls,
-            keys,
-            range: page.range,
-        });
+        self.pages.push(WrittenPage { bytes, uncompressed, rows, levels: page.levels, nulls: page.nulls, keys });
         Ok(memory)
     }
 
@@ -119,14 +109,7 @@ impl Chunk {
         let dictionary =
             if self.pages.iter().any(|page| page.keys) { Some(self.dictionary_page(compressor)?) } else { None };
         let head = dictionary.as_ref().map_or(0, |(bytes, _)| bytes.len());
-        let mut offsets = OffsetIndexBuilder::new();
-        let mut offset = head as i64;
-        for page in &self.pages {
-            let len = i32::try_from(page.bytes.len()).map_err(|_| ParquetError::General("page of 2 GiB".to_owned()))?;
-            offsets.append_offset_and_size(offset, len);
-            offsets.append_row_count(page.rows as i64);
-            offset += i64::from(len);
-        }
+        let end = head + self.pages.iter().map(|page| page.bytes.len()).sum::<usize>();
         let rows: usize = self.pages.iter().map(|page| page.rows).sum();
         let nulls: usize = self.pages.iter().map(|page| page.nulls).sum();
         let levels: usize = self.pages.iter().map(|page| page.levels).sum();
@@ -140,18 +123,18 @@ impl Chunk {
             .set_encodings(self.encodings())
             .set_page_encoding_stats(self.encoding_stats(dictionary.is_some()))
             .set_num_values(levels as i64)
-            .set_total_compressed_size(offset)
+            .set_total_compressed_size(end as i64)
             .set_total_uncompressed_size((uncompressed + dictionary.as_ref().map_or(0, |(_, size)| *size)) as i64)
             .set_dictionary_page_offset(dictionary.is_some().then_some(0))
             .set_data_page_offset(head as i64)
             .set_statistics(statistics.unwrap_or_else(|| only_nulls(column.physical_type(), nulls as u64)));
         let close = ColumnCloseResult {
-            bytes_written: offset.unsigned_abs(),
+            bytes_written: end as u64,
             rows_written: rows as u64,
             metadata: builder.build()?,
             bloom_filter: None,
-            column_index: self.column_index(column.physical_type())?,
-            offset_index: Some(offsets.build()),
+            column_index: None,
+            offset_index: None,
         };
         let parts = dictionary.into_iter().map(|(bytes, _)| bytes).chain(self.pages.into_iter().map(|page| page.bytes));
         Ok((ChunkBytes { parts: parts.collect() }, close))
@@ -196,19 +179,6 @@ impl Chunk {
         .into_iter()
         .flatten()
         .collect()
-    }
-
-    /// Minimum and maximum of each page; none when a page with values has none.
-    fn column_index(&self, physical: Type) -> Result<Option<ColumnIndexMetaData>> {
-        let mut index = ColumnIndexBuilder::new(physical);
-        for page in &self.pages {
-            let empty = page.levels == page.nulls;
-            let Some((min, max)) = page.range.index_bytes().or_else(|| empty.then(Default::default)) else {
-                return Ok(None);
-            };
-            index.append(empty, min, max, page.nulls as i64, None);
-        }
-        index.build().map(Some)
     }
 }
 

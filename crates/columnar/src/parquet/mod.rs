@@ -8,7 +8,8 @@
 //! # What is written
 //! * Data pages of version 1, which every reader takes; encodings `PLAIN` and `RLE_DICTIONARY`, levels `RLE`.
 //! * A dictionary a column chunk for text, bytes and numbers that repeat, while it stays below [`ParquetOptions::dictionary_bytes_max`]; later pages of that chunk are plain.
-//! * Minimum, maximum and null count a chunk and, in the page index, a page. Floats have null counts only: NaN and the two zeros have no
+//! * Minimum, maximum and null count a chunk. There is no page index: it stays in memory until the footer is written and so would grow with the
+//!   file (3 MB a gigabyte of records of 14 fields), and row groups are small enough to skip whole. Floats have null counts only: NaN and the two zeros have no
 //!   order that all readers share. Texts are cut to 64 bytes there.
 //! * The Arrow schema as metadata, so that Arrow readers get the types of [`ColumnSink::schema`](crate::ColumnSink::schema) back.
 //! * A page that Snappy would make less than an eighth smaller is a Snappy stream of literals: numbers that do not repeat hardly shrink, and

@@ -24,7 +24,7 @@ pub(crate) struct Bound {
     exact: bool,
 }
 
-/// Bytes of a bound in footer and page index.
+/// Bytes of a bound in the footer.
 const BOUND_BYTES_MAX: usize = 64;
 
 impl Range {
@@ -66,18 +66,6 @@ impl Range {
                 }
             }
             _ => *self = Range::None,
-        }
-    }
-
-    /// Both bounds as the page index has them: little-endian integers, plain bytes.
-    pub(crate) fn index_bytes(&self) -> Option<(Vec<u8>, Vec<u8>)> {
-        match self {
-            Range::None => None,
-            Range::Bool(min, max) => Some((vec![u8::from(*min)], vec![u8::from(*max)])),
-            Range::Int32(min, max) => Some((min.to_le_bytes().to_vec(), max.to_le_bytes().to_vec())),
-            Range::Int64(min, max) => Some((min.to_le_bytes().to_vec(), max.to_le_bytes().to_vec())),
-            Range::Wide(min, max, len) => Some((big_endian(*min, *len), big_endian(*max, *len))),
-            Range::Bytes(min, max) => Some((min.bytes.clone(), max.bytes.clone())),
         }
     }
 

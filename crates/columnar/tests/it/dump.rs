@@ -8,8 +8,7 @@ use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{DataType, Schema};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::file::metadata::PageIndexPolicy;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use quayline_columnar::Framing;
 
 /// The rows of an IPC file or stream, which must have this schema.
@@ -29,10 +28,9 @@ pub(crate) fn ipc(bytes: &[u8], framing: Framing, schema: &Schema) -> Vec<String
     batches.into_iter().flat_map(rows).collect()
 }
 
-/// The rows of a Parquet file, which must have this schema. The page index is read as well.
+/// The rows of a Parquet file, which must have this schema.
 pub(crate) fn parquet(bytes: Vec<u8>, schema: &Schema) -> Vec<String> {
-    let options = ArrowReaderOptions::new().with_page_index_policy(PageIndexPolicy::Required);
-    let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(Bytes::from(bytes), options).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
     assert_eq!(reader.schema().fields(), schema.fields());
     let batches: Vec<RecordBatch> = reader.with_batch_size(5).build().unwrap().collect::<Result<_, _>>().unwrap();
     batches.into_iter().flat_map(rows).collect()
