@@ -41,9 +41,12 @@ mod text;
 #[allow(unsafe_code, reason = "vector instructions, chosen at run time")]
 mod translate;
 mod utf16;
+#[allow(unsafe_code, reason = "calls code compiled for what the machine was found to have")]
+mod widest;
 
 pub use charset::{Charset, Undecodable, Unencodable, Utf16Order};
 pub use code_page::{CodePage, Family, NOT_ASCII, UNASSIGNED};
 pub use detect::{Candidate, detect};
 pub use names::UnknownCharset;
 pub use translate::{Kernel, translate, translate_append, translate_scalar};
+pub use widest::{Hot, widest};

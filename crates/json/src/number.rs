@@ -35,18 +35,21 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
 
 /// Writes 17 to 32 digits with a point before the last `scale`, without leading zeros; returns the length.
 ///
-/// What lies above `len` digits of `block` is ignored; `scale < len`. `out` holds at least 33 bytes.
+/// What lies above `len` digits of `block` is ignored; `scale < len`. `out` holds at least 65 bytes.
 pub(crate) fn put_two_blocks(block: &[u8; 32], len: usize, scale: usize, out: &mut [u8]) -> usize {
     let whole = len - scale;
     let leading = leading_zeros(&block[..whole - 1]);
-    let (digits, kept) = (&block[leading..len], whole - leading);
-    out[..digits.len()].copy_from_slice(digits);
+    let (digits, kept) = (len - leading, whole - leading);
+    // Room behind, so that whole blocks can be copied wherever the digits begin.
+    let mut padded = [0; 64];
+    padded[..32].copy_from_slice(block);
+    out[..32].copy_from_slice(&padded[leading..leading + 32]);
     if scale == 0 {
-        return digits.len();
+        return digits;
     }
+    out[kept + 1..kept + 33].copy_from_slice(&padded[whole..whole + 32]);
     out[kept] = b'.';
-    out[kept + 1..digits.len() + 1].copy_from_slice(&digits[kept..]);
-    digits.len() + 1
+    digits + 1
 }
 
 /// The lowest `n` bytes.

@@ -6,7 +6,7 @@ use crate::keys::{self, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
-use quayline_charset::scan::mask_json_special;
+use quayline_charset::scan::{mask_eq, mask_json_special};
 
 /// Bytes of a writer's buffer at the start; it grows as needed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -154,16 +154,16 @@ impl JsonWriter {
 
     /// A string: up to 16 bytes at once, all else by [`JsonWriter::long_string`].
     #[inline(always)]
-    fn string(&mut self, node: NodeId, run: Run<'_>) {
+    fn string(&mut self, node: NodeId, run: Run<'_>, special: impl Fn(&[u8; 16]) -> u16) {
         let prefix = self.keys.short(node);
         let len = run.len();
         if let Some(block) = run.tail().first_chunk::<16>()
-            && mask_json_special(block).trailing_zeros() as usize >= len
+            && special(block).trailing_zeros() as usize >= len
             && len <= 16
             && prefix.string > 0
         {
             let out: &mut [u8; WINDOW] = window(&mut self.buf, self.pos);
-            out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+            copy_prefix(prefix, out);
             // At most PREFIX_MAX, as the mask tells the compiler, so no access below needs a check.
             let at = usize::from(prefix.string & 0x7f);
             out[at..at + 16].copy_from_slice(block);
@@ -217,7 +217,7 @@ impl JsonWriter {
             && scale < len
         {
             let out: &mut [u8; WINDOW] = window(&mut self.buf, self.pos);
-            out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+            copy_prefix(prefix, out);
             let mut at = usize::from(prefix.number & 0x7f);
             out[at] = b'-';
             at += usize::from(value.negative);
@@ -358,7 +358,8 @@ impl Sink for JsonWriter {
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         match value {
-            Value::Ascii(run) | Value::Text(run) => self.string(node, run),
+            Value::Ascii(run) => self.string(node, run, |block| mask_eq(block, b'"') | mask_eq(block, b'\\')),
+            Value::Text(run) => self.string(node, run, mask_json_special),
             Value::Digits(digits) => self.digits(node, digits),
             Value::Int(n, scale) => self.int(node, n, scale),
             Value::Decimal(decimal) => self.decimal(node, decimal),
@@ -377,6 +378,17 @@ impl Sink for JsonWriter {
 /// Bytes that the short ways may touch: a prefix, a sign, 33 digits and a point, quotation mark and comma, and a block beyond.
 const WINDOW: usize = 192;
 
+/// Writes the prefix and, behind it, bytes without meaning. Most prefixes fit half a block, and a store of a whole one would nearly always
+/// straddle two cache lines.
+#[inline(always)]
+fn copy_prefix(prefix: &Prefix, out: &mut [u8; WINDOW]) {
+    const HALF: usize = PREFIX_MAX / 2;
+    out[..HALF].copy_from_slice(&prefix.bytes[..HALF]);
+    if usize::from(prefix.string) > HALF {
+        out[HALF..PREFIX_MAX].copy_from_slice(&prefix.bytes[HALF..]);
+    }
+}
+
 /// Prefix, number of at most 16 digits, comma; returns the length.
 #[inline(always)]
 fn short_number(
@@ -387,7 +399,7 @@ fn short_number(
     len: usize,
     scale: usize,
 ) -> usize {
-    out[..PREFIX_MAX].copy_from_slice(&prefix.bytes);
+    copy_prefix(prefix, out);
     let mut at = usize::from(prefix.number & 0x7f);
     out[at] = b'-';
     at += usize::from(negative);

@@ -217,13 +217,13 @@ fn copy_member_not_found() {
         &[],
         "01 A.\n  COPY CUSTOMER OF MYLIB.\n  05 B PIC X.",
         expect![[r#"
-        error[COB-010]: COPY member CUSTOMER is not in the library
-          at a.cpy:2:3
-          |
-        2 |   COPY CUSTOMER OF MYLIB.
-          |   ^^^^^^^^^^^^^
+            error[COB-010]: COPY member CUSTOMER is not in the library
+              at a.cpy:2:3
+              |
+            2 |   COPY CUSTOMER OF MYLIB.
+              |   ^^^^^^^^^^^^^
 
-        hint: looked for MYLIB/CUSTOMER, CUSTOMER; add the folder that holds it to the search path"#]],
+            hint: looked for MYLIB/CUSTOMER, CUSTOMER; name the folder that holds it with `-I`"#]],
     );
     free(
         "01 A.\n  COPY \"cust.cpy\".",
@@ -458,16 +458,16 @@ fn replacing_unused() {
         &[("M", "05 B-ONE PIC X.")],
         "01 A. COPY M REPLACING ==B== BY ==C==.",
         expect![[r#"
-           0   1 01 A min 1 max 1
-           0   1   05 B-ONE PIC X
-        warning[COB-017]: this text does not occur in what is copied
-          at a.cpy:1:24
-          |
-        1 | 01 A. COPY M REPLACING ==B== BY ==C==.
-          |                        ^^
+            0    1     01 A min 1 max 1
+            0    1       05 B-ONE PIC X
+            warning[COB-017]: this text does not occur in what is copied
+              at a.cpy:1:24
+              |
+            1 | 01 A. COPY M REPLACING ==B== BY ==C==.
+              |                        ^^
 
-        hint: compare it with the member word by word: a word is replaced as a whole, or use LEADING or TRAILING
-    "#]],
+            hint: compare it with the member word by word: a word is replaced as a whole, or use LEADING or TRAILING
+        "#]],
     );
 }
 
@@ -525,46 +525,46 @@ fn period_missing() {
     free(
         "01 A\n  05 B PIC X\n  05 C PIC 9(3) VALUE 5\n  88 D VALUES 1 2\n     3\n  05 E PIC X",
         expect![[r#"
-           0   5 01 A min 5 max 5
-           0   1   05 B PIC X
-           1   3   05 C PIC 9(3)
-           4   1   05 E PIC X
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at a.cpy:1:4
-          |
-        1 | 01 A
-          |    ^
+            0    5     01 A min 5 max 5
+            0    1       05 B PIC X
+            1    3       05 C PIC 9(3)
+            4    1       05 E PIC X
+            warning[COB-022]: the entry has no period behind it; one is assumed here
+              at a.cpy:1:4
+              |
+            1 | 01 A
+              |    ^
 
-        hint: end the entry with a period
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at a.cpy:2:12
-          |
-        2 |   05 B PIC X
-          |            ^
+            hint: end the entry with a period
+            warning[COB-022]: the entry has no period behind it; one is assumed here
+              at a.cpy:2:12
+              |
+            2 |   05 B PIC X
+              |            ^
 
-        hint: end the entry with a period
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at a.cpy:3:23
-          |
-        3 |   05 C PIC 9(3) VALUE 5
-          |                       ^
+            hint: end the entry with a period
+            warning[COB-022]: the entry has no period behind it; one is assumed here
+              at a.cpy:3:23
+              |
+            3 |   05 C PIC 9(3) VALUE 5
+              |                       ^
 
-        hint: end the entry with a period
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at a.cpy:5:6
-          |
-        5 |      3
-          |      ^
+            hint: end the entry with a period
+            warning[COB-022]: the entry has no period behind it; one is assumed here
+              at a.cpy:5:6
+              |
+            5 |      3
+              |      ^
 
-        hint: end the entry with a period
-        warning[COB-022]: the entry has no period behind it; one is assumed here
-          at a.cpy:6:12
-          |
-        6 |   05 E PIC X
-          |            ^
+            hint: end the entry with a period
+            warning[COB-022]: the entry has no period behind it; one is assumed here
+              at a.cpy:6:12
+              |
+            6 |   05 E PIC X
+              |            ^
 
-        hint: end the entry with a period
-    "#]],
+            hint: end the entry with a period
+        "#]],
     );
 }
 
@@ -946,9 +946,9 @@ fn ignored() {
     free(
         "01 A.\n 05 B PIC X DATE FORMAT YYXXXX.\nREPORT SECTION.\n01 C TYPE DETAIL.\nLINKAGE SECTION.\n01 D PIC X.",
         expect![[r#"
-               0   1 01 A min 1 max 1
-               0   1   05 B PIC X
-               0   1 01 D PIC X min 1 max 1
+            0    1     01 A min 1 max 1
+            0    1       05 B PIC X
+            0    1     01 D PIC X min 1 max 1
             warning[COB-032]: DATE FORMAT is left out: the field is read as its picture says
               at a.cpy:2:13
               |
@@ -968,15 +968,15 @@ fn ignored() {
     free(
         "01 A PIC X.\nEXEC SQL INCLUDE SQLCA END-EXEC.",
         expect![[r#"
-           0   1 01 A PIC X min 1 max 1
-        warning[COB-032]: EXEC SQL INCLUDE SQLCA is left out: the structure belongs to the SQL precompiler
-          at a.cpy:2:1
-          |
-        2 | EXEC SQL INCLUDE SQLCA END-EXEC.
-          | ^^^^^^^^^^^^^^^^^^^^^^
+            0    1     01 A PIC X min 1 max 1
+            warning[COB-032]: EXEC SQL INCLUDE SQLCA is left out: the structure belongs to the SQL precompiler
+              at a.cpy:2:1
+              |
+            2 | EXEC SQL INCLUDE SQLCA END-EXEC.
+              | ^^^^^^^^^^^^^^^^^^^^^^
 
-        hint: nothing to do unless records hold it
-    "#]],
+            hint: nothing to do unless records hold it
+        "#]],
     );
 }
 
@@ -1091,23 +1091,23 @@ fn usage_conflict_and_value_kind() {
     free(
         "01 A COMP.\n 05 B PIC 9(3) COMP-3 VALUE 'A'.",
         expect![[r#"
-           0   2 01 A min 2 max 2
-           0   2   05 B PIC 9(3) COMP-3
-        warning[COB-052]: USAGE COMP-3 contradicts COMP of the group
-          at a.cpy:2:16
-          |
-        2 |  05 B PIC 9(3) COMP-3 VALUE 'A'.
-          |                ^^^^^^
+            0    2     01 A min 2 max 2
+            0    2       05 B PIC 9(3) COMP-3
+            warning[COB-052]: USAGE COMP-3 contradicts COMP of the group
+              at a.cpy:2:16
+              |
+            2 |  05 B PIC 9(3) COMP-3 VALUE 'A'.
+              |                ^^^^^^
 
-        hint: the nearer one is taken; Enterprise COBOL refuses this
-        warning[COB-053]: B is a number, its VALUE is not
-          at a.cpy:2:23
-          |
-        2 |  05 B PIC 9(3) COMP-3 VALUE 'A'.
-          |                       ^^^^^
+            hint: the nearer one is taken; Enterprise COBOL refuses this
+            warning[COB-053]: B is a number, its VALUE is not
+              at a.cpy:2:23
+              |
+            2 |  05 B PIC 9(3) COMP-3 VALUE 'A'.
+              |                       ^^^^^
 
-        hint: the value matters only where a field is absent on encode; write one of the field's kind
-    "#]],
+            hint: the value matters only where a field is absent on encode; write one of the field's kind
+        "#]],
     );
 }
 
@@ -1192,16 +1192,16 @@ fn redefinitions_that_are_odd() {
         "01 A.\n 05 B PIC X.\n 05 C REDEFINES B PIC S9(9) COMP SYNC.\n 05 D PIC X.\n 05 E PIC S9(4) COMP.\n 05 F REDEFINES E PIC S9(4) COMP SYNC.
  05 G PIC X OCCURS 2.\n 05 H REDEFINES G PIC XX.\n 05 I PIC X.\n 05 J REDEFINES I PIC S9(4) COMP SYNC.",
         expect![[r#"
-               0  11 01 A min 11 max 11
-               0   1   05 B PIC X
-               0   4   05 C = B PIC S9(9) COMP SYNC
-               4   1   05 D PIC X
-               5   2   05 E PIC S9(4) COMP
-               5   2   05 F = E PIC S9(4) COMP SYNC
-               7   1   05 G [2..2] PIC X
-               7   2   05 H = G PIC XX
-               9   1   05 I PIC X
-               9   2   05 J = I PIC S9(4) COMP SYNC
+            0    11    01 A min 11 max 11
+            0    1       05 B PIC X
+            0    4       05 C = B PIC S9(9) COMP SYNC
+            4    1       05 D PIC X
+            5    2       05 E PIC S9(4) COMP
+            5    2       05 F = E PIC S9(4) COMP SYNC
+            7    1       05 G [2..2] PIC X
+            7    2       05 H = G PIC XX
+            9    1       05 I PIC X
+            9    2       05 J = I PIC S9(4) COMP SYNC
             warning[COB-062]: C has 4 bytes, but it redefines B, which has 1
               at a.cpy:3:7
               |
@@ -1508,21 +1508,21 @@ fn names_twice() {
     free(
         "01 A.\n 05 B PIC X.\n 05 FILLER PIC X.\n 05 FILLER PIC X.\n 05 G. 10 B PIC X.\n 05 B PIC X.",
         expect![[r#"
-           0   5 01 A min 5 max 5
-           0   1   05 B PIC X
-           1   1   05 FILLER PIC X
-           2   1   05 FILLER PIC X
-           3   1   05 G
-           3   1     10 B PIC X
-           4   1   05 B PIC X
-        warning[COB-092]: B is the name of two fields of one group, the other is in line 2
-          at a.cpy:6:5
-          |
-        6 |  05 B PIC X.
-          |     ^
+            0    5     01 A min 5 max 5
+            0    1       05 B PIC X
+            1    1       05 FILLER PIC X
+            2    1       05 FILLER PIC X
+            3    1       05 G
+            3    1         10 B PIC X
+            4    1       05 B PIC X
+            warning[COB-092]: B is the name of two fields of one group, the other is in line 2
+              at a.cpy:6:5
+              |
+            6 |  05 B PIC X.
+              |     ^
 
-        hint: rename one of them: a reference to either is ambiguous
-    "#]],
+            hint: rename one of them: a reference to either is ambiguous
+        "#]],
     );
 }
 
@@ -1531,21 +1531,13 @@ fn many_findings_come_at_once_in_the_order_of_the_text() {
     fixed(
         "       01  ORDER-RECORD.\n           05  ORDER-ID    PIC 9(9\n           05  AMOUNT      PIC S9(5)V9V9 COMP-3.\n           05  QTY         PIC 9(4) COMP-8.\n           05  LINES OCCURS 10.\n           05  LAST        PIC X(3).\n",
         expect![[r#"
-            error[COB-042]: the repeat count has no closing parenthesis
-              at a.cpy:2:33
+            error[COB-042]: the repeat count is not a whole number
+              at a.cpy:2:34
               |
             2 |            05  ORDER-ID    PIC 9(9
-              |                                 ^^
+              |                                  ^
 
             hint: a repeat count is a whole number from 1 on in parentheses: `X(10)`
-
-            error[COB-041]: the picture has a second decimal point
-              at a.cpy:3:39
-              |
-            3 |            05  AMOUNT      PIC S9(5)V9V9 COMP-3.
-              |                                       ^
-
-            hint: keep one V or one point
 
             error[COB-031]: USAGE COMP-8 is not supported
               at a.cpy:4:37

@@ -122,6 +122,7 @@ impl Reader<'_> {
             '*' | '/' | 'D' | 'd' => return,
             _ if tabbed => return,
             ' ' | '-' => {}
+            // `$SET` and `>>` may begin here.
             '$' | '>' => text.insert(0, indicator),
             found => {
                 let at = self.span(number, indicator.column as usize, 1);
@@ -248,19 +249,30 @@ impl Reader<'_> {
 
     /// Takes a gathered `>>` or `$` line away and does what it says.
     fn directive(&mut self) {
+        let Some(first) = self.line.iter().copied().find(|ch| !ch.c.is_whitespace()) else { return };
+        if !matches!(first.c, '>' | '$') {
+            return;
+        }
         let text: String = self.line.iter().map(|ch| ch.c.to_ascii_uppercase()).collect();
         let trimmed = text.trim();
-        let (Some(rest), Some(first)) = (
-            trimmed.strip_prefix(">>").or_else(|| trimmed.strip_prefix('$')),
-            self.line.iter().find(|ch| !ch.c.is_whitespace()),
-        ) else {
+        // A line may also begin with a picture of a currency symbol.
+        let dollar = |word: &&str| {
+            ["SET", "IF", "ELSE", "END", "DISPLAY", "REGION", "END-REGION"].iter().any(|w| word.starts_with(w))
+        };
+        let Some(rest) = trimmed.strip_prefix(">>").or_else(|| trimmed.strip_prefix('$').filter(dollar)) else {
             return;
         };
+        let words: Vec<&str> =
+            rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty()).collect();
+        // A picture may begin a line with its currency symbol: `$ZZ9.99`.
+        let indicator = self.format == Decided::Fixed && first.column == 7;
+        let known = ["IF", "ELSE", "ELIF", "END", "SET", "REGION", "DISPLAY"].map(Some);
+        if first.c == '$' && !indicator && !known.contains(&words.first().copied()) {
+            return;
+        }
         let at = self.span(first.line, first.column as usize, trimmed.chars().count());
         self.line.clear();
         self.quote = None;
-        let words: Vec<&str> =
-            rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|w| !w.is_empty()).collect();
         match words.first().copied() {
             Some("IF" | "ELSE" | "ELIF" | "END" | "END-IF" | "EVALUATE" | "WHEN" | "END-EVALUATE") => {
                 let hint =

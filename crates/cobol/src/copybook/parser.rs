@@ -209,6 +209,11 @@ impl<'a> Parser<'a> {
             })
     }
 
+    /// Whether the word behind the next one begins a clause: `99 OCCURS` on a line of its own is a picture.
+    pub(super) fn followed_by_clause(&self) -> bool {
+        self.peek_at(1).and_then(Token::word).is_some_and(clauses::is_clause_word)
+    }
+
     /// Goes behind the next period, or in front of what looks like the next entry.
     pub(super) fn recover(&mut self) {
         while self.peek().is_some() && !self.at_entry() {

@@ -15,7 +15,11 @@ pub(super) fn picture(p: &mut Parser<'_>, clause: Span) -> Result<Picture, Faile
     let mut open = 0usize;
     while let Some(token) = p.peek() {
         let joined = text.is_empty() || !token.spaced || open > 0;
-        let Some(piece) = piece(token).filter(|_| joined && !(token.spaced && p.at_entry())) else { break };
+        let Some(piece) =
+            piece(token).filter(|_| joined && !(text.is_empty() && p.at_entry() && !p.followed_by_clause()))
+        else {
+            break;
+        };
         words.push((chars, token.at));
         text.push_str(piece);
         chars += piece.chars().count();

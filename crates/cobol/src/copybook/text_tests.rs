@@ -18,7 +18,8 @@ fn rows(copybook: &Copybook) -> String {
     for record in &copybook.records {
         let layout = Layout::build(record, &Dialect::IBM).unwrap_or_else(|f| panic!("{f}"));
         for field in &layout.fields {
-            out.push_str(&format!("{:02} {} {}", field.level, field.name, field.description));
+            let head = format!("{:02} {} {}", field.level, field.name, field.description);
+            out.push_str(head.trim_end());
             if let Some(value) = &field.value {
                 out.push_str(&format!(" = {}", literal(value)));
             }
@@ -66,7 +67,7 @@ fn fixed_form_has_margins() {
     auto(
         "000100* a comment\n000200 01  REC.                                                         PROG0001\n000300     05  A PIC X(2).                                               PROG0002\n000400D    05  DEBUGGED PIC X.\n000500/\nXX    *    05 C PIC X.\nCHG001     05  B                                                PIC X(3)PROG0003\n000600             .\n",
         expect![[r#"
-            01 REC 
+            01 REC
             05 A PIC X(2)
             05 B PIC X(3)
         "#]],
@@ -78,10 +79,10 @@ fn free_form_has_none() {
     auto(
         "*> comment\n01 REC. *> another\n* an old comment\n  05 A PIC X(2). 05 B\nPIC X(3).",
         expect![[r#"
-        01 REC 
-        05 A PIC X(2)
-        05 B PIC X(3)
-    "#]],
+            01 REC
+            05 A PIC X(2)
+            05 B PIC X(3)
+        "#]],
     );
 }
 
@@ -90,9 +91,9 @@ fn both_line_ends_byte_order_mark_and_control_z() {
     auto(
         "\u{feff}       01  REC.\r\n           05  A PIC X.\r\n\u{1a}garbage behind the end '",
         expect![[r#"
-        01 REC 
-        05 A PIC X
-    "#]],
+            01 REC
+            05 A PIC X
+        "#]],
     );
 }
 
@@ -101,9 +102,9 @@ fn tabs_stop_every_eight_columns() {
     auto(
         "\t01 REC.\n\t*\tcomment\n\t    05 A\tPIC X(2).\n      *\t05 B PIC X.\n",
         expect![[r#"
-        01 REC 
-        05 A PIC X(2)
-    "#]],
+            01 REC
+            05 A PIC X(2)
+        "#]],
     );
 }
 
@@ -112,7 +113,7 @@ fn words_and_literals_are_continued() {
     auto(
         "       01  REC.\n           05  LONG-NA\n      -        ME PIC X(100) VALUE 'begins and goes on to column seventy-tw\n      * between\n      -    'o and ends here'.\n           05  B PIC X(90) VALUE \"trailing blanks belong to it           \n      -    \"until column 72\".\n           05  C PIC X(4) VALUE 'it''s                            at the en''\n      -    '''s'.\n",
         expect![[r#"
-            01 REC 
+            01 REC
             05 LONG-NAME PIC X(100) = "begins and goes on to column seventyo and ends here"
             05 B PIC X(90) = "trailing blanks belong to it          until column 72"
             05 C PIC X(4) = "it's                            at the's"
@@ -127,7 +128,7 @@ fn a_quote_in_column_72_is_half_of_a_doubled_one() {
     auto(
         &format!("       01  REC.\n{line}\n      -    ''def'.\n"),
         expect![[r#"
-            01 REC 
+            01 REC
             05 A PIC X(9) = "abc'def"
         "#]],
     );
@@ -138,7 +139,7 @@ fn source_format_directives_switch() {
     auto(
         "       >>SOURCE FORMAT IS FREE\n01 REC.\n05 A PIC X.\n>>SOURCE FORMAT FIXED\n       01 B PIC X.                                                       ignored",
         expect![[r#"
-            01 REC 
+            01 REC
             05 A PIC X
             01 B PIC X
         "#]],
@@ -148,6 +149,18 @@ fn source_format_directives_switch() {
         expect![[r#"
         01 REC PIC X
     "#]],
+    );
+}
+
+#[test]
+fn a_line_may_begin_with_a_currency_symbol() {
+    auto(
+        "       01 A.\n           05 B PIC IS\n           $(3)9.99.\n           05 C PIC\n           99 OCCURS 2.\n",
+        expect![[r#"
+            01 A
+            05 B PIC $(3)9.99
+            05 C PIC 99
+        "#]],
     );
 }
 
@@ -176,7 +189,7 @@ fn literals_of_every_kind() {
   05 Q PIC X VALUE IS LOW-VALUES. 05 S PIC X VALUE HIGH-VALUE. 05 T PIC X VALUE QUOTES. 05 U POINTER VALUE NULL. 05 V PIC 9 VALUE ZEROES.
   05 W PIC X(3) VALUE'a;b'.",
         expect![[r#"
-            01 R 
+            01 R
             05 A PIC X(3) = "A.B"
             05 B PIC X = "'"
             05 C PIC X(4) = "say \"x\""
@@ -213,7 +226,7 @@ fn conditions_of_every_kind() {
        6 THRU 9. 88 Z VALUE ZERO.
   05 FILLER PIC X. 88 Y VALUE ALL 'Y'.",
         expect![[r#"
-            01 R  {WHOLE: Space}
+            01 R {WHOLE: Space}
             05 A PIC X {ONE: "A"} {LIST: "A" "B".."D" "X"..HighValue} {H: X[00]..X[3f]} {F: "Y"} {G: "Y"}
             05 N PIC S9(3) {NEG: -5..-1} {MANY: 1 2 3 4 5 6..9} {Z: Zero}
             05 FILLER PIC X {Y: ALL "Y"}
@@ -235,7 +248,7 @@ fn clauses_stand_in_any_order_and_spelling() {
   05 d global pic 9 blank when zeros.
   05 type pic x. 05 date pic x(8). 05 bit. 10 object pic x. 05 volatile pic x volatile.",
         expect![[r#"
-            01 R 
+            01 R
             05 A PIC S9(3) COMP-3 = Zero
             05 B PIC S9(3) COMP-3 = 1
             05 FILLER PIC X
@@ -246,7 +259,7 @@ fn clauses_stand_in_any_order_and_spelling() {
             05 D PIC 9 BLANK WHEN ZERO
             05 TYPE PIC X
             05 DATE PIC X(8)
-            05 BIT 
+            05 BIT
             10 OBJECT PIC X
             05 VOLATILE PIC X
         "#]],
@@ -263,14 +276,14 @@ fn copy_brings_members_in() {
         ],
         "       01  REC.\n           COPY CUST.\n           COPY 'cust' SUPPRESS.\n       01  S. COPY CUST OF LIB. COPY CUST IN LIB SUPPRESS PRINTING.\n",
         expect![[r#"
-            01 REC 
+            01 REC
             05 CUST-ID PIC 9(5)
             05 STREET PIC X(3)
             05 CITY PIC X(4)
             05 CUST-ID PIC 9(5)
             05 STREET PIC X(3)
             05 CITY PIC X(4)
-            01 S 
+            01 S
             05 OTHER PIC X
             05 OTHER PIC X
         "#]],
@@ -287,7 +300,7 @@ fn replacing_matches_text_words() {
         "COPY M REPLACING ==:TAG:== BY ==CUST== ==:LEN:== BY ==12== ==(P)== BY ==FULL== OLD BY NEW 'Q' BY 'R'
             LEADING ==OLD== BY ==MY== TRAILING ==-OLD== BY ==-NEW== ==s9(5) comp== BY ==S9(7) COMP-3==.",
         expect![[r#"
-            01 CUST-REC 
+            01 CUST-REC
             05 CUST-ID PIC X(12)
             05 FULL-NAME PIC X(30) = "old TAG"
             05 MY-AMOUNT PIC S9(7) COMP-3
@@ -303,7 +316,7 @@ fn replacing_can_remove_and_reach_into_nested_members() {
         &[("M", "05 A PIC X VALUE 'A'. COPY N REPLACING B BY C."), ("N", "05 B PIC X. 05 D-X PIC X.")],
         "01 R. COPY M REPLACING ==VALUE 'A'== BY ==== ==C== BY ==E== ==D-X== BY ==D-Y==. 05 C PIC X.",
         expect![[r#"
-            01 R 
+            01 R
             05 A PIC X
             05 E PIC X
             05 D-Y PIC X
@@ -319,10 +332,10 @@ fn replace_holds_until_the_next() {
         "REPLACE ==:X:== BY ==ONE== ==ZZ== BY ==X(3)==. 01 :X:-R. COPY M. 05 C PIC ZZ.
          REPLACE ==:X:== BY ==TWO==. 01 :X:-R. COPY M. REPLACE OFF. 05 ZZ PIC X.",
         expect![[r#"
-            01 ONE-R 
+            01 ONE-R
             05 ONE-B PIC X
             05 C PIC X(3)
-            01 TWO-R 
+            01 TWO-R
             05 TWO-B PIC X
             05 ZZ PIC X
         "#]],
@@ -337,10 +350,10 @@ fn the_caller_can_replace_too() {
         "01 :TAG:-REC.\n  05 :TAG:-ID PIC X.\n  05 WS-NAME PIC X.",
         &options,
         expect![[r#"
-        01 CUST-REC 
-        05 CUST-ID PIC X
-        05 NAME PIC X
-    "#]],
+            01 CUST-REC
+            05 CUST-ID PIC X
+            05 NAME PIC X
+        "#]],
     );
 }
 
@@ -383,12 +396,12 @@ fn a_whole_program_gives_its_records() {
 ",
         expect![[r#"
             01 MASTER-A PIC X(10)
-            01 MASTER-B 
+            01 MASTER-B
             05 AMOUNT PIC ###.##9,99
-            01 SORT-REC 
+            01 SORT-REC
             05 K PIC 9(3)V9 = 1.5
             77 COUNTER PIC 9(3)
-            01 WS-CUST 
+            01 WS-CUST
             05 WS-ID PIC 9(5)
             01 PARM PIC X
         "#]],
@@ -422,10 +435,10 @@ fn settings_stand_for_special_names() {
         "01 A. 05 B PIC £££.££9,99 VALUE '£1,00'. 05 C PIC 9V9 VALUE 1,5.",
         &options,
         expect![[r#"
-        01 A 
-        05 B PIC £££.££9,99 = "£1,00"
-        05 C PIC 9V9 = 1.5
-    "#]],
+            01 A
+            05 B PIC £££.££9,99 = "£1,00"
+            05 C PIC 9V9 = 1.5
+        "#]],
     );
 }
 

@@ -187,7 +187,7 @@ fn packed<'a>(
 ) -> Result<Value<'a>, FaultKind> {
     let count = usize::from(digits);
     let skip = raw.len() * 2 - 1 - count;
-    let nibble = |i: usize| if i % 2 == 0 { raw[i / 2] >> 4 } else { raw[i / 2] & 0x0f };
+    let nibble = |i: usize| if i.is_multiple_of(2) { raw[i / 2] >> 4 } else { raw[i / 2] & 0x0f };
     for i in 0..count {
         let found = nibble(skip + i);
         if found > 9 {
@@ -211,7 +211,7 @@ fn packed_unsigned<'a>(raw: &[u8], digits: u16, scale: i16, scratch: &'a mut Scr
     let skip = raw.len() * 2 - count;
     for i in 0..count {
         let at = skip + i;
-        let found = if at % 2 == 0 { raw[at / 2] >> 4 } else { raw[at / 2] & 0x0f };
+        let found = if at.is_multiple_of(2) { raw[at / 2] >> 4 } else { raw[at / 2] & 0x0f };
         if found > 9 {
             return Err(FaultKind::BadDigit { digit: i + 1, found, expected: "0 to 9" });
         }
@@ -331,6 +331,9 @@ fn edited<'a>(
             ascii => char::from(ascii),
         })
     };
+    if !must_have_digit && picture.symbols.contains(&Asterisk) && all_asterisks(picture, char_at) {
+        return Ok(Value::Int(0, picture.scale));
+    }
     let currency = picture.currency;
     let mut position = 0;
     let mut count = 0;
@@ -399,4 +402,15 @@ fn edited<'a>(
     }
     let digits = Run::new(&scratch.digits, count);
     Ok(Value::Digits(Digits { digits, negative, scale: picture.scale }))
+}
+
+/// Zero where asterisks stand for every digit: the whole item is asterisks, signs and currency too, but for the decimal point.
+fn all_asterisks(picture: &EditedPicture, char_at: impl Fn(usize) -> Option<char>) -> bool {
+    let mut position = 0;
+    picture.symbols.iter().all(|symbol| {
+        let cells = position..position + symbol.bytes();
+        position = cells.end;
+        let expected = if *symbol == EditSymbol::Point { picture.decimal_point } else { '*' };
+        cells.into_iter().all(|at| char_at(at) == Some(expected))
+    })
 }

@@ -44,7 +44,7 @@ impl RecordDecoder {
         let state = &mut self.state;
         state.load(plan, record);
         sink.enter(NodeId::ROOT);
-        let base = state.run(plan, 0, plan.ops.len(), 0, sink);
+        let base = quayline_charset::widest(Whole { state, plan, sink });
         state.check_length(plan, base);
         if let (Some(node), Some(encoder)) = (plan.preserve_node, &mut self.canonical)
             && state.faults.is_empty()
@@ -92,9 +92,48 @@ struct State {
     slots: Vec<usize>,
     /// Occurrence of each table around the current operation, outermost first.
     indices: Vec<u32>,
+    /// The tables themselves.
+    loops: Vec<OpenLoop>,
     faults: Vec<RecordFault>,
     /// A counter was bad: where later fields stand is unknown, so their faults say nothing.
     lost: bool,
+}
+
+/// All operations of a plan over one record.
+struct Whole<'a, S> {
+    state: &'a mut State,
+    plan: &'a Plan,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> quayline_charset::Hot for Whole<'_, S> {
+    /// Base behind the last operation.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        self.state.run_here(self.plan, 0, self.plan.ops.len(), 0, self.sink)
+    }
+}
+
+/// A table whose occurrences are being read.
+#[derive(Clone, Copy, Debug)]
+struct OpenLoop {
+    /// Its `Loop` operation.
+    head: usize,
+    count: u32,
+    /// Base before its first occurrence.
+    outer: usize,
+    table: Table,
+}
+
+impl Table {
+    /// Base behind the table, from the base behind its last occurrence and the one before its first: what is behind it has the offset of a
+    /// table at its maximum.
+    #[inline(always)]
+    fn behind(self, last: usize, outer: usize) -> usize {
+        if self.slides { last.wrapping_sub(self.max as usize * self.stride) } else { outer }
+    }
 }
 
 impl State {
@@ -110,11 +149,19 @@ impl State {
         quayline_charset::translate(plan.text.to_ascii, record, &mut text[..record.len()]);
         self.faults.clear();
         self.indices.clear();
+        self.loops.clear();
         self.lost = false;
     }
 
+    /// Runs the operations `start..end` from somewhere that is not hot.
+    #[inline(never)]
+    fn run<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, base: usize, sink: &mut S) -> usize {
+        self.run_here(plan, start, end, base, sink)
+    }
+
     /// Runs the operations `start..end` and returns the base behind them.
-    fn run<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, mut base: usize, sink: &mut S) -> usize {
+    #[inline(always)]
+    fn run_here<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, mut base: usize, sink: &mut S) -> usize {
         let ops = &plan.ops[..end];
         let mut pc = start;
         while let Some(op) = ops.get(pc) {
@@ -172,9 +219,38 @@ impl State {
                 }
                 Op::Enter(node) => sink.enter(node),
                 Op::Leave(node) => sink.leave(node),
-                Op::Loop { table, len } => {
-                    base = self.table(plan, pc, plan.tables[table as usize], len as usize, base, sink);
-                    pc += len as usize;
+                Op::Loop { table: index, len } => {
+                    let table = plan.tables[index as usize];
+                    let count = self.count(plan, table);
+                    if let Some(node) = table.node {
+                        sink.open_list(node);
+                    }
+                    if count > 0 {
+                        self.indices.push(0);
+                        self.loops.push(OpenLoop { head: pc, count, outer: base, table });
+                    } else {
+                        base = table.behind(base, base);
+                        if let Some(node) = table.node {
+                            sink.close_list(node);
+                        }
+                        pc += len as usize;
+                    }
+                }
+                Op::Next => {
+                    let (Some(open), Some(index)) = (self.loops.last(), self.indices.last_mut()) else { break };
+                    let table = open.table;
+                    base = base.wrapping_add(table.stride);
+                    *index += 1;
+                    if *index < open.count {
+                        pc = open.head;
+                    } else {
+                        base = table.behind(base, open.outer);
+                        self.loops.pop();
+                        self.indices.pop();
+                        if let Some(node) = table.node {
+                            sink.close_list(node);
+                        }
+                    }
                 }
                 Op::Skip { table } => {
                     let table = plan.tables[table as usize];
@@ -190,26 +266,6 @@ impl State {
             pc += 1;
         }
         base
-    }
-
-    fn table<S: Sink>(&mut self, plan: &Plan, pc: usize, table: Table, len: usize, base: usize, sink: &mut S) -> usize {
-        let count = self.count(plan, table);
-        if let Some(node) = table.node {
-            sink.open_list(node);
-        }
-        self.indices.push(0);
-        let mut at = base;
-        for i in 0..count {
-            if let Some(index) = self.indices.last_mut() {
-                *index = i;
-            }
-            at = self.run(plan, pc + 1, pc + 1 + len, at, sink).wrapping_add(table.stride);
-        }
-        self.indices.pop();
-        if let Some(node) = table.node {
-            sink.close_list(node);
-        }
-        if table.slides { at.wrapping_sub(table.max as usize * table.stride) } else { base }
     }
 
     /// Occurrences of a table in this record.

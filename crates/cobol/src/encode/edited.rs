@@ -11,27 +11,16 @@ pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: 
         InsertZero, Minus, Plus, Point, Scaling, Separator, Slash, Zero,
     };
     out.clear();
-    let cells: usize = picture
-        .symbols
-        .iter()
-        .map(|s| match s {
-            Credit | Debit => 2,
-            ImpliedPoint | Scaling => 0,
-            _ => 1,
-        })
-        .sum();
+    let cells: usize = picture.symbols.iter().map(|s| s.bytes()).sum();
     let zero = digits.iter().all(|d| *d == b'0');
     let has_digit = picture.symbols.contains(&Digit);
     if zero && (picture.blank_when_zero || !has_digit) {
         if picture.symbols.contains(&Asterisk) && !picture.blank_when_zero {
-            let symbols = picture.symbols.iter().filter(|s| !matches!(s, ImpliedPoint | Scaling));
-            for symbol in symbols {
+            // The whole item is asterisks, signs and currency too, but for the decimal point.
+            for symbol in &picture.symbols {
                 match symbol {
                     Point => out.push(picture.decimal_point),
-                    Credit | Debit => out.extend([' ', ' ']),
-                    Plus => out.push('+'),
-                    Minus => out.push(' '),
-                    _ => out.push('*'),
+                    other => out.extend(core::iter::repeat_n('*', other.bytes())),
                 }
             }
         } else {

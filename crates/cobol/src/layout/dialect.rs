@@ -1,6 +1,6 @@
 //! Where compilers differ.
 
-/// Sizes of binary items without COMP-5's own rule.
+/// Bytes of binary items by digits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BinarySizes {
     /// 1-4 digits 2 bytes, 5-9 4, 10-18 8 (IBM; GnuCOBOL `binary-size: 2-4-8`).
@@ -56,6 +56,8 @@ pub enum SyncRule {
 pub struct Dialect {
     /// Sizes of COMP, COMP-4 and BINARY.
     pub binary_sizes: BinarySizes,
+    /// Sizes of COMP-5.
+    pub native_sizes: BinarySizes,
     /// Byte order of COMP, COMP-4, BINARY.
     pub binary_order: ByteOrder,
     /// Byte order of COMP-5, INDEX and POINTER.
@@ -83,6 +85,7 @@ impl Dialect {
     /// Enterprise COBOL for z/OS, 31-bit.
     pub const IBM: Dialect = Dialect {
         binary_sizes: BinarySizes::TwoFourEight,
+        native_sizes: BinarySizes::TwoFourEight,
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Big,
         binary_truncate: true,
@@ -98,6 +101,7 @@ impl Dialect {
     /// GnuCOBOL 3 with its default configuration on a 64-bit little-endian machine.
     pub const GNUCOBOL: Dialect = Dialect {
         binary_sizes: BinarySizes::OneTwoFourEight,
+        native_sizes: BinarySizes::OneTwoFourEight,
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Little,
         binary_truncate: true,
@@ -113,6 +117,7 @@ impl Dialect {
     /// Micro Focus (Rocket) COBOL with its defaults on a little-endian machine.
     pub const MICRO_FOCUS: Dialect = Dialect {
         binary_sizes: BinarySizes::OneToEight,
+        native_sizes: BinarySizes::OneToEight,
         binary_order: ByteOrder::Big,
         native_order: ByteOrder::Little,
         binary_truncate: true,

@@ -224,7 +224,8 @@ fn binary(
         context.error(codes::PICTURE_DIGITS, at, message, "use PACKED-DECIMAL for longer numbers");
         return None;
     }
-    let size = match (usage, dialect.binary_sizes) {
+    let sizes = if usage == Usage::Comp5 { dialect.native_sizes } else { dialect.binary_sizes };
+    let size = match (usage, sizes) {
         (Usage::CompX | Usage::CompN, _) | (_, BinarySizes::OneToEight) => bytes_for(digits, signed),
         (_, _) if digits > 18 => 16,
         (_, BinarySizes::OneTwoFourEight) if digits <= 2 => 1,

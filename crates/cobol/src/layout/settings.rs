@@ -42,14 +42,21 @@ pub enum DialectSettingError {
 }
 
 const YES_NO: &[&str] = &["yes", "no"];
+/// In the order of the values of the settings `binary-sizes` and `native-sizes`.
+const SIZES: [BinarySizes; 3] = [BinarySizes::TwoFourEight, BinarySizes::OneTwoFourEight, BinarySizes::OneToEight];
 
 impl Dialect {
     /// Every setting, in the order of the fields of [`Dialect`].
-    pub const SETTINGS: [DialectSetting; 11] = [
+    pub const SETTINGS: [DialectSetting; 12] = [
         DialectSetting {
             name: "binary-sizes",
             values: &["2-4-8", "1-2-4-8", "1-to-8"],
             meaning: "bytes of COMP, COMP-4 and BINARY by digits",
+        },
+        DialectSetting {
+            name: "native-sizes",
+            values: &["2-4-8", "1-2-4-8", "1-to-8"],
+            meaning: "bytes of COMP-5 by digits",
         },
         DialectSetting {
             name: "binary-order",
@@ -119,10 +126,8 @@ impl Dialect {
         let order = if at == 0 { ByteOrder::Big } else { ByteOrder::Little };
         let bytes = if at == 0 { 4 } else { 8 };
         match setting.name {
-            "binary-sizes" => {
-                self.binary_sizes =
-                    [BinarySizes::TwoFourEight, BinarySizes::OneTwoFourEight, BinarySizes::OneToEight][at];
-            }
+            "binary-sizes" => self.binary_sizes = SIZES[at],
+            "native-sizes" => self.native_sizes = SIZES[at],
             "binary-order" => self.binary_order = order,
             "native-order" => self.native_order = order,
             "truncate" => self.binary_truncate = at == 0,
@@ -141,16 +146,14 @@ impl Dialect {
 
     /// The value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
     #[must_use]
-    pub fn settings(&self) -> [(&'static str, &'static str); 11] {
+    pub fn settings(&self) -> [(&'static str, &'static str); 12] {
         let order = |order| if order == ByteOrder::Big { 0 } else { 1 };
         let bytes = |bytes| if bytes == 4 { 0 } else { 1 };
         let yes = |yes: bool| usize::from(!yes);
+        let sizes = |sizes| SIZES.iter().position(|s| *s == sizes).unwrap_or(0);
         let at = [
-            match self.binary_sizes {
-                BinarySizes::TwoFourEight => 0,
-                BinarySizes::OneTwoFourEight => 1,
-                BinarySizes::OneToEight => 2,
-            },
+            sizes(self.binary_sizes),
+            sizes(self.native_sizes),
             order(self.binary_order),
             order(self.native_order),
             yes(self.binary_truncate),

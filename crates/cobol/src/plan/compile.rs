@@ -433,9 +433,9 @@ impl Compiler<'_> {
             }
             FieldKind::Item(_) => {}
         }
-        let len = index(self.ops.len() - head - 1);
-        if len > 0 {
-            self.ops[head] = Op::Loop { table, len };
+        if self.ops.len() > head + 1 {
+            self.push(Op::Next, 0);
+            self.ops[head] = Op::Loop { table, len: index(self.ops.len() - head - 1) };
         } else if counter.is_some() && slides {
             self.ops[head] = Op::Skip { table };
         } else {

@@ -142,8 +142,10 @@ pub(crate) enum Op {
     Enter(NodeId),
     /// A group occurrence ends.
     Leave(NodeId),
-    /// A table's occurrences: the body is the `len` operations behind this one.
+    /// A table's occurrences: the body is the `len` operations behind this one, the last of them `Next`.
     Loop { table: u32, len: u32 },
+    /// An occurrence of the innermost table ends.
+    Next,
     /// A sliding table nobody looks at.
     Skip { table: u32 },
     /// Remembers where an ODO counter or a selector stands.

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use quayline_charset::CodePage;
+use quayline_cobol::layout::{EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::Preserve;
-use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 
 use crate::cobc::{self, Round, Said, hex};
 use crate::copybook::{Case, Domain};
@@ -79,7 +79,7 @@ pub(crate) fn prepare(case: Case, seed: u64) -> Result<Prepared, String> {
         let contents = values::contents(random, &case, Range::Picture);
         writeln!(requests, "SET {}", layout.length_max).expect("a string takes every write");
         for visit in &contents.visits {
-            requests.push_str(&request(&visit.content));
+            requests.push_str(&request(visit));
             requests.push('\n');
         }
         requests.extend(case.renames.iter().map(|_| "-\n"));
@@ -95,13 +95,22 @@ pub(crate) fn prepare(case: Case, seed: u64) -> Result<Prepared, String> {
     Ok(Prepared { case, layout, ascii, preserving, ebcdic, rounds, requests })
 }
 
+fn is_edited(domain: &Domain) -> bool {
+    matches!(domain, Domain::Number { edited: true, .. } | Domain::TextEdited { .. })
+}
+
 /// The line that makes the program store a value.
-fn request(content: &Content) -> String {
-    match content {
-        Content::Text(text) => format!("T {}", hex(if text.is_empty() { b" " } else { text.as_bytes() })),
-        Content::Number(n) => format!("N {}{} {}", if n.negative { '-' } else { '+' }, n.digits, n.scale),
-        Content::Float(x) => format!("F {:016x}", x.to_bits()),
-        Content::Unset => "-".to_owned(),
+fn request(visit: &Visit) -> String {
+    match (&visit.content, &visit.domain) {
+        (Content::Text(text), Domain::TextEdited { mask }) => {
+            // MOVE brings the characters, the picture inserts the others.
+            let moved: String = text.chars().zip(mask).filter(|(_, inserted)| inserted.is_none()).map(|(c, _)| c).collect();
+            format!("T {}", hex(moved.as_bytes()))
+        }
+        (Content::Text(text), _) => format!("T {}", hex(if text.is_empty() { b" " } else { text.as_bytes() })),
+        (Content::Number(n), _) => format!("N {}{} {}", if n.negative { '-' } else { '+' }, n.digits, n.scale),
+        (Content::Float(x), _) => format!("F {:016x}", x.to_bits()),
+        (Content::Unset, _) => "-".to_owned(),
     }
 }
 
@@ -128,10 +137,13 @@ pub(crate) fn check(prepared: &mut Prepared, lines: &mut impl Iterator<Item = St
         match kind {
             Kind::New => tally.initial += prepared.initial(&round, contents, &mut wrong),
             Kind::Set => prepared.stored(&round, contents, &mut tally, &mut wrong),
-            Kind::Get => tally.read += read_back(&round, contents, &mut wrong),
+            Kind::Get => tally.read += prepared.read_back(&round, contents, &mut wrong),
         }
         for said in &mut wrong[before..] {
-            said.insert_str(0, &format!("{kind:?} round {i}: "));
+            // The field's picture says more than its name.
+            let named = contents.visits.iter().find(|v| said.split(' ').any(|word| word.trim_end_matches(':') == v.path));
+            let description = named.map(|v| prepared.field(&v.name).1.description.as_str());
+            said.insert_str(0, &format!("{kind:?} round {i}: ({}) ", description.unwrap_or_default()));
         }
     }
     (tally, wrong)
@@ -186,41 +198,45 @@ impl Prepared {
         self.layout.field(index).offset + moved
     }
 
-    /// What a program's storage starts with is what an empty document encodes to.
+    /// What a program's storage starts with is what an empty document encodes to. Values are compared: GnuCOBOL gives some signed zeros
+    /// of a table no sign, and z/OS leaves storage without VALUE undefined.
     fn initial(&mut self, round: &Round, contents: &Contents, wrong: &mut Vec<String>) -> usize {
-        let record = match self.ascii.encode(b"{}") {
-            Ok(record) => record,
-            Err(e) => {
+        let ours = self.ascii.encode(b"{}").and_then(|record| self.ascii.decode(&record));
+        let (ours, theirs) = match (ours, self.ascii.decode(&round.record)) {
+            (Ok((ours, _)), Ok((theirs, _))) => (ours, theirs),
+            (Err(e), _) => {
                 wrong.push(format!("encode of {{}}: {e}"));
                 return 0;
             }
-        };
-        let shared = |visit: &Visit| {
-            let mut at = Some(self.field(&visit.name).0);
-            let mut found = false;
-            while let Some(i) = at {
-                found |= self.layout.fields.iter().any(|f| f.redefines == Some(i))
-                    || self.layout.field(i).redefines.is_some();
-                at = self.layout.field(i).parent;
-            }
-            found
+            // An edited item without VALUE may begin as anything.
+            (_, Err(_)) => return 0,
         };
         let mut compared = 0;
-        for (visit, said) in contents.visits.iter().zip(&round.fields) {
-            // Neither compiler defines what an edited item without VALUE begins with.
-            let edited = matches!(visit.domain, Domain::Number { edited: true, .. } | Domain::TextEdited { .. });
-            if visit.domain == Domain::Opaque || edited || shared(visit) {
+        for visit in &contents.visits {
+            // What the first view says, the others need not.
+            if visit.domain == Domain::Opaque || is_edited(&visit.domain) || self.is_shared(&visit.name) {
                 continue;
             }
             compared += 1;
-            let range = said.offset..said.offset + said.size;
-            if record.get(range.clone()) != round.record.get(range.clone()) {
-                let ours = record.get(range.clone()).map(hex);
-                let theirs = round.record.get(range).map(hex);
+            let (ours, theirs) = (ours.get(&visit.path), theirs.get(&visit.path));
+            if ours != theirs {
                 wrong.push(format!("{}: begins as {ours:?}, GnuCOBOL {theirs:?}", visit.path));
             }
         }
         compared
+    }
+
+    /// Whether a field stands in storage with more than one view.
+    fn is_shared(&self, name: &str) -> bool {
+        let mut at = Some(self.field(name).0);
+        while let Some(index) = at {
+            let field = self.layout.field(index);
+            if field.redefines.is_some() || self.layout.fields.iter().any(|f| f.redefines == Some(index)) {
+                return true;
+            }
+            at = field.parent;
+        }
+        false
     }
 
     /// A record that COBOL wrote: its values, and the same bytes again.
@@ -231,7 +247,7 @@ impl Prepared {
             let (values, json) = match codec.decode(record) {
                 Ok(decoded) => decoded,
                 Err(e) => {
-                    wrong.push(format!("{page}: decode of {}: {e}", hex(record)));
+                    wrong.push(format!("{page}: decode: {e}"));
                     continue;
                 }
             };
@@ -249,6 +265,8 @@ impl Prepared {
             }
             let encoded = match codec.encode(&json) {
                 Ok(encoded) => encoded,
+                // A view that nothing was stored by may show a number that its picture does not have.
+                Err(_) if self.layout.fields.iter().any(|f| f.redefines.is_some()) => continue,
                 Err(e) => {
                     wrong.push(format!("{page}: encode: {e}"));
                     continue;
@@ -259,7 +277,7 @@ impl Prepared {
                 continue;
             }
             for (visit, said) in contents.visits.iter().zip(&round.fields) {
-                if visit.content == Content::Unset {
+                if visit.content == Content::Unset || self.unblanked(visit, said) {
                     continue;
                 }
                 tally.encoded += 1;
@@ -273,16 +291,63 @@ impl Prepared {
         self.preserved(&round.record, wrong);
     }
 
+    /// Where GnuCOBOL leaves an item with BLANK WHEN ZERO numeric, it stores zeros.
+    fn unblanked(&self, visit: &Visit, said: &Said) -> bool {
+        let FieldKind::Item(Encoding::Zoned { blank_when_zero, .. }) = self.field(&visit.name).1.kind else { return false };
+        blank_when_zero && said.kind == 0x10
+    }
+
     /// With `_preserve` every byte comes back.
     fn preserved(&mut self, record: &[u8], wrong: &mut Vec<String>) {
         let back = self.preserving.decode(record).and_then(|(_, json)| {
-            self.preserving.encode(&json).map_err(|e| format!("{e} of {}", String::from_utf8(json).unwrap_or_default()))
+            self.preserving.encode(&json)
         });
         match back {
             Ok(back) if back == record => {}
-            Ok(back) => wrong.push(format!("preserve: {} came back as {}", hex(record), hex(&back))),
+            Ok(back) => {
+                let at = back.iter().zip(record).position(|(a, b)| a != b);
+                wrong.push(format!("preserve: {} bytes came back as {}, first difference {at:?}", record.len(), back.len()));
+            }
             Err(e) => wrong.push(format!("preserve: {e}")),
         }
+    }
+
+    /// Values of our record as COBOL's MOVE reads them.
+    fn read_back(&self, round: &Round, contents: &Contents, wrong: &mut Vec<String>) -> usize {
+        let mut compared = 0;
+        for (visit, said) in contents.visits.iter().zip(&round.fields) {
+            let expected = match &visit.content {
+                Content::Unset => continue,
+                Content::Text(text) => {
+                    let chars = said.size;
+                    let padded = match &visit.domain {
+                        Domain::Text { justified: true, .. } => format!("{text:>chars$}"),
+                        _ => format!("{text:<chars$}"),
+                    };
+                    format!("T {}", hex(padded.as_bytes()))
+                }
+                Content::Number(n) => {
+                    if self.misread(visit, n.negative) {
+                        continue;
+                    }
+                    let digits = format!("{:0>38}", n.digits.trim_start_matches('0'));
+                    format!("N {}{digits} {}", if n.negative { '-' } else { '+' }, n.scale)
+                }
+                Content::Float(x) => format!("F {:016x}", x.to_bits()),
+            };
+            compared += 1;
+            if said.value != expected {
+                let bytes = round.record.get(said.offset..said.offset + said.size).map(hex);
+                wrong.push(format!("{} {bytes:?}: encoded from {expected}, GnuCOBOL reads {}", visit.path, said.value));
+            }
+        }
+        compared
+    }
+
+    /// De-editing in GnuCOBOL 3.1.2 takes an inserted `0` for a digit and knows neither DB nor a V.
+    fn misread(&self, visit: &Visit, negative: bool) -> bool {
+        let FieldKind::Item(Encoding::Edited(picture)) = &self.field(&visit.name).1.kind else { return false };
+        [EditSymbol::InsertZero, EditSymbol::ImpliedPoint].iter().any(|s| picture.symbols.contains(s)) || negative && picture.symbols.contains(&EditSymbol::Debit)
     }
 }
 
@@ -294,9 +359,9 @@ fn kind_differs(field: &Field, said: &Said) -> Option<String> {
     let FieldKind::Item(encoding) = &field.kind else { return Some("a group".to_owned()) };
     let theirs = (said.kind, said.digits, said.scale, said.flags & SIGN != 0);
     let ours = match encoding {
-        // BLANK WHEN ZERO makes it numeric-edited.
+        // BLANK WHEN ZERO makes it numeric-edited, but not in a redefinition.
         Encoding::Zoned { digits, scale, blank_when_zero: true, .. } => {
-            (0x24, usize::from(*digits), i32::from(*scale), false)
+            (if said.kind == 0x10 { 0x10 } else { 0x24 }, usize::from(*digits), i32::from(*scale), false)
         }
         Encoding::Zoned { digits, scale, sign, .. } => {
             let said_sign = match (said.flags & SIGN, said.flags & SEPARATE, said.flags & LEADING) {
@@ -354,31 +419,3 @@ fn to_ebcdic(round: &Round, contents: &Contents) -> Vec<u8> {
     record
 }
 
-/// Values of our record as COBOL's MOVE reads them.
-fn read_back(round: &Round, contents: &Contents, wrong: &mut Vec<String>) -> usize {
-    let mut compared = 0;
-    for (visit, said) in contents.visits.iter().zip(&round.fields) {
-        let expected = match &visit.content {
-            Content::Unset => continue,
-            Content::Text(text) => {
-                let chars = said.size;
-                let padded = match &visit.domain {
-                    Domain::Text { justified: true, .. } => format!("{text:>chars$}"),
-                    _ => format!("{text:<chars$}"),
-                };
-                format!("T {}", hex(padded.as_bytes()))
-            }
-            Content::Number(n) => {
-                let digits = format!("{:0>38}", n.digits.trim_start_matches('0'));
-                format!("N {}{digits} {}", if n.negative { '-' } else { '+' }, n.scale)
-            }
-            Content::Float(x) => format!("F {:016x}", x.to_bits()),
-        };
-        compared += 1;
-        if said.value != expected {
-            let bytes = round.record.get(said.offset..said.offset + said.size).map(hex);
-            wrong.push(format!("{} {bytes:?}: encoded from {expected}, GnuCOBOL reads {}", visit.path, said.value));
-        }
-    }
-    compared
-}

@@ -60,13 +60,15 @@ struct Place {
     cells: usize,
     /// In storage with more than one view.
     shared: bool,
+    /// In a group with OCCURS.
+    table: bool,
 }
 
 impl Generator {
     fn record(&mut self, number: usize) -> Entry {
         let around = Around { sync_allowed: !self.sliding, decimal_comma: self.decimal_comma, ..Around::default() };
         let level = self.random.pick(&[&2usize, &3, &5, &5, &5, &10]).to_owned();
-        let place = Place { depth: 1, level, around, cells: 1, shared: false };
+        let place = Place { depth: 1, level, around, cells: 1, shared: false, table: false };
         let mut children = Vec::new();
         if self.sliding {
             let mut header: Vec<Entry> = Vec::new();
@@ -101,14 +103,15 @@ impl Generator {
         let name = self.name();
         let (clauses, domain) = loop {
             let (picture, digits, signed) = match self.random.below(5) {
-                0 => ("9(2)", 2, false),
+                0 => ("99", 2, false),
                 1 => ("S9(3)", 3, true),
                 2 => ("9(4)", 4, false),
                 3 => ("S9(9)", 9, true),
                 _ => ("9(5)", 5, false),
             };
             let usage = self.random.pick(&["", "", "COMP", "BINARY", "COMP-3", "COMP-5", "COMP-6", "LEADING SEPARATE"]);
-            if usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed {
+            // GnuCOBOL gives a COMP-5 of one or two digits one byte.
+            if usage == "COMP-5" && digits < 3 || usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed {
                 continue;
             }
             let mut clauses = items::picture_clause(&mut self.random, picture);
@@ -136,7 +139,7 @@ impl Generator {
         self.left = self.left.saturating_sub(1);
         let occurs = self.occurs(place);
         let cells = place.cells * occurs.as_ref().map_or(1, |o| o.max);
-        let inner = Place { cells, ..place };
+        let inner = Place { cells, table: place.table || occurs.is_some(), ..place };
         let groups = place.depth < 5 && place.level < 40 && self.left > 0;
         let chance = if occurs.is_some() { 2 } else { 4 };
         let mut entry = if groups && self.random.one_in(chance) { self.group(inner) } else { self.item(inner) };
@@ -174,6 +177,8 @@ impl Generator {
             around.sign = Some(sign);
             clauses.extend(sign.split_whitespace().map(str::to_owned));
         }
+        // GnuCOBOL puts the slack behind an occurrence elsewhere than z/OS does.
+        around.sync_allowed &= !place.table;
         let step = self.random.within(1, 5);
         let inner = Place { depth: place.depth + 1, level: (place.level + step).min(49), around, ..place };
         let mut children = Vec::new();
@@ -246,7 +251,8 @@ impl Generator {
         let shared = Place { shared: true, ..place };
         let views = self.random.within(1, 3);
         let size = self.random.within(8, 40);
-        let mut storage = if place.around.usage.is_none() && self.random.one_in(2) {
+        let free = place.around.usage.is_none() && place.around.sign.is_none();
+        let mut storage = if free && self.random.one_in(2) {
             let picture = items::picture_clause(&mut self.random, &format!("X({size})"));
             leaf(place.level, None, picture, Domain::Text { chars: size, justified: false, alphabetic: false })
         } else {
@@ -320,11 +326,14 @@ fn leaf(level: usize, name: Option<String>, clauses: Vec<String>, domain: Domain
 
 /// Level-66 entries over fields that repeat nowhere.
 fn renames(random: &mut Random, record: &Entry) -> Vec<(String, String, Option<String>)> {
+    let pictured = |e: &Entry| !matches!(e.body, Body::Item(Domain::Float { .. } | Domain::Opaque));
     let single: Vec<&Entry> = record
         .children()
         .iter()
         .filter(|e| e.redefines.is_none() && e.all().iter().all(|below| below.occurs.is_none()))
         .filter(|e| e.name.is_some())
+        // GnuCOBOL 3.1.2 refuses the renaming of a pointer and crashes on that of COMP-1 and COMP-2.
+        .take_while(|e| e.all().into_iter().all(pictured))
         .collect();
     if single.is_empty() {
         return Vec::new();

@@ -112,11 +112,16 @@ static void set(cob_field *f)
 	}
 }
 
-static void get(cob_field *f)
+static void get(cob_field *field)
 {
+	/* MOVE takes the sign out of a zoned source and puts it back in its own form, which other views of the bytes would see. */
+	static unsigned char copy[LINE / 2];
+	cob_field own = { field->size, copy, field->attr };
+	cob_field *f = &own;
 	float s;
 	double d;
 	unsigned long long bits;
+	memcpy(copy, field->data, field->size);
 	switch (COB_FIELD_TYPE(f)) {
 	case COB_TYPE_NUMERIC_DISPLAY:
 	case COB_TYPE_NUMERIC_BINARY:
@@ -125,6 +130,8 @@ static void get(cob_field *f)
 	case COB_TYPE_NUMERIC_EDITED:
 		wide_attr.scale = f->attr->scale;
 		cob_move(f, &wide_field);
+		/* What MOVE makes of bytes that are no number may hold a line feed. */
+		for (size_t i = 0; i < sizeof wide; i++) if (wide[i] < ' ' || wide[i] > '~') wide[i] = '?';
 		printf(" N %.*s %d", (int)sizeof wide, wide, f->attr->scale);
 		break;
 	case COB_TYPE_NUMERIC_FLOAT:

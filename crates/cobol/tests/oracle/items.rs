@@ -44,7 +44,9 @@ pub(crate) fn item(random: &mut Random, around: Around) -> (Vec<String>, Domain)
             _ => binary(random, around, &[""], false),
         };
     }
-    match random.below(100) {
+    // GnuCOBOL 3.1.2 takes the SIGN of a group for that of text, edited items and pointers too: it adds a byte to some and crashes on others.
+    let kinds = if around.sign.is_some() { 22..70 } else { 0..100 };
+    match random.within(kinds.start, kinds.end - 1) {
         0..16 => text(random),
         16..22 => text_edited(random),
         22..40 => zoned(random, around),
@@ -125,7 +127,9 @@ fn decimal_picture(random: &mut Random, digits: usize) -> (String, i32) {
     let scaled = digits < 12 && random.one_in(12);
     if scaled {
         let p = random.within(1, 4);
-        let (nines, ps) = (repeated(random, '9', digits), repeated(random, 'P', p));
+        // GnuCOBOL 3.1.2 refuses `P(1)PP`.
+        let ps = if random.one_in(2) { "P".repeat(p) } else { format!("P({p})") };
+        let nines = repeated(random, '9', digits);
         let (digits, p) = (i32::try_from(digits).expect("small"), i32::try_from(p).expect("small"));
         return match random.below(4) {
             0 => (format!("{nines}{ps}"), -p),
@@ -162,7 +166,8 @@ fn zoned(random: &mut Random, around: Around) -> (Vec<String>, Domain) {
             "TRAILING SEPARATE",
             "SIGN IS LEADING SEPARATE CHARACTER",
         ])));
-    } else if !signed && random.one_in(6) {
+    } else if !signed && scale == 0 && !picture.contains(['V', 'P']) && random.one_in(6) {
+        // With decimals, GnuCOBOL 3.1.2 makes it an edited item in which V takes a byte.
         clauses.extend(words("BLANK WHEN ZERO"));
     }
     (clauses, number(digits, scale, signed, None))
@@ -176,7 +181,8 @@ fn synchronized(random: &mut Random, around: Around, clauses: &mut Vec<String>) 
 }
 
 fn binary(random: &mut Random, around: Around, usages: &[&str], native: bool) -> (Vec<String>, Domain) {
-    let digits = random.within(1, 18);
+    // GnuCOBOL gives a COMP-5 of one or two digits one byte.
+    let digits = random.within(if native { 3 } else { 1 }, 18);
     let (picture, scale) = decimal_picture(random, digits);
     let signed = random.one_in(2);
     let mut clauses = picture_clause(random, &format!("{}{picture}", if signed { "S" } else { "" }));
@@ -192,16 +198,26 @@ fn binary(random: &mut Random, around: Around, usages: &[&str], native: bool) ->
 
 fn packed(random: &mut Random, usages: &[&str]) -> (Vec<String>, Domain) {
     let digits = if random.one_in(10) { random.within(19, 31) } else { random.within(1, 18) };
-    let (picture, scale) = decimal_picture(random, digits);
+    let (picture, scale) = packed_picture(random, digits);
     let signed = random.one_in(2);
     let mut clauses = picture_clause(random, &format!("{}{picture}", if signed { "S" } else { "" }));
     clauses.extend(words(random.pick(usages)));
     (clauses, number(digits, scale, signed, None))
 }
 
+/// GnuCOBOL 3.1.2 counts P as digits of a packed item, but gives them no room.
+fn packed_picture(random: &mut Random, digits: usize) -> (String, i32) {
+    loop {
+        let (picture, scale) = decimal_picture(random, digits);
+        if !picture.contains('P') {
+            return (picture, scale);
+        }
+    }
+}
+
 fn comp6(random: &mut Random, inherited: bool) -> (Vec<String>, Domain) {
     let digits = random.within(1, 18);
-    let (picture, scale) = decimal_picture(random, digits);
+    let (picture, scale) = packed_picture(random, digits);
     let mut clauses = picture_clause(random, &picture);
     if !inherited {
         clauses.extend(words(random.pick(&["COMP-6", "USAGE COMP-6", "COMPUTATIONAL-6"])));

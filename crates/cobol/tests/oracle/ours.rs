@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{Format, ParseOptions, SourceText, parse};
-use quayline_cobol::layout::{ByteOrder, Dialect, FloatFormat, Layout};
+use quayline_cobol::layout::{ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
 use quayline_cobol::picture::PictureSettings;
-use quayline_cobol::{Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordPlan};
+use quayline_cobol::{Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan};
 use quayline_core::{Document, NodeId, Shape, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
@@ -15,7 +15,7 @@ use crate::copybook::Case;
 /// z/OS rules but for what GnuCOBOL does its own way on this machine; `docs/gnucobol.md` lists each.
 pub(crate) const DIALECT: Dialect = Dialect {
     native_order: ByteOrder::Little,
-    sync_eight_bytes: 8,
+    sync: SyncRule::EightBytesAtEight,
     pointer_bytes: 8,
     float_format: FloatFormat::IeeeLittle,
     ..Dialect::IBM
@@ -39,6 +39,7 @@ pub(crate) fn layout(case: &Case) -> Result<Layout, String> {
 
 /// Decoder and encoder of one plan.
 pub(crate) struct Codec {
+    layout: Layout,
     shape: Shape,
     decoder: RecordDecoder,
     encoder: RecordEncoder,
@@ -54,6 +55,7 @@ impl Codec {
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, Charset::SingleByte(page))
             .map_err(|f| f.to_string())?;
         Ok(Codec {
+            layout: layout.clone(),
             shape: plan.shape().clone(),
             decoder: RecordDecoder::new(&plan),
             encoder: RecordEncoder::new(&plan),
@@ -64,9 +66,8 @@ impl Codec {
     /// The values of a record, and the record as JSON.
     pub(crate) fn decode(&mut self, record: &[u8]) -> Result<(Values, Vec<u8>), String> {
         let mut document = Document::new();
-        self.decoder.decode(record, &mut document).map_err(|f| format!("{:?}", f.0))?;
-        let mut collector =
-            Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
+        self.decoder.decode(record, &mut document).map_err(|f| told(&self.layout, &f))?;
+        let mut collector = Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
         document.replay(&mut collector);
         let values = collector.values;
         let mut writer = JsonWriter::new(&self.shape, JsonStyle::default());
@@ -77,8 +78,17 @@ impl Codec {
     /// The record of a JSON document.
     pub(crate) fn encode(&mut self, json: &[u8]) -> Result<Vec<u8>, String> {
         self.reader.read(json, &mut self.encoder).map_err(|f| format!("{f:?}"))?;
-        self.encoder.take().map(<[u8]>::to_vec).map_err(|f| format!("{:?}", f.0))
+        self.encoder.take().map(<[u8]>::to_vec).map_err(|f| told(&self.layout, &f))
     }
+}
+
+/// The first faults with the descriptions of their fields.
+fn told(layout: &Layout, faults: &RecordFaults) -> String {
+    let one = |fault: &RecordFault| {
+        let description = fault.field.map(|f| layout.field(f).description.as_str());
+        format!("{fault} at {}, {}", fault.offset, description.unwrap_or_default())
+    };
+    faults.0.iter().take(3).map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// Notes every value under its path.

@@ -43,7 +43,8 @@ fn attempt(random: &mut Random) -> Made {
     let style = random.pick(&["Z", "Z", "*", "$", "+", "-", "9"]);
     let suppressed = if style == "9" { 0 } else { random.within(1, 9) };
     let fraction = if random.one_in(2) { random.within(1, 5) } else { 0 };
-    let all_suppressed = style != "9" && random.one_in(3);
+    // GnuCOBOL 3.1.2 does not count a floating currency symbol behind the point as a decimal.
+    let all_suppressed = style != "9" && !(style == "$" && fraction > 0) && random.one_in(3);
     let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
     let mut row: Vec<&str> = Vec::new();
     let floating = matches!(style, "$" | "+" | "-");
@@ -54,7 +55,9 @@ fn attempt(random: &mut Random) -> Made {
     let mut whole = String::new();
     for (i, symbol) in row.iter().enumerate() {
         if i > 0 {
-            inserts |= insertion(random, &mut whole, 5);
+            // GnuCOBOL does not suppress `0` and `/` among leading zeros, z/OS does: they stand behind a 9 only.
+            let nine = row[i - 1] == "9";
+            inserts |= insertion(random, &mut whole, 5, nine);
         }
         whole.push_str(symbol);
     }
@@ -62,8 +65,9 @@ fn attempt(random: &mut Random) -> Made {
     if fraction > 0 {
         text.push(if random.one_in(5) { 'V' } else { '.' });
         for i in 0..fraction {
-            if i > 0 {
-                inserts |= insertion(random, &mut text, 12);
+            // Nor does it print a comma there while it suppresses zeros.
+            if i > 0 && !all_suppressed {
+                inserts |= insertion(random, &mut text, 12, true);
             }
             text.push_str(if all_suppressed { style } else { "9" });
         }
@@ -72,7 +76,7 @@ fn attempt(random: &mut Random) -> Made {
     let mut signed = matches!(style, "+" | "-");
     // An insertion at the very end must not be a comma.
     if random.one_in(12) {
-        text.push_str(random.pick(&["B", "/", "0"]));
+        text.push_str(random.pick(if nines > 0 { &["B", "/", "0"] } else { &["B"] }));
         inserts = true;
     }
     let mut front = String::new();
@@ -84,9 +88,13 @@ fn attempt(random: &mut Random) -> Made {
     }
     if !signed && random.one_in(2) {
         signed = true;
+        // GnuCOBOL 3.1.2 edits a currency sign behind a sign wrongly: `-$9.99` shows 1 as `-$1.00`.
         match random.below(6) {
-            0 => front.insert(0, '+'),
-            1 => front.insert(0, '-'),
+            0 if !front.contains('$') && style != "$" => front.insert(0, '+'),
+            1 if !front.contains('$') && style != "$" => front.insert(0, '-'),
+            0 | 1 => signed = false,
+            // The last of a floating currency string would be a trailing currency symbol to GnuCOBOL.
+            _ if text.ends_with('$') => signed = false,
             2 => text.push('+'),
             3 => text.push('-'),
             4 => text.push_str("CR"),
@@ -96,11 +104,15 @@ fn attempt(random: &mut Random) -> Made {
     Made { text: compressed(random, &format!("{front}{text}")), digits, scale: fraction, signed, inserts }
 }
 
-fn insertion(random: &mut Random, text: &mut String, one_in: usize) -> bool {
+fn insertion(random: &mut Random, text: &mut String, one_in: usize, any: bool) -> bool {
     if !random.one_in(one_in) {
         return false;
     }
-    text.push_str(random.pick(&[",", ",", ",", "B", "/", "0", "BB", ",B"]));
+    text.push_str(if any {
+        random.pick(&[",", ",", ",", "B", "/", "0", "BB", ",B"])
+    } else {
+        random.pick(&[",", ",", ",", "B", "BB", ",B"])
+    });
     true
 }
 

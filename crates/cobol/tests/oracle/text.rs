@@ -124,8 +124,11 @@ impl Lines<'_> {
                 continue;
             }
             let blanks = if self.random.one_in(12) { 2 } else { 1 };
-            let break_here = i > 1 && self.style.breaks && self.random.one_in(4);
-            if !fresh && (break_here || line.len() + blanks + word.len() > MARGIN) {
+            // GnuCOBOL drops a line that begins with `$`, as if it were a directive: such a picture stands behind another word.
+            let dollar = words.get(i + 1).is_some_and(|next| next.starts_with('$'));
+            let ahead = if dollar { blanks + words[i + 1].len() + 1 } else { 0 };
+            let break_here = i > 1 && self.style.breaks && self.random.one_in(4) && !word.starts_with('$');
+            if !fresh && (break_here || line.len() + blanks + word.len() + ahead > MARGIN) {
                 self.line(&line);
                 line = " ".repeat(self.random.within(12, 20));
             } else if !fresh {

@@ -100,8 +100,9 @@ impl Filler<'_> {
         let mut at = 0;
         while at < children.len() {
             let views = children[at..].iter().enumerate().take_while(|(i, e)| *i == 0 || e.redefines.is_some()).count();
-            // An unnamed view holds nothing that could be compared.
-            let chosen = if views > 1 { self.random.below(views) } else { 0 };
+            // A view without any name holds nothing that could be stored.
+            let full: Vec<usize> = (0..views).filter(|i| children[at + i].all().iter().any(|e| named_item(e))).collect();
+            let chosen = if full.is_empty() { 0 } else { full[self.random.below(full.len())] };
             self.other_views |= stored && chosen > 0;
             for (i, view) in children[at..at + views].iter().enumerate() {
                 self.entry(view, path, indices, stored && i == chosen);
@@ -116,7 +117,6 @@ impl Filler<'_> {
             return self.children(entry, path, indices, stored);
         };
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let item = matches!(entry.body, Body::Item(_));
         if stored && shown(entry) {
             self.comma();
             self.json.push_str(&format!("\"{name}\":"));
@@ -138,7 +138,6 @@ impl Filler<'_> {
         if listed {
             self.json.push(']');
         }
-        let _ = item;
     }
 
     fn occurrence(&mut self, entry: &Entry, path: &str, indices: &[usize], stored: bool) {
@@ -189,6 +188,10 @@ impl Filler<'_> {
             self.json.push(',');
         }
     }
+}
+
+fn named_item(entry: &Entry) -> bool {
+    entry.name.is_some() && matches!(entry.body, Body::Item(_))
 }
 
 /// Whether a document has the entry: a group without any named item below is left out.

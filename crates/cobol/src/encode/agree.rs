@@ -1,0 +1,35 @@
+//! Whether two values of different forms are the same value.
+
+use quayline_core::Value;
+
+/// Numbers by what they are worth, -0 apart from 0; text character by character.
+pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    let (Some(left), Some(right)) = (text(a, &mut left), text(b, &mut right)) else { return false };
+    left == right || number(left).is_some_and(|number_left| number(right) == Some(number_left))
+}
+
+fn text<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    match value {
+        Value::Text(run) | Value::Ascii(run) => return Some(run.bytes()),
+        Value::Bytes(bytes) | Value::Raw(bytes) => return Some(bytes),
+        number => quayline_core::write_number(scratch, number)?,
+    }
+    Some(scratch)
+}
+
+/// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
+fn number(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
+    let (negative, rest) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let point = rest.iter().position(|b| *b == b'.').unwrap_or(rest.len());
+    let (whole, fraction) = (&rest[..point], rest.get(point + 1..).unwrap_or_default());
+    if whole.is_empty() || !whole.iter().chain(fraction).all(u8::is_ascii_digit) {
+        return None;
+    }
+    let first = whole.iter().position(|b| *b != b'0').unwrap_or(whole.len());
+    let last = fraction.iter().rposition(|b| *b != b'0').map_or(0, |i| i + 1);
+    Some((negative, &whole[first..], &fraction[..last]))
+}
