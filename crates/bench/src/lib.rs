@@ -4,6 +4,7 @@
 //! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
 //! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
+//! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
 
@@ -12,6 +13,7 @@ pub mod ceiling;
 pub mod clock;
 mod compare;
 pub mod data;
+pub mod dealership;
 pub mod process;
 mod scratch;
 pub mod subject;

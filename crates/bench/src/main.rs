@@ -1,4 +1,4 @@
-//! `quayline-bench [--list] [NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
+//! `quayline-bench [--list | --dealership | NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
 //! `target/bench/bars.json` and ends with 1 if one falls short.
 
 use std::ffi::OsString;
@@ -34,6 +34,10 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     if texts.contains(&"--list") {
         bars::all().iter().for_each(|bar| say(bar.name));
+        return Ok(true);
+    }
+    if texts.contains(&"--dealership") {
+        say(quayline_bench::dealership::table()?.trim_end());
         return Ok(true);
     }
     let part = texts.first().copied().unwrap_or_default();
