@@ -48,8 +48,8 @@ fn attempt(random: &mut Random, decimal_comma: bool) -> Made {
     let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
     let mut row: Vec<&str> = Vec::new();
     let floating = matches!(style, "$" | "+" | "-");
-    // Two currency symbols alone would be a trailing one to GnuCOBOL.
-    let suppressed = if style == "$" && nines == 0 { suppressed.max(2) } else { suppressed };
+    // The first and the last of a few currency symbols alone would be fixed ones to GnuCOBOL.
+    let suppressed = if style == "$" && nines == 0 { suppressed.max(3) } else { suppressed };
     row.extend(std::iter::repeat_n(style, suppressed + usize::from(floating)));
     row.extend(std::iter::repeat_n("9", nines));
     let mut digits = suppressed + nines;
