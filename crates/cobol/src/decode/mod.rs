@@ -29,7 +29,7 @@ impl RecordDecoder {
     /// A decoder for `plan`.
     #[must_use]
     pub fn new(plan: &RecordPlan) -> Self {
-        let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::new(plan)));
+        let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::lenient(plan)));
         let state = State { slots: vec![0; plan.0.captures.len()], ..State::default() };
         RecordDecoder { plan: plan.clone(), state, canonical }
     }

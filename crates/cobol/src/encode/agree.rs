@@ -2,6 +2,18 @@
 
 use quayline_core::Value;
 
+/// A value as it is compared; `None` for null.
+pub(super) fn owned(value: Value<'_>) -> Option<Vec<u8>> {
+    let mut scratch = Vec::new();
+    let text = text(value, &mut scratch)?.to_vec();
+    Some(text)
+}
+
+/// As [`same`], with a value kept by [`owned`].
+pub(super) fn same_as(kept: &[u8], value: Value<'_>) -> bool {
+    same(Value::Text(kept.into()), value)
+}
+
 /// Numbers by what they are worth, -0 apart from 0; text character by character.
 pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     let (mut left, mut right) = (Vec::new(), Vec::new());

@@ -65,7 +65,20 @@ struct State {
     groups: Vec<u32>,
     stamp: u32,
     preserved: Option<String>,
+    /// For plans that preserve: values that have no canonical bytes, until it is known whether the preserved bytes are theirs.
+    deferred: Vec<Deferred>,
+    /// The record is wanted in spite of such values: to find out what is to be preserved.
+    lenient: bool,
     faults: Vec<RecordFault>,
+}
+
+#[derive(Clone, Debug)]
+struct Deferred {
+    fault: RecordFault,
+    item: ItemIndex,
+    /// In the image.
+    at: usize,
+    value: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -129,9 +142,18 @@ impl RecordEncoder {
             groups: Vec::new(),
             stamp: 0,
             preserved: None,
+            deferred: Vec::new(),
+            lenient: false,
             faults: Vec::new(),
         };
         RecordEncoder { plan: plan.clone(), state }
+    }
+
+    /// An encoder that leaves out values without canonical bytes.
+    pub(crate) fn lenient(plan: &RecordPlan) -> Self {
+        let mut encoder = RecordEncoder::new(plan);
+        encoder.state.lenient = true;
+        encoder
     }
 
     /// The record of the document that was left last.
@@ -161,6 +183,7 @@ impl State {
         self.stamp = 0;
         self.seen.fill(0);
         self.preserved = None;
+        self.deferred.clear();
         self.faults.clear();
     }
 
@@ -180,6 +203,25 @@ impl State {
             && preserve::apply(&patch, &mut self.record).is_none()
         {
             self.fault(plan, FaultKind::BadPreserve, plan.preserve_node.unwrap_or(NodeId::ROOT));
+        }
+        if !self.deferred.is_empty() && !self.lenient {
+            self.settle(plan);
+        }
+    }
+
+    /// A value without canonical bytes is right if the preserved ones read as it.
+    #[cold]
+    fn settle(&mut self, plan: &Plan) {
+        for Deferred { fault, item, at, value } in core::mem::take(&mut self.deferred) {
+            let item = &plan.items[item as usize];
+            let bytes = slide::position(plan, &self.image, at).and_then(|at| self.record.get(at..at + item.size));
+            let mut scratch = Scratch::default();
+            let right = bytes.is_some_and(|bytes| {
+                read(plan, item, &loaded(plan, bytes), 0, &mut scratch).is_ok_and(|read| agree::same_as(&value, read))
+            });
+            if !right && self.faults.len() < RecordFaults::MAX {
+                self.faults.push(fault);
+            }
         }
     }
 
@@ -481,6 +523,7 @@ impl State {
             return;
         };
         let counter = self.counters[item as usize];
+        let index = item;
         let item = &plan.items[item as usize];
         at += item.offset;
         let done = if self.has_unions && target.view.is_some() {
@@ -495,6 +538,7 @@ impl State {
             self.note_seen(node);
         }
         if let Err(kind) = done {
+            let known = self.faults.len();
             // The index points behind the element that is meant.
             if target_is_list(plan, node)
                 && let Some(open) = self.lists.last_mut()
@@ -506,6 +550,12 @@ impl State {
                 }
             } else {
                 self.fault(plan, kind, node);
+            }
+            if plan.preserve_node.is_some()
+                && let Some(value) = agree::owned(value)
+                && let Some(fault) = self.faults.drain(known..).next()
+            {
+                self.deferred.push(Deferred { fault, item: index, at, value });
             }
         }
     }

@@ -7,24 +7,44 @@ use crate::{FaultKind, RecordFault};
 /// Copies from `image`, where every table has its maximum, to `record` what the counters say is there.
 pub(super) fn compact(plan: &Plan, image: &[u8], record: &mut Vec<u8>) -> Result<(), RecordFault> {
     record.clear();
-    let mut walk = Walk { plan, image, record, from: 0, bases: Vec::new() };
-    walk.tables(0, plan.slides.len(), 0)?;
-    let from = walk.from;
+    let from = walk(plan, image, |from, end| record.extend_from_slice(&image[from..end]))?;
     record.extend_from_slice(&image[from..]);
     Ok(())
 }
 
-struct Walk<'a> {
+/// Where the byte at `at` of the image goes; `None` for one that is dropped, or where a counter is bad.
+pub(super) fn position(plan: &Plan, image: &[u8], at: usize) -> Option<usize> {
+    let mut kept = 0;
+    let mut found = None;
+    let mut keep = |from: usize, end: usize| {
+        if (from..end).contains(&at) {
+            found = Some(kept + at - from);
+        }
+        kept += end - from;
+    };
+    let from = walk(plan, image, &mut keep).ok()?;
+    keep(from, image.len());
+    found
+}
+
+/// Calls `keep` with every stretch of the image that stays, but for the last; gives the start of that.
+fn walk(plan: &Plan, image: &[u8], keep: impl FnMut(usize, usize)) -> Result<usize, RecordFault> {
+    let mut walk = Walk { plan, image, keep, from: 0, bases: Vec::new() };
+    walk.tables(0, plan.slides.len(), 0)?;
+    Ok(walk.from)
+}
+
+struct Walk<'a, F> {
     plan: &'a Plan,
     image: &'a [u8],
-    record: &'a mut Vec<u8>,
-    /// First byte of the image not yet copied or dropped.
+    keep: F,
+    /// First byte of the image not yet kept or dropped.
     from: usize,
     /// Base of the current occurrence of each table around, outermost first.
     bases: Vec<usize>,
 }
 
-impl Walk<'_> {
+impl<F: FnMut(usize, usize)> Walk<'_, F> {
     fn tables(&mut self, start: usize, end: usize, base: usize) -> Result<(), RecordFault> {
         let mut at = start;
         while at < end {
@@ -71,7 +91,7 @@ impl Walk<'_> {
 
     fn copy_to(&mut self, end: usize) {
         if end > self.from {
-            self.record.extend_from_slice(&self.image[self.from..end]);
+            (self.keep)(self.from, end);
             self.from = end;
         }
     }

@@ -202,6 +202,12 @@ fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {
 fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
     let before = bytes.to_vec();
     let done = match value {
+        // JUSTIFIED has no effect on what VALUE sets.
+        Literal::Text(text) if matches!(item.encoding, Encoding::Text { justified: true, .. }) => {
+            let encoding = Encoding::Text { justified: false, alphabetic: false };
+            let left = Item { encoding, ..item.clone() };
+            encode_item(plan, &left, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
+        }
         Literal::Number(text) | Literal::Text(text) => {
             encode_item(plan, item, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
         }

@@ -108,8 +108,7 @@ pub(crate) fn round(lines: &mut impl Iterator<Item = String>) -> Option<Round> {
 
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
-    let bytes = digits?.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect();
-    bytes
+    digits?.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

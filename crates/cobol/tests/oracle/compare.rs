@@ -52,6 +52,8 @@ pub(crate) struct Prepared {
     preserving: Codec,
     ebcdic: Codec,
     rounds: Vec<(Kind, Contents)>,
+    /// The records of the `Get` rounds.
+    made: Vec<Vec<u8>>,
     pub(crate) requests: String,
 }
 
@@ -69,6 +71,7 @@ pub(crate) fn prepare(case: Case, seed: u64) -> Result<Prepared, String> {
     let ebcdic = Codec::new(&layout, CodePage::IBM037, Preserve::No)?;
     let random = &mut Random::new(seed ^ 0x5eed);
     let mut rounds = Vec::new();
+    let mut made = Vec::new();
     let mut requests = String::new();
     let sliding = case.record.all().iter().any(|e| e.occurs.as_ref().is_some_and(|o| o.counter.is_some()));
     if !sliding {
@@ -87,12 +90,17 @@ pub(crate) fn prepare(case: Case, seed: u64) -> Result<Prepared, String> {
     }
     for _ in 0..GET_ROUNDS {
         let contents = values::contents(random, &case, Range::Storage);
-        let record = ascii.encode(contents.json.as_bytes()).map_err(|e| format!("encode of {}: {e}", contents.json))?;
+        let mut record =
+            ascii.encode(contents.json.as_bytes()).map_err(|e| format!("encode of {}: {e}", contents.json))?;
+        if !sliding {
+            other_signs(random, &layout, &contents, &mut record);
+        }
+        made.push(record.clone());
         writeln!(requests, "GET {}", hex(&record)).expect("a string takes every write");
         rounds.push((Kind::Get, contents));
     }
     requests.push_str("END\n");
-    Ok(Prepared { case, layout, ascii, preserving, ebcdic, rounds, requests })
+    Ok(Prepared { case, layout, ascii, preserving, ebcdic, rounds, made, requests })
 }
 
 fn is_edited(domain: &Domain) -> bool {
@@ -120,6 +128,7 @@ pub(crate) fn check(prepared: &mut Prepared, lines: &mut impl Iterator<Item = St
     let mut tally = Tally { layouts: 1, ..Tally::default() };
     let mut wrong = Vec::new();
     let rounds = core::mem::take(&mut prepared.rounds);
+    let mut made = core::mem::take(&mut prepared.made).into_iter();
     for (i, (kind, contents)) in rounds.iter().enumerate() {
         let Some(round) = cobc::round(lines) else {
             wrong.push("the program's answer is cut off".to_owned());
@@ -138,7 +147,11 @@ pub(crate) fn check(prepared: &mut Prepared, lines: &mut impl Iterator<Item = St
         match kind {
             Kind::New => tally.initial += prepared.initial(&round, contents, &mut wrong),
             Kind::Set => prepared.stored(&round, contents, &mut tally, &mut wrong),
-            Kind::Get => tally.read += prepared.read_back(&round, contents, &mut wrong),
+            Kind::Get => {
+                tally.read += prepared.read_back(&round, contents, &mut wrong);
+                let record = made.next().expect("a record was made for every such round");
+                prepared.own(&record, contents, &mut tally, &mut wrong);
+            }
         }
         for said in &mut wrong[before..] {
             // The field's picture says more than its name.
@@ -164,7 +177,7 @@ impl Prepared {
             if field.size != said.size {
                 wrong.push(format!("{}: size {}, GnuCOBOL {}", visit.path, field.size, said.size));
             }
-            let offset = self.offset(index, &visit.indices);
+            let offset = place(&self.layout, index, &visit.indices);
             if !sliding && offset != said.offset {
                 wrong.push(format!("{}: offset {offset}, GnuCOBOL {}", visit.path, said.offset));
             }
@@ -175,6 +188,10 @@ impl Prepared {
         let renamed = &round.fields[contents.visits.len()..];
         for ((name, _, _), said) in self.case.renames.iter().zip(renamed) {
             let rename = self.layout.renames.iter().find(|r| r.name == *name);
+            if rename.is_some_and(|r| self.layout.field(r.from).slack_before > 0) {
+                // Slack in front of a group is part of it in GnuCOBOL.
+                continue;
+            }
             let ours = rename.map(|r| (r.offset, r.size));
             if ours != Some((said.offset, said.size)) {
                 wrong.push(format!("{name}: offset and size {ours:?}, GnuCOBOL {:?}", (said.offset, said.size)));
@@ -185,33 +202,14 @@ impl Prepared {
         }
     }
 
-    /// Offset of an occurrence, tables at their maximum.
-    fn offset(&self, index: FieldIndex, indices: &[usize]) -> usize {
-        let mut strides = Vec::new();
-        let mut at = Some(index);
-        while let Some(i) = at {
-            let field = self.layout.field(i);
-            if field.occurs.is_some() {
-                strides.push(field.stride);
-            }
-            at = field.parent;
-        }
-        let moved: usize = strides.iter().rev().zip(indices).map(|(stride, i)| stride * i).sum();
-        self.layout.field(index).offset + moved
-    }
-
     /// What a program's storage starts with is what an empty document encodes to. Values are compared: GnuCOBOL gives some signed zeros
     /// of a table no sign, and z/OS leaves storage without VALUE undefined.
     fn initial(&mut self, round: &Round, contents: &Contents, wrong: &mut Vec<String>) -> usize {
         let ours = self.ascii.encode(b"{}").and_then(|record| self.ascii.decode(&record));
         let (ours, theirs) = match (ours, self.ascii.decode(&round.record)) {
             (Ok((ours, _)), Ok((theirs, _))) => (ours, theirs),
-            (Err(e), _) => {
-                wrong.push(format!("encode of {{}}: {e}"));
-                return 0;
-            }
-            // An edited item without VALUE may begin as anything.
-            (_, Err(_)) => return 0,
+            // A redefinition of nothing but FILLER may not read, and an edited item without VALUE may begin as anything.
+            _ => return 0,
         };
         let mut compared = 0;
         for visit in &contents.visits {
@@ -293,6 +291,24 @@ impl Prepared {
         self.preserved(&round.record, wrong);
     }
 
+    /// A record of ours: its values again, and with `_preserve` its bytes.
+    fn own(&mut self, record: &[u8], contents: &Contents, tally: &mut Tally, wrong: &mut Vec<String>) {
+        match self.ascii.decode(record) {
+            Ok((values, _)) => {
+                for visit in &contents.visits {
+                    let Some(expected) = text(&visit.content, &visit.domain) else { continue };
+                    tally.decoded += 1;
+                    if values.get(&visit.path) != Some(&expected) {
+                        let found = values.get(&visit.path);
+                        wrong.push(format!("{} holds {expected:?}, decoded {found:?}", visit.path));
+                    }
+                }
+            }
+            Err(e) => wrong.push(format!("decode of our own: {e}")),
+        }
+        self.preserved(record, wrong);
+    }
+
     /// Where GnuCOBOL leaves an item with BLANK WHEN ZERO numeric, it stores zeros.
     fn unblanked(&self, visit: &Visit, said: &Said) -> bool {
         let FieldKind::Item(Encoding::Zoned { blank_when_zero, .. }) = self.field(&visit.name).1.kind else {
@@ -356,6 +372,37 @@ impl Prepared {
         [EditSymbol::InsertZero, EditSymbol::ImpliedPoint].iter().any(|s| picture.symbols.contains(s))
             || negative && picture.symbols.contains(&EditSymbol::Debit)
     }
+}
+
+/// Gives packed fields that are not negative any other sign nibble that means so.
+fn other_signs(random: &mut Random, layout: &Layout, contents: &Contents, record: &mut [u8]) {
+    for visit in &contents.visits {
+        let (Content::Number(number), Some((index, field))) =
+            (&visit.content, layout.iter().find(|(_, f)| f.name == visit.name))
+        else {
+            continue;
+        };
+        if number.negative || !matches!(field.kind, FieldKind::Item(Encoding::Packed { .. })) {
+            continue;
+        }
+        let last = place(layout, index, &visit.indices) + field.size - 1;
+        record[last] = record[last] & 0xf0 | [0x0a, 0x0c, 0x0e, 0x0f][random.below(4)];
+    }
+}
+
+/// Offset of an occurrence, tables at their maximum.
+fn place(layout: &Layout, index: FieldIndex, indices: &[usize]) -> usize {
+    let mut strides = Vec::new();
+    let mut at = Some(index);
+    while let Some(i) = at {
+        let field = layout.field(i);
+        if field.occurs.is_some() {
+            strides.push(field.stride);
+        }
+        at = field.parent;
+    }
+    let moved: usize = strides.iter().rev().zip(indices).map(|(stride, i)| stride * i).sum();
+    layout.field(index).offset + moved
 }
 
 /// Digits, scale and sign as both compilers see them.

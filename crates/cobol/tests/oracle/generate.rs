@@ -110,9 +110,7 @@ impl Generator {
                 _ => ("9(5)", 5, false),
             };
             let usage = self.random.pick(&["", "", "COMP", "BINARY", "COMP-3", "COMP-5", "COMP-6", "LEADING SEPARATE"]);
-            // GnuCOBOL gives a COMP-5 of one or two digits one byte.
-            if usage == "COMP-5" && digits < 3 || usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed
-            {
+            if usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed {
                 continue;
             }
             let mut clauses = items::picture_clause(&mut self.random, picture);
@@ -331,10 +329,10 @@ fn renames(random: &mut Random, record: &Entry) -> Vec<(String, String, Option<S
     let single: Vec<&Entry> = record
         .children()
         .iter()
-        .filter(|e| e.redefines.is_none() && e.all().iter().all(|below| below.occurs.is_none()))
-        .filter(|e| e.name.is_some())
         // GnuCOBOL 3.1.2 refuses the renaming of a pointer and crashes on that of COMP-1 and COMP-2.
         .take_while(|e| e.all().into_iter().all(pictured))
+        .filter(|e| e.redefines.is_none() && e.all().iter().all(|below| below.occurs.is_none()))
+        .filter(|e| e.name.is_some())
         .collect();
     if single.is_empty() {
         return Vec::new();

@@ -181,15 +181,15 @@ fn synchronized(random: &mut Random, around: Around, clauses: &mut Vec<String>) 
 }
 
 fn binary(random: &mut Random, around: Around, usages: &[&str], native: bool) -> (Vec<String>, Domain) {
-    // GnuCOBOL gives a COMP-5 of one or two digits one byte.
-    let digits = random.within(if native { 3 } else { 1 }, 18);
+    let digits = random.within(1, 18);
     let (picture, scale) = decimal_picture(random, digits);
     let signed = random.one_in(2);
     let mut clauses = picture_clause(random, &format!("{}{picture}", if signed { "S" } else { "" }));
     clauses.extend(words(random.pick(usages)));
     synchronized(random, around, &mut clauses);
     let bytes = match digits {
-        1..=4 => 2,
+        1..=2 => 1,
+        3..=4 => 2,
         5..=9 => 4,
         _ => 8,
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{Format, ParseOptions, SourceText, parse};
-use quayline_cobol::layout::{ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
+use quayline_cobol::layout::{BinarySizes, ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
 use quayline_cobol::picture::PictureSettings;
 use quayline_cobol::{
     Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan,
@@ -16,6 +16,7 @@ use crate::copybook::Case;
 
 /// z/OS rules but for what GnuCOBOL does its own way on this machine; `docs/gnucobol.md` lists each.
 pub(crate) const DIALECT: Dialect = Dialect {
+    native_sizes: BinarySizes::OneTwoFourEight,
     native_order: ByteOrder::Little,
     sync: SyncRule::EightBytesAtEight,
     pointer_bytes: 8,

@@ -6,7 +6,7 @@ use crate::random::Random;
 /// A picture and its values. Zero suppression, floating strings, insertions in every place, every sign.
 pub(crate) fn numeric_edited(random: &mut Random, decimal_comma: bool) -> (String, Domain) {
     loop {
-        let made = attempt(random);
+        let made = attempt(random, decimal_comma);
         // A picture of nines with a point at most is numeric-edited only if something is edited in it.
         if made.text.bytes().any(|b| !matches!(b, b'9' | b'V' | b'P' | b'(' | b')' | b'0'..=b'8')) || made.inserts {
             let text = if decimal_comma { made.text.chars().map(swapped).collect() } else { made.text };
@@ -38,7 +38,7 @@ struct Made {
     inserts: bool,
 }
 
-fn attempt(random: &mut Random) -> Made {
+fn attempt(random: &mut Random, decimal_comma: bool) -> Made {
     // Digits before the point: suppressed ones, then nines.
     let style = random.pick(&["Z", "Z", "*", "$", "+", "-", "9"]);
     let suppressed = if style == "9" { 0 } else { random.within(1, 9) };
@@ -48,6 +48,8 @@ fn attempt(random: &mut Random) -> Made {
     let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
     let mut row: Vec<&str> = Vec::new();
     let floating = matches!(style, "$" | "+" | "-");
+    // The first and the last of a few currency symbols alone would be fixed ones to GnuCOBOL.
+    let suppressed = if style == "$" && nines == 0 { suppressed.max(3) } else { suppressed };
     row.extend(std::iter::repeat_n(style, suppressed + usize::from(floating)));
     row.extend(std::iter::repeat_n("9", nines));
     let mut digits = suppressed + nines;
@@ -65,8 +67,8 @@ fn attempt(random: &mut Random) -> Made {
     if fraction > 0 {
         text.push(if random.one_in(5) { 'V' } else { '.' });
         for i in 0..fraction {
-            // Nor does it print a comma there while it suppresses zeros.
-            if i > 0 && !all_suppressed {
+            // Nor does it print a separator there while it suppresses zeros, or where the point is a comma.
+            if i > 0 && !all_suppressed && !decimal_comma {
                 inserts |= insertion(random, &mut text, 12, true);
             }
             text.push_str(if all_suppressed { style } else { "9" });
@@ -94,7 +96,7 @@ fn attempt(random: &mut Random) -> Made {
             1 if !front.contains('$') && style != "$" => front.insert(0, '-'),
             0 | 1 => signed = false,
             // The last of a floating currency string would be a trailing currency symbol to GnuCOBOL.
-            _ if text.ends_with('$') => signed = false,
+            _ if text.trim_end_matches('B').ends_with('$') => signed = false,
             2 => text.push('+'),
             3 => text.push('-'),
             4 => text.push_str("CR"),

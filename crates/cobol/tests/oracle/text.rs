@@ -73,7 +73,7 @@ fn words(entry: &Entry) -> Vec<String> {
 }
 
 fn table_last(clauses: &[String]) -> bool {
-    clauses.len() % 2 == 0 && !clauses.iter().any(|c| c.starts_with("VALUE"))
+    clauses.len().is_multiple_of(2) && !clauses.iter().any(|c| c.starts_with("VALUE"))
 }
 
 struct Lines<'r> {

@@ -1,5 +1,7 @@
 //! Records to JSON and back through copybooks, plans and the JSON crate.
 
+mod found;
+mod laws;
 mod odo;
 mod probes;
 mod values;
