@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use quayline_charset::scan::mask_eq;
 use quayline_core::{Finding, Limits, Place};
 
 use crate::fault::{JsonError, describe};
@@ -111,6 +112,8 @@ struct InValue {
     /// Open brackets; 0 in a text that does not begin with one.
     depth: usize,
     string: bool,
+    /// Behind a backslash.
+    escaped: bool,
 }
 
 impl JsonSplitter {
@@ -208,7 +211,7 @@ impl JsonSplitter {
                 (place, _) => {
                     let bracket = usize::from(matches!(byte, b'{' | b'['));
                     let string = bracket == 0 && byte == b'"';
-                    self.value = Some(InValue { scanned: 1, depth: bracket, string });
+                    self.value = Some(InValue { scanned: 1, depth: bracket, string, escaped: false });
                     if place == InStream::Before {
                         self.place = InStream::Sequence;
                     }
@@ -226,24 +229,60 @@ impl JsonSplitter {
 
 impl InValue {
     /// Length of the value once its outermost bracket is closed.
+    ///
+    /// Looks at 64 bytes at a time: which of them lie in strings follows from the parity of the quotation marks before them, and brackets
+    /// outside are only counted, unless as many close as are open.
     fn nested(&mut self, text: &[u8]) -> Option<usize> {
         let mut at = self.scanned;
-        loop {
-            if self.string && !self.pass_string(text, &mut at) {
-                return None;
+        while let Some(block) = text[at..].first_chunk::<64>() {
+            let masks = Masks::of(block);
+            if masks.backslashes != 0 || self.escaped {
+                if let Some(len) = self.bytes(block, at) {
+                    return Some(len);
+                }
+            } else {
+                let inside = parity(masks.quotes) ^ if self.string { u64::MAX } else { 0 };
+                let (opens, closes) = (masks.opens & !inside, masks.closes & !inside);
+                if (closes.count_ones() as usize) < self.depth {
+                    self.depth = self.depth + opens.count_ones() as usize - closes.count_ones() as usize;
+                } else {
+                    let mut brackets = opens | closes;
+                    while brackets != 0 {
+                        let bit = brackets.trailing_zeros();
+                        if opens >> bit & 1 == 1 {
+                            self.depth += 1;
+                        } else if self.depth == 1 {
+                            return Some(at + bit as usize + 1);
+                        } else {
+                            self.depth -= 1;
+                        }
+                        brackets &= brackets - 1;
+                    }
+                }
+                self.string = inside >> 63 == 1;
             }
-            let Some(next) = text[at..].iter().position(|byte| STRUCTURE[usize::from(*byte)]) else {
-                self.scanned = text.len();
-                return None;
-            };
-            at += next + 1;
-            match text[at - 1] {
-                b'"' => self.string = true,
+            at += block.len();
+        }
+        let found = self.bytes(&text[at..], at);
+        self.scanned = text.len();
+        found
+    }
+
+    /// The same byte by byte; `at` is where `bytes` begin.
+    fn bytes(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        for (i, byte) in bytes.iter().enumerate() {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'"' => self.string = !self.string,
+                b'\\' if self.string => self.escaped = true,
+                _ if self.string => {}
                 b'{' | b'[' => self.depth += 1,
-                _ if self.depth == 1 => return Some(at),
-                _ => self.depth -= 1,
+                b'}' | b']' if self.depth == 1 => return Some(at + i + 1),
+                b'}' | b']' => self.depth -= 1,
+                _ => {}
             }
         }
+        None
     }
 
     /// Length of a value that has no outermost bracket.
@@ -293,13 +332,39 @@ impl InValue {
     }
 }
 
-/// The bytes that the structure of a document is made of.
-const STRUCTURE: [bool; 256] = {
-    let mut table = [false; 256];
-    table[b'{' as usize] = true;
-    table[b'}' as usize] = true;
-    table[b'[' as usize] = true;
-    table[b']' as usize] = true;
-    table[b'"' as usize] = true;
-    table
-};
+/// Where in a block of 64 bytes the structure of a document may be; the first byte's bit is the lowest.
+struct Masks {
+    quotes: u64,
+    backslashes: u64,
+    /// `{` and `[`.
+    opens: u64,
+    /// `}` and `]`.
+    closes: u64,
+}
+
+impl Masks {
+    #[inline(always)]
+    fn of(block: &[u8; 64]) -> Self {
+        let mut masks = Masks { quotes: 0, backslashes: 0, opens: 0, closes: 0 };
+        let (blocks, _) = block.as_chunks::<16>();
+        for (i, bytes) in blocks.iter().enumerate() {
+            // The brackets of one side differ in this bit only.
+            let folded = bytes.map(|byte| byte | 0x20);
+            let at = |mask: u16| u64::from(mask) << (16 * i);
+            masks.quotes |= at(mask_eq(bytes, b'"'));
+            masks.backslashes |= at(mask_eq(bytes, b'\\'));
+            masks.opens |= at(mask_eq(&folded, b'{'));
+            masks.closes |= at(mask_eq(&folded, b'}'));
+        }
+        masks
+    }
+}
+
+/// Bit `i` is the parity of the bits `0..=i`.
+#[inline(always)]
+fn parity(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}

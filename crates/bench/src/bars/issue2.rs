@@ -178,7 +178,7 @@ fn megabytes(used: Usage) -> Measured {
 fn memory_growth(bench: &Bench) -> Result<Measured, String> {
     let used = |size| Ok::<f64, String>(DISPLAY.convert(bench, size, "jsonl", "1", None)?.peak_bytes as f64 / 1e6);
     let peaks = [used(10)?, used(100)?, used(1_000)?];
-    Ok(Measured { value: peaks[2] / peaks[0], detail: in_sizes(peaks) })
+    Ok(Measured { value: peaks[2] / peaks[from], detail: in_sizes(peaks) })
 }
 
 /// Slope of log CPU time over log size by least squares, the time of a run on one record taken off: what starts a process does not grow.
