@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use quayline_cobol::copybook::{self, Format, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
 use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_project::{CopyFolders, read_source};
@@ -13,22 +13,33 @@ use crate::console::shown;
 use crate::exit::{CLI_INPUT, Stop, argument, plain};
 use crate::spelling::nearest;
 
-/// The record descriptions of one copybook.
+/// The record descriptions of one copybook. A layout is built only for a record that is asked for: in a program, records that nobody asks
+/// for may well have faults, such as a table whose counter stands in another record.
 #[derive(Debug)]
 pub(crate) struct Described {
     /// At least one, in the order of the text.
-    pub(crate) layouts: Vec<Layout>,
-    /// Findings that refuse nothing.
-    pub(crate) warnings: Vec<Finding>,
+    records: Vec<RecordDescription>,
+    dialect: Dialect,
+    /// Findings of the text that refuse nothing.
+    warnings: Vec<Finding>,
 }
 
-/// Reads the copybook at `path` (`-` is standard input) with every layout in it.
+/// Layouts, and the findings on the way to them.
+#[derive(Debug)]
+pub(crate) struct Built {
+    /// In the order of the text.
+    pub(crate) layouts: Vec<Layout>,
+    /// Warnings; errors only of records that have no layout here.
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Reads the copybook at `path` (`-` is standard input).
 pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> {
     let text = source_text(path)?;
     describe(path, text, args)
 }
 
-/// The layouts of a copybook whose text is read already.
+/// The records of a copybook whose text is read already.
 pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;
     let library = folders(path, &args.include);
@@ -45,34 +56,66 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
     let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
-    let mut layouts = Vec::new();
-    let mut warnings = parsed.warnings;
-    let mut findings = Vec::new();
-    for record in &parsed.records {
-        match Layout::build(record, &dialect) {
-            Ok(mut layout) => {
-                warnings.append(&mut layout.warnings);
-                layouts.push(layout);
-            }
-            Err(Findings(more)) => findings.extend(more),
-        }
-    }
-    if !findings.is_empty() {
-        warnings.extend(findings);
-        return Err(Findings(warnings).into());
-    }
-    Ok(Described { layouts, warnings })
+    Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings })
 }
 
 impl Described {
+    /// The one record description to use; where there are several, `--record` must say which. Only that one is built.
+    pub(crate) fn one(&self, record: Option<&str>) -> Result<(Layout, Vec<Finding>), Stop> {
+        let description = match self.selected(record)?.as_slice() {
+            [description] => *description,
+            several => {
+                let finding = argument(format!("the copybook describes {} records and one is needed", several.len()));
+                return Err(finding.hint(format!("name one with --record: {}", self.names())).into());
+            }
+        };
+        let mut built = self.build(&[description]);
+        match built.layouts.pop() {
+            Some(layout) => Ok((layout, built.findings)),
+            None => Err(Findings(built.findings).into()),
+        }
+    }
+
+    /// The record that `--record` names, or every record that has a layout; the findings say what is wrong with the others.
+    pub(crate) fn all(&self, record: Option<&str>) -> Result<Built, Stop> {
+        let built = self.build(&self.selected(record)?);
+        if built.layouts.is_empty() { Err(Findings(built.findings).into()) } else { Ok(built) }
+    }
+
+    /// Every record that has a layout; those that `needed` names must have one.
+    pub(crate) fn all_with(&self, needed: &[&str]) -> Result<Built, Stop> {
+        let is_needed = |record: &&RecordDescription| needed.iter().any(|name| name.eq_ignore_ascii_case(record.name()));
+        let (needed, others): (Vec<_>, Vec<_>) = self.records.iter().partition(is_needed);
+        let mut built = self.build(&needed);
+        if built.layouts.len() < needed.len() {
+            return Err(Findings(built.findings).into());
+        }
+        // What is wrong with records that take no part is no concern of this run; their names help where a rule misspells one.
+        built.layouts.extend(others.iter().filter_map(|record| Layout::build(record, &self.dialect).ok()));
+        Ok(built)
+    }
+
+    fn build(&self, records: &[&RecordDescription]) -> Built {
+        let mut built = Built { layouts: Vec::new(), findings: self.warnings.clone() };
+        for record in records {
+            match Layout::build(record, &self.dialect) {
+                Ok(layout) => {
+                    built.findings.extend(layout.warnings.iter().cloned());
+                    built.layouts.push(layout);
+                }
+                Err(Findings(more)) => built.findings.extend(more),
+            }
+        }
+        built
+    }
+
     /// The record descriptions that `--record` names: all of them without it.
-    pub(crate) fn selected(&self, record: Option<&str>) -> Result<Vec<&Layout>, Stop> {
-        let Some(wanted) = record else { return Ok(self.layouts.iter().collect()) };
-        let found: Vec<&Layout> =
-            self.layouts.iter().filter(|layout| name(layout).eq_ignore_ascii_case(wanted)).collect();
+    fn selected(&self, record: Option<&str>) -> Result<Vec<&RecordDescription>, Stop> {
+        let Some(wanted) = record else { return Ok(self.records.iter().collect()) };
+        let found: Vec<_> = self.records.iter().filter(|record| record.name().eq_ignore_ascii_case(wanted)).collect();
         if found.is_empty() {
             let finding = argument(format!("the copybook has no record `{}`", wanted.to_uppercase()));
-            let hint = match nearest(wanted, self.layouts.iter().map(name)) {
+            let hint = match nearest(wanted, self.records.iter().map(RecordDescription::name)) {
                 Some(near) => format!("did you mean {near}? It has {}", self.names()),
                 None => format!("it has {}", self.names()),
             };
@@ -81,20 +124,9 @@ impl Described {
         Ok(found)
     }
 
-    /// The one record description to use; where there are several, `--record` must say which.
-    pub(crate) fn one(&self, record: Option<&str>) -> Result<&Layout, Stop> {
-        match self.selected(record)?.as_slice() {
-            [layout] => Ok(layout),
-            several => {
-                let finding = argument(format!("the copybook describes {} records and one is needed", several.len()));
-                Err(finding.hint(format!("name one with --record: {}", self.names())).into())
-            }
-        }
-    }
-
     /// Names of all records.
     fn names(&self) -> String {
-        self.layouts.iter().map(name).collect::<Vec<_>>().join(", ")
+        self.records.iter().map(RecordDescription::name).collect::<Vec<_>>().join(", ")
     }
 }
 

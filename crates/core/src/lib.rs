@@ -20,7 +20,7 @@ mod value;
 pub use document::Document;
 pub use finding::{Code, Fault, Finding, Findings, Place, Severity};
 pub use limits::Limits;
-pub use number::write_number;
+pub use number::{NumberScratch, read_number, write_number};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
 pub use sink::{Sink, Tee};

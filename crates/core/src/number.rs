@@ -1,8 +1,8 @@
-//! Numbers as decimal text, the plain way; the JSON writer has a faster one.
+//! Numbers as decimal text and back, the plain way; JSON has a faster one.
 
 use std::io::Write as _;
 
-use crate::{Digits, Value};
+use crate::{Digits, Run, Scalar, Value};
 
 /// Appends a number's exact decimal text (`-12.50`, `0.005`, `123000`) to `out`; floats in the shortest form that reads back the same.
 ///
@@ -71,9 +71,103 @@ fn write_digits(out: &mut Vec<u8>, digits: &[u8], negative: bool, scale: i16) {
     }
 }
 
+/// Most characters of a number that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
+const TEXT_MAX: usize = 64;
+
+/// Room for the digits of a number, for [`read_number`]; what is behind them lets a sink copy whole blocks.
+pub type NumberScratch = [u8; TEXT_MAX + 16];
+
+/// The number that `text` stands for, in the form that a leaf of type `scalar` takes.
+///
+/// For a decimal it is [`Value::Digits`] with every digit written: a sign or none, digits, and a point among or before them (`-012.50`,
+/// `+7`, `.5`), nothing else. For a float an exponent may follow, and the value is the nearest float. `None`: the leaf is no number, or the
+/// text is none of these (blank, raw bytes `0x...`, an exponent at a decimal, more than 64 characters); a source then passes the text as it
+/// is, for the sink to judge.
+#[must_use]
+pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScratch) -> Option<Value<'a>> {
+    match scalar {
+        Scalar::Decimal { .. } => read_digits(text, scratch).map(Value::Digits),
+        Scalar::Float32 => float_text(text)?.parse().ok().filter(|x: &f32| x.is_finite()).map(Value::Float32),
+        Scalar::Float64 => float_text(text)?.parse().ok().filter(|x: &f64| x.is_finite()).map(Value::Float64),
+        Scalar::Text { .. } | Scalar::Bool | Scalar::Bytes { .. } => None,
+    }
+}
+
+fn read_digits<'a>(text: &[u8], scratch: &'a mut NumberScratch) -> Option<Digits<'a>> {
+    let (negative, unsigned) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    if unsigned.len() > TEXT_MAX {
+        return None;
+    }
+    let (mut len, mut point) = (0, None);
+    for byte in unsigned {
+        match byte {
+            b'0'..=b'9' => {
+                scratch[len] = *byte;
+                len += 1;
+            }
+            b'.' if point.is_none() => point = Some(len),
+            _ => return None,
+        }
+    }
+    let scale = match point {
+        None => 0,
+        // A point at the end separates nothing.
+        Some(at) => i16::try_from(len - at).ok().filter(|scale| *scale > 0)?,
+    };
+    (len > 0).then(|| Digits { digits: Run::new(&scratch[..], len), negative, scale })
+}
+
+/// The text, where it has only what numbers are written with: `inf` and `nan` are text.
+fn float_text(text: &[u8]) -> Option<&str> {
+    let plain = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    core::str::from_utf8(text).ok().filter(|_| plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn decimal() -> Scalar {
+        Scalar::Decimal { digits: 9, scale: 2, signed: true }
+    }
+
+    #[test]
+    fn plain_decimals_are_read_with_every_digit() {
+        let read = |text: &str| {
+            let mut scratch = [0; TEXT_MAX + 16];
+            read_number(&decimal(), text.as_bytes(), &mut scratch).map(|value| {
+                let Value::Digits(Digits { digits, negative, scale }) = value else { panic!("{value:?}") };
+                let digits = core::str::from_utf8(digits.bytes()).expect("digits");
+                format!("{}{digits} e-{scale}", if negative { "-" } else { "" })
+            })
+        };
+        assert_eq!(read("12").as_deref(), Some("12 e-0"));
+        assert_eq!(read("-012.50").as_deref(), Some("-01250 e-2"));
+        assert_eq!(read("+.5").as_deref(), Some("5 e-1"));
+        assert_eq!(read("-0").as_deref(), Some("-0 e-0"));
+        assert_eq!(read(&"9".repeat(TEXT_MAX)).map(|text| text.len()), Some(TEXT_MAX + 4));
+        for text in ["", "-", ".", "5.", "1.2.3", "--1", "1e3", " 1", "1,5", "0x40", "inf", "\u{664}"] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+        assert_eq!(read(&"9".repeat(TEXT_MAX + 1)), None);
+    }
+
+    #[test]
+    fn floats_are_read_as_the_nearest_one() {
+        let read = |scalar: &Scalar, text: &str| {
+            read_number(scalar, text.as_bytes(), &mut [0; TEXT_MAX + 16]).map(|value| format!("{value:?}"))
+        };
+        assert_eq!(read(&Scalar::Float32, "0.1").as_deref(), Some("Float32(0.1)"));
+        assert_eq!(read(&Scalar::Float64, "-2.5e-3").as_deref(), Some("Float64(-0.0025)"));
+        for text in ["inf", "nan", "-infinity", "1e999", "", "e5", "1 "] {
+            assert_eq!(read(&Scalar::Float64, text), None, "{text:?}");
+        }
+        assert_eq!(read(&Scalar::Text { chars_max: None }, "1"), None);
+    }
 
     #[test]
     fn exact_decimal_text() {

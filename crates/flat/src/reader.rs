@@ -1,14 +1,17 @@
 //! The source that reads rows.
 
-use quayline_core::{Finding, Findings, Limits, NodeId, NodeKind, Occurs, Shape, Sink, Value};
+use quayline_core::{
+    Finding, Findings, Limits, NodeId, NodeKind, NumberScratch, Occurs, Scalar, Shape, Sink, Value, read_number,
+};
 
 use crate::cells::Cells;
 use crate::header::Header;
 use crate::style;
 use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 
-/// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns, all of them
-/// as text: the receiver knows the types.
+/// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
+///
+/// A cell of a number is a number where [`read_number`] reads it as one; every other cell is text, for the receiver to judge.
 ///
 /// Where the style has a header, call [`CsvReader::header`] with the first row.
 #[derive(Clone, Debug)]
@@ -176,7 +179,13 @@ impl Source<'_> {
         match self.reader.header.cells[at as usize] {
             Some(cell) if !self.reader.cells.is_empty_cell(cell) => {
                 let run = self.reader.cells.run(self.raw, cell);
-                sink.value(node, if self.ascii { Value::Ascii(run) } else { Value::Text(run) });
+                let mut scratch: NumberScratch = [0; _];
+                let number = match &self.reader.shape.node(node).kind {
+                    NodeKind::Scalar(Scalar::Text { .. }) | NodeKind::Group => None,
+                    NodeKind::Scalar(scalar) => read_number(scalar, run.bytes(), &mut scratch),
+                };
+                let text = if self.ascii { Value::Ascii(run) } else { Value::Text(run) };
+                sink.value(node, number.unwrap_or(text));
             }
             // Inside a list a place must be kept.
             cell if in_list || (cell.is_some() && self.reader.style.empty == EmptyCell::Null) => {

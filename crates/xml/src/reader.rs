@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Shape, Sink, Value};
+use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Shape, Sink, Value, read_number};
 use quick_xml::Reader;
 use quick_xml::errors::{Error, IllFormedError};
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -13,7 +13,8 @@ use crate::splitter::RawRecord;
 use crate::style::XmlStyle;
 use crate::text;
 
-/// Turns record elements into documents of a shape, all values as text: the receiver knows the types.
+/// Turns record elements into documents of a shape. The content of a number is a number where [`read_number`] reads it as one; all other
+/// values are text, for the receiver to judge.
 ///
 /// White space between the elements of a group means nothing; inside a leaf all of it is text. Comments and processing instructions are skipped.
 #[derive(Clone, Debug)]
@@ -344,6 +345,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 Some(text) => self.sink.value(node, Value::Text(text.as_bytes().into())),
                 None => self.fault(XmlFaultKind::Escape, at, Some((node, occurrence))),
             };
+        }
+        // White space around a number means nothing (XML Schema part 2, whiteSpace of `decimal` and `double` is `collapse`).
+        if let Some(scalar) = self.plan.shape.node(node).scalar()
+            && let Some(number) = read_number(scalar, text.trim_ascii().as_bytes(), &mut [0; _])
+        {
+            return self.sink.value(node, number);
         }
         // Text that stands in the record as it is can be copied in blocks: what is behind it is known.
         let run = match start {

@@ -10,7 +10,7 @@ use quayline_convert::csv::{CsvStyle, Header};
 use quayline_convert::xml::XmlStyle;
 use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest};
 use quayline_frame::FramingSpec;
-use quayline_project::InterfaceFile;
+use quayline_project::{InterfaceFile, RecordRules, TypeUse};
 
 use super::jobs::Job;
 use crate::args::{
@@ -63,16 +63,22 @@ impl Definitions {
             return Err(finding.hint(hint).into());
         };
         let described = copybook::read(path, &args.reading)?;
-        console.findings(&described.warnings);
         let (mut interface, interface_text) = interface(args)?;
         apply(args, &mut interface);
-        let layouts = if interface.records.is_some() && args.reading.record.is_none() {
-            described.layouts.clone()
-        } else {
-            vec![described.one(args.reading.record.as_deref())?.clone()]
+        let (layouts, warnings) = match (&interface.records, args.reading.record.as_deref()) {
+            (Some(rules), None) => {
+                let built = described.all_with(&records_of(rules))?;
+                (built.layouts, built.findings)
+            }
+            (_, record) => {
+                let (layout, warnings) = described.one(record)?;
+                (vec![layout], warnings)
+            }
         };
+        console.findings(&warnings);
         let policies = policies(args);
         let schema = Arc::new(Schema::compile(&layouts, &interface, &policies, charset)?);
+        let record_length = schema.record_bytes_max().unwrap_or(0);
         let target_schema = match &args.to_encoding {
             Some(name) => Some(Arc::new(Schema::compile(&layouts, &interface, &policies, charset_named(name)?)?)),
             None => None,
@@ -97,7 +103,7 @@ impl Definitions {
             header: if args.no_header { Header::Absent } else { Header::Present },
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
-            record_length: layouts.iter().map(|layout| layout.length_max).max().unwrap_or(0),
+            record_length,
             layouts,
             charset,
             format: args.format.clone(),
@@ -133,6 +139,17 @@ impl Definitions {
     pub(crate) fn checkpoints(&self, path: PathBuf) -> Checkpoints {
         Checkpoints::new(path, self.digest)
     }
+}
+
+/// The record descriptions that the record types use.
+fn records_of(rules: &RecordRules) -> Vec<&str> {
+    let mut names = Vec::new();
+    for of_type in &rules.types {
+        if let TypeUse::Record { record, .. } = &of_type.uses {
+            names.push(record.as_str());
+        }
+    }
+    names
 }
 
 /// The code page, which must be named where there are records.

@@ -49,11 +49,13 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading)).transpose()?;
     let layout = match &copybook {
         Some(described) => {
-            console.findings(&described.warnings);
-            Some(described.one(args.reading.record.as_deref())?)
+            let (layout, warnings) = described.one(args.reading.record.as_deref())?;
+            console.findings(&warnings);
+            Some(layout)
         }
         None => None,
     };
+    let layout = layout.as_ref();
     let record_length = layout.map(|layout| layout.length_max);
     let charsets = charsets(sample, args.encoding.as_deref())?;
     let framings = framings(sample, args.format.as_deref(), record_length)?;

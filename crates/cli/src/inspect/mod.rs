@@ -38,16 +38,17 @@ pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 fn show_layouts(described: &Described, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
-    let layouts = described.selected(args.reading.record.as_deref())?;
-    console.findings(&described.warnings);
+    let built = described.all(args.reading.record.as_deref())?;
+    console.findings(&built.findings);
+    let layouts = &built.layouts;
     if console.json() {
-        let records = layouts.iter().map(|layout| LayoutWire::of(layout)).collect();
+        let records = layouts.iter().map(LayoutWire::of).collect();
         print_json(&LayoutsWire { schema: "quayline.layout/1", file: shown(&args.file), records })?;
     } else {
         let trees: Vec<String> = layouts.iter().map(|layout| layout_tree(layout, console.color_stdout())).collect();
         write_stdout(trees.join("\n").as_bytes())?;
     }
-    Ok(Exit::Done)
+    Ok(Exit::of_findings(&built.findings))
 }
 
 /// The layouts of a copybook, `quayline.layout/1` in docs/json.md.

@@ -394,6 +394,122 @@ fn one_of_several_records_is_shown_by_name() {
     "#]]);
 }
 
+/// A program: the second record's table has its counter in the first, as programs may and files may not.
+const PROGRAM: &str = "\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. P.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  COUNTERS.
+           05  N             PIC 9.
+       01  TABLES.
+           05  T             PIC X OCCURS 1 TO 3 DEPENDING ON N.
+       01  ITEM.
+           05  A             PIC X(2).
+           05  B             REDEFINES A PIC X(3).
+       PROCEDURE DIVISION.
+";
+
+/// Only the record that is asked for has to have a layout; all others in a program may be as they are.
+#[test]
+fn a_fault_in_one_record_of_a_program_is_no_fault_of_another() {
+    let world = World::with([("p.cbl", PROGRAM.as_bytes())]);
+    world.run("inspect p.cbl --record ITEM").check(expect![[r#"
+        exit 0
+        --- stdout
+        ITEM  3 bytes, p.cbl:9
+
+          from 0   from 1   length  level and name  type
+               0        1        3  01 ITEM         group
+               0        1        2    05 A          PIC X(2)
+               0        1        3    05 B          PIC X(3), redefines A
+
+        2 items in 1 group, 1 redefinition
+        --- stderr
+        warning[COB-062]: B has 3 bytes, but it redefines A, which has 2
+          at p.cbl:11:30
+           |
+        11 |            05  B             REDEFINES A PIC X(3).
+           |                              ^^^^^^^^^
+
+        hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
+    "#]]);
+    world.run("inspect p.cbl").check(expect![[r#"
+        exit 2
+        --- stdout
+        COUNTERS  1 byte, p.cbl:5
+
+          from 0   from 1   length  level and name  type
+               0        1        1  01 COUNTERS     group
+               0        1        1    05 N          PIC 9
+
+        1 item in 1 group
+
+        ITEM  3 bytes, p.cbl:9
+
+          from 0   from 1   length  level and name  type
+               0        1        3  01 ITEM         group
+               0        1        2    05 A          PIC X(2)
+               0        1        3    05 B          PIC X(3), redefines A
+
+        2 items in 1 group, 1 redefinition
+        --- stderr
+        error[COB-072]: the counter N is not in this record
+          at p.cbl:8:63
+          |
+        8 |            05  T             PIC X OCCURS 1 TO 3 DEPENDING ON N.
+          |                                                               ^
+
+        hint: the counter is a field of the same record, in front of the table; a counter outside the record cannot be read with it
+
+        warning[COB-062]: B has 3 bytes, but it redefines A, which has 2
+          at p.cbl:11:30
+           |
+        11 |            05  B             REDEFINES A PIC X(3).
+           |                              ^^^^^^^^^
+
+        hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
+    "#]]);
+    world.run("inspect p.cbl --record TABLES").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[COB-072]: the counter N is not in this record
+          at p.cbl:8:63
+          |
+        8 |            05  T             PIC X OCCURS 1 TO 3 DEPENDING ON N.
+          |                                                               ^
+
+        hint: the counter is a field of the same record, in front of the table; a counter outside the record cannot be read with it
+    "#]]);
+    world.run_with("convert - -c p.cbl -e ascii --record ITEM", b"xyz").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"A":"xy","B":"xyz"}
+        --- stderr
+        warning[COB-062]: B has 3 bytes, but it redefines A, which has 2
+          at p.cbl:11:30
+           |
+        11 |            05  B             REDEFINES A PIC X(3).
+           |                              ^^^^^^^^^
+
+        hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
+    "#]]);
+    world.run_with("convert - -c p.cbl -e ascii", b"xyz").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the copybook describes 3 records and one is needed
+
+        hint: name one with --record: COUNTERS, TABLES, ITEM
+    "#]]);
+    world.write("p.toml", "[records]\nby = \"N\"\n[[records.type]]\nrecord = \"COUNTERS\"\nvalue = \"7\"\n");
+    world.run_with("convert - -c p.cbl -e ascii -i p.toml", b"77").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"COUNTERS":{"N":7}}
+        {"COUNTERS":{"N":7}}
+    "#]]);
+}
+
 #[test]
 fn files_that_are_not_there_get_a_suggestion() {
     let world = World::with([("orders.cpy", ORDERS.as_bytes())]);

@@ -82,8 +82,9 @@ impl Schema {
         self.plans().next().map(RecordPlan::pad_byte)
     }
 
-    /// The longest record that any description allows; `None` without records.
-    pub(crate) fn record_bytes_max(&self) -> Option<usize> {
+    /// Bytes of the longest record that any description in use allows; `None` without records.
+    #[must_use]
+    pub fn record_bytes_max(&self) -> Option<usize> {
         self.plans().map(RecordPlan::length_max).max()
     }
 

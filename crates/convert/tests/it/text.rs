@@ -6,7 +6,7 @@ use std::io::Read;
 use expect_test::expect;
 use quayline_convert::csv::CsvStyle;
 use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Input, SourceFormat, TargetFormat};
+use quayline_convert::{Input, ParquetWrite, SourceFormat, TargetFormat};
 
 use crate::kit::*;
 
@@ -80,6 +80,42 @@ fn text_goes_back_to_the_same_records() {
             assert!(back.bytes("out") == data, "{from:?}");
         }
     }
+}
+
+/// Text holds digits; what they are the layout says. So JSON gets numbers, columns get values, whatever the text came from.
+#[test]
+fn numbers_of_csv_and_xml_are_numbers() {
+    let data: Vec<u8> = (0..100).flat_map(person).collect();
+    let parquet = TargetFormat::Parquet(ParquetWrite::default());
+    for to in [jsonl(), parquet, TargetFormat::ArrowFile] {
+        let mut direct = Kit::persons(&data);
+        direct.to = to.clone();
+        direct.ok();
+        for (text, read) in [(to_csv(), csv()), (to_xml(), xml())] {
+            let mut kit = Kit::persons(&data);
+            kit.to = text;
+            kit.ok();
+            let through = Kit::new(schema(PERSON, ""), &kit.bytes("out"), read.clone(), to.clone());
+            through.ok();
+            assert!(through.bytes("out") == direct.bytes("out"), "{read:?} to {to:?}");
+        }
+    }
+    let mut kit = Kit::new(schema(PERSON, ""), b"ID,NAME,BALANCE\n007,7,+1.5\n,8,1e3\n\"9\",,-0\n", csv(), jsonl());
+    kit.ok();
+    expect![[r#"
+        {"ID":7,"NAME":"7","BALANCE":1.5}
+        {"NAME":"8","BALANCE":"1e3"}
+        {"ID":9,"BALANCE":-0}
+    "#]]
+    .assert_eq(&kit.text("out"));
+    kit.from = xml();
+    fs::write(kit.path("in.dat"), "<a><record><ID>\n 7 </ID><NAME> 7</NAME><BALANCE>x</BALANCE></record></a>")
+        .expect("written");
+    kit.ok();
+    expect![[r#"
+        {"ID":7,"NAME":" 7","BALANCE":"x"}
+    "#]]
+    .assert_eq(&kit.text("out"));
 }
 
 #[test]
