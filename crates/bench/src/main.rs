@@ -59,7 +59,13 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
         say(&outcome.to_line());
         outcomes.push(outcome);
     }
-    if outcomes.is_empty() {
+    let mut shown = 0;
+    for bar in bars::also().into_iter().filter(|bar| bar.name.contains(part)) {
+        let outcome = Outcome { bar, measured: (bar.measure)(&bench) };
+        say(&outcome.to_line_as("also"));
+        shown += 1;
+    }
+    if outcomes.is_empty() && shown == 0 {
         return Err(format!("no bar has `{part}` in its name; --list shows them"));
     }
     let short = outcomes.iter().filter(|outcome| !outcome.ok()).count();

@@ -84,7 +84,8 @@ impl Described {
 
     /// Every record that has a layout; those that `needed` names must have one.
     pub(crate) fn all_with(&self, needed: &[&str]) -> Result<Built, Stop> {
-        let is_needed = |record: &&RecordDescription| needed.iter().any(|name| name.eq_ignore_ascii_case(record.name()));
+        let is_needed =
+            |record: &&RecordDescription| needed.iter().any(|name| name.eq_ignore_ascii_case(record.name()));
         let (needed, others): (Vec<_>, Vec<_>) = self.records.iter().partition(is_needed);
         let mut built = self.build(&needed);
         if built.layouts.len() < needed.len() {
