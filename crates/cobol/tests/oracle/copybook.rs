@@ -38,6 +38,8 @@ pub(crate) struct Occurs {
     pub(crate) min: usize,
     pub(crate) max: usize,
     pub(crate) counter: Option<String>,
+    /// INDEXED BY.
+    pub(crate) index: Option<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -46,8 +46,8 @@ struct Generator {
     next: usize,
     /// Entries still to be made.
     left: usize,
-    /// Name and the maximum its picture holds.
-    counters: Vec<(String, usize)>,
+    /// Names; the picture of each holds more than any table has.
+    counters: Vec<String>,
 }
 
 /// Where an entry stands.
@@ -121,7 +121,7 @@ impl Generator {
         if self.random.one_in(4) {
             entry.conditions.push((self.name(), "VALUE 0".to_owned()));
         }
-        self.counters.push((name, 12));
+        self.counters.push(name);
         entry
     }
 
@@ -154,13 +154,15 @@ impl Generator {
             return None;
         }
         let max = self.random.within(1, (CELLS_MAX / place.cells).min(7));
+        let index = self.random.one_in(5).then(|| self.name());
         // Shared storage has one length.
         if self.sliding && !place.shared && self.random.one_in(2) {
             let counter = self.random.below(self.counters.len());
             let min = self.random.below(max + 1);
-            return Some(Occurs { min, max: max.max(min + 1), counter: Some(self.counters[counter].0.clone()) });
+            let counter = Some(self.counters[counter].clone());
+            return Some(Occurs { min, max: max.max(min + 1), counter, index });
         }
-        Some(Occurs { min: max, max, counter: None })
+        Some(Occurs { min: max, max, counter: None, index })
     }
 
     fn group(&mut self, place: Place) -> Entry {

@@ -48,15 +48,16 @@ fn attempt(random: &mut Random, decimal_comma: bool) -> Made {
     let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
     let mut row: Vec<&str> = Vec::new();
     let floating = matches!(style, "$" | "+" | "-");
-    // The first and the last of a few currency symbols alone would be fixed ones to GnuCOBOL.
-    let suppressed = if style == "$" && nines == 0 { suppressed.max(3) } else { suppressed };
+    // Of currency symbols alone, GnuCOBOL takes some for fixed ones if there are few or something stands between them.
+    let plain = style == "$" && nines == 0;
+    let suppressed = if plain { suppressed.max(3) } else { suppressed };
     row.extend(std::iter::repeat_n(style, suppressed + usize::from(floating)));
     row.extend(std::iter::repeat_n("9", nines));
     let mut digits = suppressed + nines;
     let mut inserts = false;
     let mut whole = String::new();
     for (i, symbol) in row.iter().enumerate() {
-        if i > 0 {
+        if i > 0 && !plain {
             // GnuCOBOL does not suppress `0` and `/` among leading zeros, z/OS does: they stand behind a 9 only.
             let nine = row[i - 1] == "9";
             inserts |= insertion(random, &mut whole, 5, nine);

@@ -23,9 +23,10 @@ pub(crate) fn render(random: &mut Random, case: &Case) -> String {
         comments: random.one_in(3),
         breaks: random.one_in(3),
     };
-    let mut lines = Lines { out: Vec::new(), style, random };
+    let record = case.record.name.clone().expect("a record has a name");
+    let mut lines = Lines { out: Vec::new(), style, random, record };
     if !case.fragment {
-        lines.entry(&words(&case.record), 8);
+        lines.entry(&words(&case.record, ""), 8);
     }
     for child in case.record.children() {
         lines.tree(child, 12);
@@ -42,7 +43,9 @@ pub(crate) fn render(random: &mut Random, case: &Case) -> String {
 }
 
 /// The entry's own words, without its final period.
-fn words(entry: &Entry) -> Vec<String> {
+///
+/// `record` qualifies counters, unless it is empty.
+fn words(entry: &Entry, record: &str) -> Vec<String> {
     let mut words = vec![format!("{:02}", entry.level)];
     words.extend(entry.name.clone());
     if let Some(storage) = &entry.redefines {
@@ -59,6 +62,12 @@ fn words(entry: &Entry) -> Vec<String> {
         occurs.push("TIMES".to_owned());
         if let Some(counter) = &table.counter {
             occurs.extend(["DEPENDING".to_owned(), "ON".to_owned(), counter.clone()]);
+            if !record.is_empty() {
+                occurs.extend(["OF".to_owned(), record.to_owned()]);
+            }
+        }
+        if let Some(index) = &table.index {
+            occurs.extend(["INDEXED".to_owned(), "BY".to_owned(), index.clone()]);
         }
     }
     // OCCURS stands in front of the others or behind them; with a VALUE behind.
@@ -80,6 +89,7 @@ struct Lines<'r> {
     out: Vec<String>,
     style: Style,
     random: &'r mut Random,
+    record: String,
 }
 
 impl Lines<'_> {
@@ -94,7 +104,8 @@ impl Lines<'_> {
             ]);
             self.out.push(comment.to_owned());
         }
-        let mut own = words(entry);
+        let qualifier = if self.random.one_in(3) { self.record.clone() } else { String::new() };
+        let mut own = words(entry, &qualifier);
         if entry.name.is_none() && self.random.one_in(2) {
             own.insert(1, "FILLER".to_owned());
         }
@@ -126,7 +137,7 @@ impl Lines<'_> {
             let blanks = if self.random.one_in(12) { 2 } else { 1 };
             // GnuCOBOL drops a line that begins with `$`, as if it were a directive: such a picture stands behind another word.
             let dollar = words.get(i + 1).is_some_and(|next| next.starts_with('$'));
-            let ahead = if dollar { blanks + words[i + 1].len() + 1 } else { 0 };
+            let ahead = if dollar { 2 + words[i + 1].len() + 1 } else { 0 };
             let break_here = i > 1 && self.style.breaks && self.random.one_in(4) && !word.starts_with('$');
             if !fresh && (break_here || line.len() + blanks + word.len() + ahead > MARGIN) {
                 self.line(&line);
