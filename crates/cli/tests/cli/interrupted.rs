@@ -78,6 +78,7 @@ fn ctrl_c_leaves_a_run_to_go_on_with() {
     assert!(ran.stdout.is_empty());
     let err = ran.err();
     assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
+    assert!(err.contains(": out.jsonl.partial is not complete\n"), "{err}");
     assert!(err.contains("hint: go on with --resume; the checkpoint is out.jsonl.checkpoint"), "{err}");
     assert!(!world.path("out.jsonl").exists() && partial.exists());
     let stopped_at = std::fs::metadata(&partial).expect("the partial file").len();
@@ -147,7 +148,9 @@ fn ctrl_c_without_anything_to_resume_from() {
     interrupt(&child);
     let ran = end(child);
     ran.code(130);
-    assert!(ran.err().contains("out.parquet.partial"), "{}", ran.err());
+    let err = ran.err();
+    assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
+    assert!(err.contains(": out.parquet.partial is not complete\n"), "{err}");
     assert!(!world.path("out.parquet").exists());
 }
 

@@ -394,7 +394,7 @@ fn stop(writer: &mut Writer<'_>) -> ConvertError {
     ConvertError::Stopped(Stopped {
         next: writer.state.position.next,
         checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()),
-        partial: writer.output.file().map(|file| file.partial().to_owned()),
+        partial: writer.output.partial(),
     })
 }
 
