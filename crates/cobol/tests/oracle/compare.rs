@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use quayline_charset::CodePage;
-use quayline_cobol::layout::{EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::Preserve;
+use quayline_cobol::layout::{EditSymbol, Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 
 use crate::cobc::{self, Round, Said, hex};
 use crate::copybook::{Case, Domain};
@@ -104,7 +104,8 @@ fn request(visit: &Visit) -> String {
     match (&visit.content, &visit.domain) {
         (Content::Text(text), Domain::TextEdited { mask }) => {
             // MOVE brings the characters, the picture inserts the others.
-            let moved: String = text.chars().zip(mask).filter(|(_, inserted)| inserted.is_none()).map(|(c, _)| c).collect();
+            let moved: String =
+                text.chars().zip(mask).filter(|(_, inserted)| inserted.is_none()).map(|(c, _)| c).collect();
             format!("T {}", hex(moved.as_bytes()))
         }
         (Content::Text(text), _) => format!("T {}", hex(if text.is_empty() { b" " } else { text.as_bytes() })),
@@ -141,7 +142,8 @@ pub(crate) fn check(prepared: &mut Prepared, lines: &mut impl Iterator<Item = St
         }
         for said in &mut wrong[before..] {
             // The field's picture says more than its name.
-            let named = contents.visits.iter().find(|v| said.split(' ').any(|word| word.trim_end_matches(':') == v.path));
+            let named =
+                contents.visits.iter().find(|v| said.split(' ').any(|word| word.trim_end_matches(':') == v.path));
             let description = named.map(|v| prepared.field(&v.name).1.description.as_str());
             said.insert_str(0, &format!("{kind:?} round {i}: ({}) ", description.unwrap_or_default()));
         }
@@ -293,20 +295,24 @@ impl Prepared {
 
     /// Where GnuCOBOL leaves an item with BLANK WHEN ZERO numeric, it stores zeros.
     fn unblanked(&self, visit: &Visit, said: &Said) -> bool {
-        let FieldKind::Item(Encoding::Zoned { blank_when_zero, .. }) = self.field(&visit.name).1.kind else { return false };
+        let FieldKind::Item(Encoding::Zoned { blank_when_zero, .. }) = self.field(&visit.name).1.kind else {
+            return false;
+        };
         blank_when_zero && said.kind == 0x10
     }
 
     /// With `_preserve` every byte comes back.
     fn preserved(&mut self, record: &[u8], wrong: &mut Vec<String>) {
-        let back = self.preserving.decode(record).and_then(|(_, json)| {
-            self.preserving.encode(&json)
-        });
+        let back = self.preserving.decode(record).and_then(|(_, json)| self.preserving.encode(&json));
         match back {
             Ok(back) if back == record => {}
             Ok(back) => {
                 let at = back.iter().zip(record).position(|(a, b)| a != b);
-                wrong.push(format!("preserve: {} bytes came back as {}, first difference {at:?}", record.len(), back.len()));
+                wrong.push(format!(
+                    "preserve: {} bytes came back as {}, first difference {at:?}",
+                    record.len(),
+                    back.len()
+                ));
             }
             Err(e) => wrong.push(format!("preserve: {e}")),
         }
@@ -347,7 +353,8 @@ impl Prepared {
     /// De-editing in GnuCOBOL 3.1.2 takes an inserted `0` for a digit and knows neither DB nor a V.
     fn misread(&self, visit: &Visit, negative: bool) -> bool {
         let FieldKind::Item(Encoding::Edited(picture)) = &self.field(&visit.name).1.kind else { return false };
-        [EditSymbol::InsertZero, EditSymbol::ImpliedPoint].iter().any(|s| picture.symbols.contains(s)) || negative && picture.symbols.contains(&EditSymbol::Debit)
+        [EditSymbol::InsertZero, EditSymbol::ImpliedPoint].iter().any(|s| picture.symbols.contains(s))
+            || negative && picture.symbols.contains(&EditSymbol::Debit)
     }
 }
 
@@ -418,4 +425,3 @@ fn to_ebcdic(round: &Round, contents: &Contents) -> Vec<u8> {
     }
     record
 }
-

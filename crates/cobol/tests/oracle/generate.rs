@@ -111,7 +111,8 @@ impl Generator {
             };
             let usage = self.random.pick(&["", "", "COMP", "BINARY", "COMP-3", "COMP-5", "COMP-6", "LEADING SEPARATE"]);
             // GnuCOBOL gives a COMP-5 of one or two digits one byte.
-            if usage == "COMP-5" && digits < 3 || usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed {
+            if usage == "COMP-5" && digits < 3 || usage == "COMP-6" && signed || usage.starts_with("LEADING") && !signed
+            {
                 continue;
             }
             let mut clauses = items::picture_clause(&mut self.random, picture);

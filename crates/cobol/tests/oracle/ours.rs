@@ -6,7 +6,9 @@ use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{Format, ParseOptions, SourceText, parse};
 use quayline_cobol::layout::{ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
 use quayline_cobol::picture::PictureSettings;
-use quayline_cobol::{Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan};
+use quayline_cobol::{
+    Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan,
+};
 use quayline_core::{Document, NodeId, Shape, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
@@ -67,7 +69,8 @@ impl Codec {
     pub(crate) fn decode(&mut self, record: &[u8]) -> Result<(Values, Vec<u8>), String> {
         let mut document = Document::new();
         self.decoder.decode(record, &mut document).map_err(|f| told(&self.layout, &f))?;
-        let mut collector = Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
+        let mut collector =
+            Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
         document.replay(&mut collector);
         let values = collector.values;
         let mut writer = JsonWriter::new(&self.shape, JsonStyle::default());

@@ -101,7 +101,8 @@ impl Filler<'_> {
         while at < children.len() {
             let views = children[at..].iter().enumerate().take_while(|(i, e)| *i == 0 || e.redefines.is_some()).count();
             // A view without any name holds nothing that could be stored.
-            let full: Vec<usize> = (0..views).filter(|i| children[at + i].all().iter().any(|e| named_item(e))).collect();
+            let full: Vec<usize> =
+                (0..views).filter(|i| children[at + i].all().iter().any(|e| named_item(e))).collect();
             let chosen = if full.is_empty() { 0 } else { full[self.random.below(full.len())] };
             self.other_views |= stored && chosen > 0;
             for (i, view) in children[at..at + views].iter().enumerate() {
