@@ -17,7 +17,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell(limited).check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: File too large (os error 27)
+        error[CNV-001]: cannot write: file too large
           at out.jsonl.partial
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
@@ -26,7 +26,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 > /dev/full").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: No space left on device (os error 28)
+        error[CNV-001]: cannot write: no space left on device
           at <output>
 
         hint: free space where the output goes
@@ -34,7 +34,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 -o /dev/full --to jsonl").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: No space left on device (os error 28)
+        error[CNV-001]: cannot write: no space left on device
           at <output>
 
         hint: free space where the output goes
