@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
+use quayline_convert::system_error_text;
 use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, SourceFormatArg};
 use crate::console::shown;
-use crate::exit::{CLI_INPUT, Stop, argument, plain};
+use crate::exit::{CLI_INPUT, Stop, argument};
 use crate::spelling::nearest;
 
 /// The record descriptions of one copybook. A layout is built only for a record that is asked for: in a program, records that nobody asks
@@ -171,7 +172,7 @@ fn source_text(path: &Path) -> Result<String, Stop> {
 
 /// The finding for a file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
-    let finding = Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", plain(error)));
+    let finding = Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", system_error_text(error)));
     let finding = finding.at(Place { file: Some(shown(path).into()), ..Place::default() });
     match error.kind() {
         std::io::ErrorKind::NotFound => {

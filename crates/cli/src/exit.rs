@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use quayline_convert::system_error_text;
 use quayline_core::{Code, Fault, Finding, Findings, Severity};
 
 use crate::console::Console;
@@ -105,7 +106,7 @@ impl From<std::io::Error> for Stop {
         let finding = Finding::error(
             CLI_OUTPUT,
             Fault::Environment,
-            format!("standard output cannot be written: {}", plain(&error)),
+            format!("standard output cannot be written: {}", system_error_text(&error)),
         );
         Stop::Findings(finding.hint("make room, or send the output elsewhere with `-o`").into())
     }
@@ -124,17 +125,6 @@ pub(crate) const CLI_PARTIAL: Code = Code("CLI-004");
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)
-}
-
-/// An operating system's error without Rust's `(os error 2)`, in lower case as findings are.
-pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => text.to_owned(),
-    }
 }
 
 /// Prints what the argument parser answers: help and version to standard output, mistakes to standard error.
@@ -197,10 +187,5 @@ mod tests {
         assert_eq!(Exit::of_findings(&[finding(Fault::Config), finding(Fault::Sender)]), Exit::Usage);
         assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Config)]), Exit::Rejected);
         assert_eq!(Exit::of_findings(&[finding(Fault::Sender), finding(Fault::Ours)]), Exit::OurBug);
-    }
-
-    #[test]
-    fn a_system_error_reads_like_a_finding() {
-        assert_eq!(plain(&std::io::Error::from_raw_os_error(2)), "no such file or directory");
     }
 }

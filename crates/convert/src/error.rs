@@ -1,7 +1,7 @@
 //! Why a run ended early.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use quayline_core::{Fault, Finding, Findings, Place, RecordNumber};
 
@@ -46,13 +46,17 @@ pub struct Stopped {
 
 impl Stopped {
     fn finding(&self) -> Finding {
-        let finding =
-            Finding::error(codes::STOPPED, Fault::Environment, format!("stopped before record {}", self.next));
+        let mut message = format!("stopped before record {}", self.next);
+        if let Some(path) = &self.partial {
+            message.push_str(&format!(": {} is not complete", path.display()));
+        }
+        let finding = Finding::error(codes::STOPPED, Fault::Environment, message);
         match (&self.checkpoint, &self.partial) {
             (Some(path), _) => finding.hint(format!("go on with --resume; the checkpoint is {}", path.display())),
-            (None, Some(path)) => finding
-                .hint(format!("{} is not complete; run again with --checkpoint to be able to go on", path.display())),
-            (None, None) => finding,
+            (None, Some(_)) => finding.hint(
+                "run it again from the start; outputs of lines or records go on where they stopped if the run has a checkpoint",
+            ),
+            (None, None) => finding.hint("what went out is right, and the rest is missing: run it again from the start"),
         }
     }
 }
@@ -100,15 +104,38 @@ fn closed_pipe() -> Finding {
     Finding::error(codes::CLOSED_PIPE, Fault::Environment, "the reader of the output closed it before the end")
 }
 
-fn io_finding(doing: &str, path: &std::path::Path, source: &io::Error) -> Finding {
-    let finding = Finding::error(codes::IO, Fault::Environment, format!("cannot {doing}: {source}"))
+fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
+    let message = format!("cannot {doing}: {}", system_error_text(source));
+    let finding = Finding::error(codes::IO, Fault::Environment, message)
         .at(Place { file: Some(path.display().to_string().into()), ..Place::default() });
     match source.kind() {
         io::ErrorKind::StorageFull if path.starts_with("<output>") => finding.hint("free space where the output goes"),
-        io::ErrorKind::StorageFull => {
-            finding.hint("free space on the disk or name an output elsewhere; what was written so far is named .partial and is not complete")
-        }
+        io::ErrorKind::StorageFull if path.extension().is_some_and(|extension| extension == "partial") => finding
+            .hint("free space on the disk or name a file elsewhere; what was written so far is not complete"),
+        io::ErrorKind::StorageFull => finding.hint("free space on the disk or name a file elsewhere"),
         io::ErrorKind::NotFound => finding.hint("check the path"),
         _ => finding,
+    }
+}
+
+/// An operating system's error as findings have it: without Rust's `(os error 2)`, in lower case.
+#[must_use]
+pub fn system_error_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_error_reads_like_a_finding() {
+        assert_eq!(system_error_text(&io::Error::from_raw_os_error(2)), "no such file or directory");
     }
 }

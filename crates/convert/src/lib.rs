@@ -31,7 +31,7 @@ pub mod xml {
 }
 
 pub use engine::definition_digest;
-pub use error::{ConvertError, Stopped};
+pub use error::{ConvertError, Stopped, system_error_text};
 pub use progress::{Advance, Progress};
 pub use report::Report;
 pub use schema::Schema;

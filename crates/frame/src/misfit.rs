@@ -7,6 +7,11 @@ use crate::{FramingCandidate, FramingSpec, detect};
 
 /// What a framing must score to be named in place of the one in use.
 const CONVINCING: f64 = 0.7;
+/// Records that it must explain: two of anything are alike by chance.
+const RECORDS_MIN: u64 = 4;
+/// Records that a framing with lengths must have found before it broke to be the right one in a damaged file: a length that leads to a length
+/// that leads to another is no chance.
+const HELD_MIN: u64 = 2;
 
 /// Says whether a file that gives junk has another framing than the one in use: `FRM-040`.
 ///
@@ -23,8 +28,16 @@ pub fn explain_misfit(
 ) -> Option<Finding> {
     let candidates = detect(sample, file_len, record_length);
     let walked = Sample { bytes: sample, file_len, record_length }.walk(used);
-    let breaks = walked.and_then(|walked| walked.junk);
-    let best = candidates.iter().find(|c| c.first_junk_record.is_none() && c.score >= CONVINCING);
+    let breaks = walked.as_ref().and_then(|walked| walked.junk);
+    // Records of one length behind lengths repeat at that distance, so the file looks like a fixed one too.
+    let held = has_lengths(used) && walked.is_some_and(|walked| walked.records >= HELD_MIN);
+    let convinces = |c: &&FramingCandidate| {
+        c.first_junk_record.is_none()
+            && c.score >= CONVINCING
+            && c.records_checked >= RECORDS_MIN
+            && !(held && matches!(c.spec, FramingSpec::Fixed { .. }))
+    };
+    let best = candidates.iter().find(convinces);
     let own = candidates.iter().find(|c| c.spec == *used);
     if best.is_some_and(|best| own.is_some_and(|own| own.score >= best.score)) {
         return None;
@@ -33,29 +46,43 @@ pub fn explain_misfit(
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     };
-    if best.is_none() && breaks.is_none() {
-        return None;
-    }
     let after = match junk {
         Some(RecordNumber(1)) => "junk from the first record on: ".to_owned(),
         Some(RecordNumber(n)) => format!("junk after record {}: ", n - 1),
         None => String::new(),
     };
-    let message = format!("{after}the framing `{used}` does not fit this file");
+    let looked_at = sample.len();
+    let (fault, message, hint) = match best {
+        Some(best) => (
+            Fault::Config,
+            format!("{after}the framing `{used}` does not fit this file"),
+            format!(
+                "`{}` fits all {} records in the first {looked_at} bytes ({}): use it instead",
+                best.spec,
+                best.records_checked,
+                best.evidence.join("; ")
+            ),
+        ),
+        None if breaks.is_none() => return None,
+        // Nobody knows whether the settings are wrong or the file is: whoever sent it can tell.
+        None => (
+            Fault::Sender,
+            format!("{after}`{used}` does not hold there, and no other framing is evident in the first {looked_at} bytes"),
+            "the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary".to_owned(),
+        ),
+    };
     let place = Place { record: junk, ..Place::default() };
-    Some(Finding::error(Code("FRM-040"), Fault::Config, message).at(place).hint(remedy(best, sample.len())))
+    Some(Finding::error(Code("FRM-040"), fault, message).at(place).hint(hint))
 }
 
-fn remedy(best: Option<&FramingCandidate>, looked_at: usize) -> String {
-    match best {
-        Some(best) => format!(
-            "`{}` fits all {} records in the first {looked_at} bytes ({}): use it instead",
-            best.spec,
-            best.records_checked,
-            best.evidence.join("; ")
-        ),
-        None => format!(
-            "no known framing fits the first {looked_at} bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary"
-        ),
+/// Whether a length stands in front of every record.
+fn has_lengths(spec: &FramingSpec) -> bool {
+    match spec {
+        FramingSpec::Fixed { .. } | FramingSpec::Lines(_) => false,
+        FramingSpec::Rdw(_)
+        | FramingSpec::Blocked(_)
+        | FramingSpec::Spanned(_)
+        | FramingSpec::LengthField(_)
+        | FramingSpec::MicroFocus => true,
     }
 }

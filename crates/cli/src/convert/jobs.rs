@@ -5,7 +5,9 @@ use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::{Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat};
+use quayline_convert::{
+    Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat, system_error_text,
+};
 
 use super::definitions::Definitions;
 use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, source_format, target_format};
@@ -209,6 +211,6 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
     let mut finding = unreadable(path, error);
-    finding.message = format!("cannot be written: {}", crate::exit::plain(error));
+    finding.message = format!("cannot be written: {}", system_error_text(error));
     finding.into()
 }

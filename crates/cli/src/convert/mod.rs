@@ -110,7 +110,8 @@ fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
 /// A word on the output that a run left behind, where it left one.
 fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &ConvertArgs) -> Option<Finding> {
     let partial = with_suffix(output, ".partial");
-    if !partial.exists() {
+    // A run that was stopped names it itself.
+    if matches!(error, ConvertError::Stopped(_)) || !partial.exists() {
         return None;
     }
     let message = format!("the output is not complete: {} holds what was done", shown(&partial));

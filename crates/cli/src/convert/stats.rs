@@ -10,6 +10,9 @@ use serde::Serialize;
 use crate::console::shown;
 use crate::render::{count_of, grouped};
 
+/// Part of the threads' time that no phase needs to explain: what passes between two readings of the clock.
+const IDENTITY_TOLERANCE: f64 = 0.02;
+
 /// The statistics as people read them. `source` is the input as the user named it.
 pub(crate) fn stats_text(source: &str, report: &Report) -> String {
     let (tally, cost) = (&report.tally, &report.cost);
@@ -51,7 +54,8 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         cost.phases.iter().map(|line| format!("{} {}", seconds(line.times.wall), line.phase.name())).collect();
     let rest = format!("{:.3} unaccounted", cost.unaccounted.wall_ns as f64 / 1e9);
     let sum = phases.into_iter().chain([rest]).collect::<Vec<_>>().join(" + ");
-    line("identity", format!("{} s of all threads = {sum}", seconds(cost.lane_time.wall)));
+    let sign = if cost.identity_holds(IDENTITY_TOLERANCE) { "=" } else { "is not" };
+    line("identity", format!("{} s of {threads} {sign} {sum}", seconds(cost.lane_time.wall)));
     if let Some(bytes) = cost.process.resident_bytes_max {
         line("memory", format!("{:.1} MB at most", bytes as f64 / 1e6));
     }

@@ -38,10 +38,10 @@ fn a_truncated_last_record() {
 
         hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
 
-        error[FRM-040]: junk from the first record on: the framing `rdw` does not fit this file
+        error[FRM-040]: junk from the first record on: `rdw` does not hold there, and no other framing is evident in the first 37 bytes
           at cut.dat, record 1
 
-        hint: no known framing fits the first 37 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
     "#]]);
 }
 
@@ -73,10 +73,10 @@ fn an_rdw_below_4_or_above_the_limit() {
 
         hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
 
-        error[FRM-040]: junk after record 1: the framing `rdw` does not fit this file
+        error[FRM-040]: junk after record 1: `rdw` does not hold there, and no other framing is evident in the first 36 bytes
           at below.dat, record 2
 
-        hint: no known framing fits the first 36 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
     "#]]);
     world.run("convert above.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
         exit 1
@@ -88,10 +88,10 @@ fn an_rdw_below_4_or_above_the_limit() {
 
         hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
 
-        error[FRM-040]: junk after record 1: the framing `rdw` does not fit this file
+        error[FRM-040]: junk after record 1: `rdw` does not hold there, and no other framing is evident in the first 36 bytes
           at above.dat, record 2
 
-        hint: `fixed:18` fits all 2 records in the first 36 bytes (bytes repeat at a distance of 18: 88 % more than at other distances; the file's 36 bytes are 2 records exactly): use it instead
+        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
     "#]]);
 }
 
@@ -350,10 +350,10 @@ fn an_endless_line() {
 
         hint: raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise
 
-        error[FRM-040]: junk from the first record on: the framing `lines:nl` does not fit this file
+        error[FRM-040]: junk from the first record on: `lines:nl` does not hold there, and no other framing is evident in the first 16777316 bytes
           at endless.dat, record 1
 
-        hint: no known framing fits the first 16777316 bytes: ask the sender for RECFM and LRECL, and whether the transfer was binary
+        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
     "#]]);
     let mut json = b"{\"SKU\":\"".to_vec();
     json.resize((16 << 20) + 100, b'A');
@@ -664,7 +664,7 @@ fn files_that_cannot_be_read_or_written() {
     world.run("convert items.dat -c items.cpy -e cp037 -o no/such/folder.jsonl").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot create: No such file or directory (os error 2)
+        error[CNV-001]: cannot create: no such file or directory
           at no/such/folder.jsonl.partial
 
         hint: check the path

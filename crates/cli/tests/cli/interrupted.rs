@@ -17,7 +17,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell(limited).check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: File too large (os error 27)
+        error[CNV-001]: cannot write: file too large
           at out.jsonl.partial
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
@@ -26,7 +26,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 > /dev/full").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: No space left on device (os error 28)
+        error[CNV-001]: cannot write: no space left on device
           at <output>
 
         hint: free space where the output goes
@@ -34,7 +34,7 @@ fn a_full_disk_names_the_partial_output() {
     world.shell("\"$Q\" convert many.dat -c items.cpy -e cp037 -o /dev/full --to jsonl").check(expect![[r#"
         exit 2
         --- stderr
-        error[CNV-001]: cannot write: No space left on device (os error 28)
+        error[CNV-001]: cannot write: no space left on device
           at <output>
 
         hint: free space where the output goes
@@ -78,6 +78,7 @@ fn ctrl_c_leaves_a_run_to_go_on_with() {
     assert!(ran.stdout.is_empty());
     let err = ran.err();
     assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
+    assert!(err.contains(": out.jsonl.partial is not complete\n"), "{err}");
     assert!(err.contains("hint: go on with --resume; the checkpoint is out.jsonl.checkpoint"), "{err}");
     assert!(!world.path("out.jsonl").exists() && partial.exists());
     let stopped_at = std::fs::metadata(&partial).expect("the partial file").len();
@@ -147,7 +148,9 @@ fn ctrl_c_without_anything_to_resume_from() {
     interrupt(&child);
     let ran = end(child);
     ran.code(130);
-    assert!(ran.err().contains("out.parquet.partial"), "{}", ran.err());
+    let err = ran.err();
+    assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
+    assert!(err.contains(": out.parquet.partial is not complete\n"), "{err}");
     assert!(!world.path("out.parquet").exists());
 }
 

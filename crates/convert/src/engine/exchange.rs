@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Finding, Findings};
-use quayline_meter::{Meter, Phase, Totals};
+use quayline_meter::Phase;
 
 use crate::engine::block::Block;
 use crate::engine::intake::{Intake, Taken};
@@ -80,11 +80,10 @@ impl<'r, W: Outlet> Exchange<'r, W> {
         }
     }
 
-    /// Runs one lane until the source ends or the run does. Returns its time.
-    pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block, meter: &Meter) -> Totals {
+    /// Runs one lane until the source ends or the run does. `clock` is that of the thread it runs on.
+    pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block, clock: &mut Clock) {
         let alarm = Alarm(self);
-        let mut clock = meter.lane();
-        while let Some(mut lot) = self.free_lot(&mut clock) {
+        while let Some(mut lot) = self.free_lot(clock) {
             clock.enter(Phase::Wait);
             let mut intake = lock(&self.intake);
             if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
@@ -107,10 +106,9 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                     lot.end = Some(ConvertError::io("read", self.source_path)(source));
                 }
             }
-            self.hand_in(lot, &mut clock);
+            self.hand_in(lot, clock);
         }
         drop(alarm);
-        clock.finish()
     }
 
     /// Takes the writer back when all lanes have ended, with the error that ended the run.

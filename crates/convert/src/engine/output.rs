@@ -163,6 +163,16 @@ impl OutputWriter {
         }
     }
 
+    /// The name that the output has while it is not complete, if it is a file.
+    pub(crate) fn partial(&self) -> Option<PathBuf> {
+        let (stream, name) = match self {
+            OutputWriter::Text(text) => (matches!(text.out, OutFile::Stream { .. }), text.out.name()),
+            OutputWriter::Parquet(columns) => (columns.stream, columns.name.clone()),
+            OutputWriter::Arrow(columns) => (columns.stream, columns.name.clone()),
+        };
+        (!stream).then_some(name)
+    }
+
     /// Writes the output of one lot.
     pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
         match (self, payload.columns.take()) {

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
-use quayline_meter::{Meter, Totals};
+use quayline_meter::{Meter, Phase, Totals};
 
 use crate::codes;
 use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start};
@@ -16,7 +16,7 @@ use crate::engine::block::Position;
 use crate::engine::checkpoint_file::CheckpointFile;
 use crate::engine::csv_header::{self, CsvHeader};
 use crate::engine::digest::{definition_digest, source_digest};
-use crate::engine::exchange::Exchange;
+use crate::engine::exchange::{Clock, Exchange};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::intake::Intake;
 use crate::engine::lane::LaneFacts;
@@ -46,6 +46,8 @@ impl Conversion {
 /// A run whose files are open.
 struct Run {
     meter: Meter,
+    /// The calling thread's line of time: it opens, is the first lane, and commits, so its time is the wall time of the run.
+    clock: Option<Clock>,
     conversion: Conversion,
     reader: Box<dyn Read + Send>,
     source_path: PathBuf,
@@ -66,12 +68,15 @@ struct Run {
 impl Run {
     fn open(mut conversion: Conversion) -> Result<Run, ConvertError> {
         let meter = Meter::start();
+        let mut clock = meter.lane();
+        clock.enter(Phase::Other);
         conversion.lanes = conversion.lanes.max(1);
         ends(&conversion).check()?;
         check_names(&conversion)?;
         let source = OpenSource::open(&mut conversion.source.input)?;
         let mut run = Run {
             meter,
+            clock: Some(clock),
             reader: source.reader,
             source_path: source.path,
             source_bytes: source.bytes,
@@ -214,12 +219,13 @@ impl Run {
     }
 
     fn convert(mut self) -> Result<Report, ConvertError> {
+        let mut clock = self.clock.take().expect("a run is opened with a clock and converts once");
         let out = match (self.out.take(), self.resumed) {
             (Some(out), _) => out,
             (None, Some(checkpoint)) => {
                 let Output::File(path) = &self.conversion.target.output else { unreachable!("only files are resumed") };
                 let path = path.clone();
-                return self.take_names(checkpoint, path);
+                return self.take_names(checkpoint, path, clock);
             }
             (None, None) => unreachable!("an output is opened unless a checkpoint says that the run is done"),
         };
@@ -274,13 +280,14 @@ impl Run {
             intake.end();
         }
         let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
-        let totals = run_lanes(&exchange, lanes, &ends, &self.meter);
+        let mut totals = run_lanes(&exchange, lanes, &ends, &self.meter, &mut clock);
         let (writer, error) = exchange.finish();
         let mut writer = writer.expect("every lane gave the writer back");
         match error {
             None if conversion.cancel.load(Ordering::Relaxed) => Err(stop(&mut writer)),
             None => {
-                writer.commit()?;
+                writer.commit(&mut clock)?;
+                totals.merge(&clock.finish());
                 Ok(self.report(&writer, output_path, &totals))
             }
             Some(error) => {
@@ -294,7 +301,8 @@ impl Run {
     }
 
     /// The rest of a run that was stopped between the end of its conversion and the removal of its checkpoint.
-    fn take_names(self, checkpoint: Checkpoint, output: PathBuf) -> Result<Report, ConvertError> {
+    fn take_names(self, checkpoint: Checkpoint, output: PathBuf, mut clock: Clock) -> Result<Report, ConvertError> {
+        clock.enter(Phase::Commit);
         let hook = self.conversion.sync_hook.as_deref();
         let rejects = match &self.conversion.rejects {
             Rejects::Stop => None,
@@ -328,7 +336,7 @@ impl Run {
             findings_by_code: Vec::new(),
             misfit: None,
             resumed_at: Some(checkpoint.next),
-            cost: self.meter.report(&Totals::default()),
+            cost: self.meter.report(&clock.finish()),
         })
     }
 
@@ -357,12 +365,13 @@ impl Run {
     }
 }
 
-/// Lane 0 is the calling thread; the others are its helpers.
+/// Lane 0 is the calling thread; the others are its helpers, whose time is returned.
 fn run_lanes(
     exchange: &Exchange<'_, Writer<'_>>,
     lanes: Vec<Box<dyn crate::engine::lane::Lane + '_>>,
     ends: &Ends<'_>,
     meter: &Meter,
+    clock: &mut Clock,
 ) -> Totals {
     std::thread::scope(|scope| {
         let mut lanes = lanes.into_iter();
@@ -370,13 +379,18 @@ fn run_lanes(
         let others: Vec<_> = lanes
             .map(|mut lane| {
                 let block = ends.block();
-                scope.spawn(move || exchange.run(&mut *lane, block, meter))
+                scope.spawn(move || {
+                    let mut clock = meter.lane();
+                    exchange.run(&mut *lane, block, &mut clock);
+                    clock.finish()
+                })
             })
             .collect();
         let mut totals = Totals::default();
         if let Some(mut lane) = first {
-            totals.merge(&exchange.run(&mut *lane, ends.block(), meter));
+            exchange.run(&mut *lane, ends.block(), clock);
         }
+        clock.enter(Phase::Wait);
         for other in others {
             match other.join() {
                 Ok(part) => totals.merge(&part),
@@ -394,7 +408,7 @@ fn stop(writer: &mut Writer<'_>) -> ConvertError {
     ConvertError::Stopped(Stopped {
         next: writer.state.position.next,
         checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()),
-        partial: writer.output.file().map(|file| file.partial().to_owned()),
+        partial: writer.output.partial(),
     })
 }
 

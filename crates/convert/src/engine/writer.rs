@@ -191,12 +191,14 @@ impl Writer<'_> {
     }
 
     /// The end of a complete run: everything durable, then everything takes its name.
-    pub(crate) fn commit(&mut self) -> Result<(), ConvertError> {
+    pub(crate) fn commit(&mut self, clock: &mut Clock) -> Result<(), ConvertError> {
+        clock.enter(Phase::Write);
         self.output.finish()?;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
             files.records.write_all(&files.epilogue).map_err(ConvertError::io("write", path))?;
         }
+        clock.enter(Phase::Commit);
         self.sync_files()?;
         self.write_checkpoint(DONE)?;
         self.take_names()

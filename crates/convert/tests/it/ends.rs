@@ -78,7 +78,7 @@ fn a_source_that_is_not_there_is_said() {
     conversion.source.input = Input::File(kit.path("nope"));
     let error = checked(conversion.run()).expect_err("no such file");
     expect![[r#"
-        error[CNV-001]: cannot open: No such file or directory (os error 2)
+        error[CNV-001]: cannot open: no such file or directory
           at nope
 
         hint: check the path"#]]
@@ -200,9 +200,9 @@ fn progress_is_told_after_every_block_and_cancel_is_heard() {
             Err(error) => {
                 assert!(matches!(error, ConvertError::Stopped(_)), "{error}");
                 expect![[r#"
-                    error[CNV-002]: stopped before record 56173
+                    error[CNV-002]: stopped before record 56173: out.partial is not complete
 
-                    hint: out.partial is not complete; run again with --checkpoint to be able to go on"#]]
+                    hint: run it again from the start; outputs of lines or records go on where they stopped if the run has a checkpoint"#]]
                 .assert_eq(&said(&kit, &error));
             }
         }
