@@ -110,8 +110,9 @@ fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
         .at(Place { file: Some(path.display().to_string().into()), ..Place::default() });
     match source.kind() {
         io::ErrorKind::StorageFull if path.starts_with("<output>") => finding.hint("free space where the output goes"),
-        io::ErrorKind::StorageFull if path.extension().is_some_and(|extension| extension == "partial") => finding
-            .hint("free space on the disk or name a file elsewhere; what was written so far is not complete"),
+        io::ErrorKind::StorageFull if path.extension().is_some_and(|extension| extension == "partial") => {
+            finding.hint("free space on the disk or name a file elsewhere; what was written so far is not complete")
+        }
         io::ErrorKind::StorageFull => finding.hint("free space on the disk or name a file elsewhere"),
         io::ErrorKind::NotFound => finding.hint("check the path"),
         _ => finding,
