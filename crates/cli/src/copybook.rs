@@ -172,7 +172,8 @@ fn source_text(path: &Path) -> Result<String, Stop> {
 
 /// The finding for a file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Finding {
-    let finding = Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", system_error_text(error)));
+    let finding =
+        Finding::error(CLI_INPUT, Fault::Environment, format!("cannot be read: {}", system_error_text(error)));
     let finding = finding.at(Place { file: Some(shown(path).into()), ..Place::default() });
     match error.kind() {
         std::io::ErrorKind::NotFound => {

@@ -101,8 +101,8 @@ impl InterfaceFile {
                 .at(Place { file: Some(name.as_str().into()), ..Place::default() })
                 .hint("check the path and that it is a text file in UTF-8")
         };
-        let bytes =
-            std::fs::read(path).map_err(|error| unreadable(format!("cannot read the interface file: {}", error.kind())))?;
+        let bytes = std::fs::read(path)
+            .map_err(|error| unreadable(format!("cannot read the interface file: {}", error.kind())))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             unreadable(format!("the interface file is not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
         })?;
