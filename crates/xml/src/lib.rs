@@ -38,6 +38,6 @@ mod writer;
 pub use fault::{Syntax, TextPosition, XmlFault, XmlFaultKind, XmlFaults};
 pub use names::element_name;
 pub use reader::XmlReader;
-pub use splitter::{EndOfInput, RawRecord, RecordSplitter, XmlStep};
+pub use splitter::{EndOfInput, RawRecord, RecordSplitter, XmlPart, XmlStep};
 pub use style::{Spacing, XmlStyle};
 pub use writer::XmlWriter;

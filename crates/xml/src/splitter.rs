@@ -37,6 +37,17 @@ enum Phase {
     Epilog,
 }
 
+/// Parts of a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum XmlPart {
+    /// Before the root element.
+    Prolog,
+    /// Inside the root element, or without one where a record may begin.
+    Records,
+    /// Behind the root element.
+    Epilog,
+}
+
 /// Whether the input is all there will be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
@@ -114,11 +125,26 @@ impl RecordSplitter {
         }
     }
 
-    /// Starts between two records inside the root element, at a place that [`RecordSplitter::position`] gave. The root's name is not known then,
-    /// so its end tag is taken as it is.
+    /// Starts between two calls that consumed something, at a place that [`RecordSplitter::position`] and [`RecordSplitter::part`] gave.
+    /// Inside the root element its name is not known then, so its end tag is taken as it is.
     #[must_use]
-    pub fn resume(style: &XmlStyle, limits: &Limits, at: TextPosition) -> Self {
-        RecordSplitter { at, phase: Phase::Records, ..RecordSplitter::new(style, limits) }
+    pub fn resume(style: &XmlStyle, limits: &Limits, at: TextPosition, part: XmlPart) -> Self {
+        let phase = match part {
+            XmlPart::Prolog => Phase::Prolog,
+            XmlPart::Records => Phase::Records,
+            XmlPart::Epilog => Phase::Epilog,
+        };
+        RecordSplitter { at, phase, ..RecordSplitter::new(style, limits) }
+    }
+
+    /// The part of the document that the next call's input begins in.
+    #[must_use]
+    pub fn part(&self) -> XmlPart {
+        match self.phase {
+            Phase::Start | Phase::Prolog => XmlPart::Prolog,
+            Phase::Records => XmlPart::Records,
+            Phase::Epilog => XmlPart::Epilog,
+        }
     }
 
     /// Where the next call's input begins in the text.

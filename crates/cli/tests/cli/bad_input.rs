@@ -362,7 +362,7 @@ fn an_endless_line() {
         exit 1
         --- stderr
         error[JSON-020]: the document is longer than 16777216 bytes
-          at endless.jsonl, record 1, byte 16777216
+          at endless.jsonl:1:16777217, record 1, byte 16777216
 
         hint: raise the limit `record_bytes_max`, or look for a brace that is not closed
 
@@ -408,7 +408,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[REC-021]: text has 8 characters, field holds 4
-          at long.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+          at long.jsonl:2, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -418,7 +418,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[REC-023]: number has 5 digits before the point, field holds 3
-          at digits.jsonl, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
+          at digits.jsonl:2, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -428,7 +428,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[REC-024]: number has more than 2 decimals
-          at decimals.jsonl, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
+          at decimals.jsonl:2, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -438,7 +438,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[REC-022]: character U+20AC at position 1 is not in IBM037
-          at character.jsonl, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+          at character.jsonl:2, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -448,7 +448,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[JSON-011]: the layout has no such member
-          at unknown.jsonl:1:25, record 2, byte 37, $.PRIZE
+          at unknown.jsonl:2:25, record 2, byte 37, $.PRIZE
 
         hint: did you mean `PRICE`?
 
@@ -461,7 +461,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[JSON-012]: expected a number, found an array
-          at kind.jsonl:1:23, record 2, byte 35, $.QUANTITY
+          at kind.jsonl:2:23, record 2, byte 35, $.QUANTITY
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -471,7 +471,7 @@ fn documents_that_do_not_fit_the_copybook() {
         exit 1
         --- stderr
         error[JSON-002]: the document ends where `,` or `}` is expected
-          at syntax.jsonl:2:1, record 2, byte 37, $
+          at syntax.jsonl:3:1, record 2, byte 37, $
 
         hint: the text may have been cut off in transfer; send it again whole
 

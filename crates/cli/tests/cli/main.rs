@@ -4,6 +4,7 @@ mod arguments;
 mod bad_input;
 mod carddemo;
 mod convert;
+mod golden;
 mod inspect;
 mod interrupted;
 mod json_docs;

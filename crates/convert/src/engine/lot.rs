@@ -163,6 +163,9 @@ pub(crate) fn locate(mut findings: Vec<Finding>, place: &Place) -> Vec<Finding> 
         own.file = place.file.clone();
         own.record = place.record;
         own.byte = place.byte;
+        if own.line.is_none() {
+            own.line = place.line;
+        }
     }
     findings
 }

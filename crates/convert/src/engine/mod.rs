@@ -19,6 +19,7 @@ mod resume;
 mod run;
 mod source;
 mod target;
+mod text_place;
 mod writer;
 
 pub use digest::definition_digest;

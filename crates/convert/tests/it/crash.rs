@@ -112,6 +112,21 @@ fn check(kit: &Kit, unsynced: Unsynced) {
     }
 }
 
+/// What went wrong: a checkpoint in front of the root element, which a long comment makes, went on as if inside it, so the root was read as a
+/// record. Behind the root it went on as if the root were open. The state of a checkpoint now tells the part of the document.
+#[test]
+fn xml_resumes_in_front_of_its_root_and_behind_it() {
+    let xml = XmlStyle::default();
+    let comment = format!("<!-- {} -->\n", "a long story, ".repeat(1_000));
+    let comments = comment.repeat(40);
+    let mut kit = text_kit(3_000, TargetFormat::Xml(xml.clone()), SourceFormat::Xml(xml), jsonl());
+    let text = kit.text("in.dat");
+    let (declaration, root) = text.split_once('\n').expect("a declaration on a line of its own");
+    fs::write(kit.path("in.dat"), format!("{declaration}\n{comments}{root}{comments}")).expect("written");
+    kit.lanes = 1;
+    check(&kit, Unsynced::Garbage);
+}
+
 #[test]
 fn json_lines_resume_at_every_step() {
     check(&kit("fixed:14", jsonl(), 1), Unsynced::Kept);

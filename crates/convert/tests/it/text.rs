@@ -118,6 +118,35 @@ fn numbers_of_csv_and_xml_are_numbers() {
     .assert_eq(&kit.text("out"));
 }
 
+/// Line, column and byte are those of the file, in whatever block the document is and however it is broken into lines.
+#[test]
+fn faults_of_json_are_placed_in_the_file() {
+    let good = "{\"ID\":1,\"NAME\":\"ÄÖ\"}";
+    let places = |text: &str, unlike: &str| {
+        let kit = Kit::new(schema(PERSON, ""), text.as_bytes(), JSON, to_csv());
+        let report = kit.ok();
+        let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+        let place = &finding.place;
+        let byte = text.find(unlike).expect("it is there");
+        assert_eq!(place.byte.map(|byte| byte.0), Some(byte as u64), "{finding}");
+        let before = &text[..byte];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+        assert_eq!(place.line.zip(place.column), Some((line as u32, column as u32)), "{finding}");
+    };
+    let bad = "{\"ID\":2,\n \"NAME\":\"Ü\", \"NAMES\":3}";
+    let lines = format!("{good}\n\n").repeat(20_000);
+    places(&format!("{lines}  {bad}\n{good}"), "\"NAMES\"");
+    places(&format!("\u{feff}\n{good} {bad}\n"), "\"NAMES\"");
+    let array = format!("[{}{bad},{good}]", format!("{good}, ").repeat(20_000));
+    places(&array, "\"NAMES\"");
+    places(&array.replace('\n', ""), "\"NAMES\"");
+    // What the record's encoder finds is at the document's line.
+    let kit = Kit::new(schema(PERSON, ""), format!("{lines}{{\"ID\":12345}}").as_bytes(), JSON, to_fixed());
+    let report = kit.ok();
+    assert_eq!(report.findings[0].place.line, Some(40_001));
+}
+
 #[test]
 fn columns_may_stand_in_any_order_and_rows_may_be_bad() {
     let text = "NAME,BALANCE,ID\nBAA,12345.17,1\nBAA,x,1\nBAA,1\n\"BDA\",12345.77,27\n";

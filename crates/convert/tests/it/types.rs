@@ -275,11 +275,11 @@ fn documents_of_types_encode_to_their_records() {
     let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
     expect![[r#"
         error[CNV-028]: the document holds no record
-          at in.dat, record 3, byte 81
+          at in.dat:1, record 3, byte 81
 
         hint: give it one member, named after a record type and holding its fields
         error[REC-023]: number has 3 digits before the point, field holds 2
-          at in.dat, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))"#]]
+          at in.dat:1, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))"#]]
     .assert_eq(&findings.join("\n"));
 }
 

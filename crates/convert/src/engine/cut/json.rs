@@ -7,18 +7,29 @@ use quayline_json::{EndOfInput, JsonSplitter, Split};
 
 use crate::engine::block::{Block, DocumentSpan, Position, Units};
 use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::engine::text_place::TextPlace;
 
 pub(crate) struct JsonCutter {
     splitter: JsonSplitter,
     offset: ByteOffset,
     next: RecordNumber,
+    at: TextPlace,
     file: Arc<str>,
+}
+
+/// Bits of the state that are the splitter's; above them is the place in the text.
+const SPLITTER_BITS: u32 = 4;
+
+/// The place in the text at which a block of JSON begins.
+pub(crate) fn place_at(from: Position) -> TextPlace {
+    TextPlace::of_state(from.state >> SPLITTER_BITS)
 }
 
 impl JsonCutter {
     pub(crate) fn new(limits: &Limits, from: Position, file: &Arc<str>) -> Self {
-        let splitter = JsonSplitter::resume(limits, from.state);
-        JsonCutter { splitter, offset: from.offset, next: from.next, file: Arc::clone(file) }
+        let splitter = JsonSplitter::resume(limits, from.state & ((1 << SPLITTER_BITS) - 1));
+        let at = place_at(from);
+        JsonCutter { splitter, offset: from.offset, next: from.next, at, file: Arc::clone(file) }
     }
 }
 
@@ -51,18 +62,21 @@ impl Cutter for JsonCutter {
                 Err(fault) => {
                     let byte = ByteOffset(self.offset.0 + (pos + fault.at) as u64);
                     let record = Some(RecordNumber(self.next.0 + spans.len() as u64));
-                    let place =
+                    let mut place =
                         Place { file: Some(Arc::clone(&self.file)), record, byte: Some(byte), ..Place::default() };
+                    self.at.behind(&input[..pos + fault.at]).tell(&mut place);
                     break CutEnd::Lost(fault.finding(place));
                 }
             }
         };
+        self.at = self.at.behind(&input[..pos]);
         self.offset.0 += pos as u64;
         self.next.0 += spans.len() as u64;
         Cut { consumed: pos, end }
     }
 
     fn position(&self) -> Position {
-        Position { offset: self.offset, next: self.next, state: self.splitter.state() }
+        let state = self.at.state() << SPLITTER_BITS | self.splitter.state();
+        Position { offset: self.offset, next: self.next, state }
     }
 }

@@ -6,6 +6,6 @@ mod records;
 mod xml;
 
 pub(crate) use csv::CsvCutter;
-pub(crate) use json::JsonCutter;
+pub(crate) use json::{JsonCutter, place_at as json_place};
 pub(crate) use records::RecordCutter;
 pub(crate) use xml::XmlCutter;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Limits, RecordNumber};
-use quayline_xml::{EndOfInput, RecordSplitter, TextPosition, XmlFault, XmlStep, XmlStyle};
+use quayline_xml::{EndOfInput, RecordSplitter, TextPosition, XmlFault, XmlPart, XmlStep, XmlStyle};
 
 use crate::engine::block::{Block, DocumentSpan, Position, Units};
 use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
@@ -17,14 +17,25 @@ pub(crate) struct XmlCutter {
 
 /// Bits of the state that hold the column; it is for messages only.
 const COLUMN_BITS: u32 = 23;
+/// Bits below it that hold the part of the document.
+const PART_BITS: u32 = 2;
+const RECORDS: u64 = 0;
+const PROLOG: u64 = 1;
+const EPILOG: u64 = 2;
 
 impl XmlCutter {
     pub(crate) fn new(style: &XmlStyle, limits: &Limits, from: Position, file: &Arc<str>) -> Self {
         let splitter = if from.offset.0 == 0 {
             RecordSplitter::new(style, limits)
         } else {
-            let at = TextPosition { line: from.state >> COLUMN_BITS, column: from.state & ((1 << COLUMN_BITS) - 1) };
-            RecordSplitter::resume(style, limits, at)
+            let part = match from.state & ((1 << PART_BITS) - 1) {
+                PROLOG => XmlPart::Prolog,
+                EPILOG => XmlPart::Epilog,
+                _ => XmlPart::Records,
+            };
+            let at = from.state >> PART_BITS;
+            let at = TextPosition { line: at >> COLUMN_BITS, column: at & ((1 << COLUMN_BITS) - 1) };
+            RecordSplitter::resume(style, limits, at, part)
         };
         XmlCutter { splitter, offset: from.offset, next: from.next, file: Arc::clone(file) }
     }
@@ -77,7 +88,12 @@ impl Cutter for XmlCutter {
 
     fn position(&self) -> Position {
         let TextPosition { line, column } = self.splitter.position();
-        let state = line << COLUMN_BITS | column.min((1 << COLUMN_BITS) - 1);
+        let part = match self.splitter.part() {
+            XmlPart::Prolog => PROLOG,
+            XmlPart::Records => RECORDS,
+            XmlPart::Epilog => EPILOG,
+        };
+        let state = (line << COLUMN_BITS | column.min((1 << COLUMN_BITS) - 1)) << PART_BITS | part;
         Position { offset: self.offset, next: self.next, state }
     }
 }

@@ -4,6 +4,7 @@ use quayline_core::{Limits, Shape, Sink as _};
 use quayline_json::{JsonReader, ReaderOptions, Unknown};
 
 use crate::engine::block::Block;
+use crate::engine::cut::json_place;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, locate, place_of};
 
@@ -19,7 +20,13 @@ impl JsonSource {
 
 impl Source for JsonSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
-        let place = || place_of(block, at, &facts.file);
+        let place = || {
+            let mut place = place_of(block, at, &facts.file);
+            let before = block.offset(at).0 - block.before.offset.0;
+            let before = usize::try_from(before).expect("a document lies in its block");
+            json_place(block.before).behind(&block.bytes[..before]).tell(&mut place);
+            place
+        };
         let findings = match self.reader.read(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
