@@ -9,13 +9,15 @@ use super::source::{Sources, Span};
 pub(crate) struct Report {
     /// With the span each was found at, so that those outside the data division can be dropped.
     found: Vec<(Span, Finding)>,
+    /// Those that stand in front of the data division and decide what its entries mean.
+    in_front: Vec<(Span, Finding)>,
     max: usize,
     more: usize,
 }
 
 impl Report {
     pub(crate) fn new(findings_max: usize) -> Self {
-        Report { found: Vec::new(), max: findings_max, more: 0 }
+        Report { found: Vec::new(), in_front: Vec::new(), max: findings_max, more: 0 }
     }
 
     pub(crate) fn error(
@@ -48,6 +50,22 @@ impl Report {
         }
     }
 
+    /// An error that is kept although it stands in front of the data division.
+    pub(crate) fn error_in_front(
+        &mut self,
+        sources: &Sources,
+        code: Code,
+        at: Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        if self.in_front.len() >= self.max {
+            self.more += 1;
+            return;
+        }
+        self.in_front.push((at, Finding::error(code, Fault::Config, message).at(sources.place(at)).hint(hint)));
+    }
+
     /// Whether some of the text is missing or was not understood as text: what is missing in entries may follow from it.
     pub(crate) fn text_is_missing(&self) -> bool {
         self.found.iter().any(|(_, f)| f.severity == Severity::Error && f.code < super::codes::NOTHING_DESCRIBED)
@@ -60,6 +78,7 @@ impl Report {
 
     /// The findings, in the order of their places where they are in one text, and whether one of them is an error.
     pub(crate) fn finish(mut self) -> (Vec<Finding>, bool) {
+        self.found.append(&mut self.in_front);
         self.found.sort_by_key(|(at, _)| (at.file, at.line, at.column));
         let failed = self.more > 0 || self.found.iter().any(|(_, f)| f.severity == Severity::Error);
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, f)| f).collect();

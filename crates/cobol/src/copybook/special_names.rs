@@ -22,7 +22,7 @@ pub(crate) fn read(tokens: &[Token], settings: &mut PictureSettings, sources: &S
                 Ok(currency) => settings.currencies.push(currency),
                 Err(why) => {
                     let hint = "write `CURRENCY SIGN IS 'x'`, or `CURRENCY SIGN IS 'x' WITH PICTURE SYMBOL 'y'` with one character each";
-                    report.error(sources, codes::CLAUSE_SYNTAX, rest[0].at, why, hint);
+                    report.error_in_front(sources, codes::CLAUSE_SYNTAX, rest[0].at, why, hint);
                 }
             }
         }

@@ -25,7 +25,10 @@ pub(crate) fn read<'a>(
     let raw = &loaded.raw[at..end];
     match &item.encoding {
         Encoding::Text { justified, .. } => text(plan, raw, loaded, at, *justified, scratch),
-        Encoding::Boolean => text(plan, raw, loaded, at, false, scratch),
+        Encoding::Boolean => {
+            check_boolean(plan, raw).map_err(|kind| unless_empty(plan, raw, kind))?;
+            text(plan, raw, loaded, at, false, scratch)
+        }
         Encoding::TextEdited { mask } => {
             check_insertions(plan, mask, raw)?;
             text(plan, raw, loaded, at, false, scratch)
@@ -94,7 +97,7 @@ fn text<'a>(
     scratch: &'a mut Scratch,
 ) -> Result<Value<'a>, FaultKind> {
     let translated = &loaded.text[at..at + raw.len()];
-    if translated.iter().all(|b| b.is_ascii()) {
+    if !matches!(plan.charset, Charset::Utf16(_)) && translated.iter().all(|b| b.is_ascii()) {
         let range = trimmed(translated, plan.policies.trim, justified);
         return Ok(Value::Ascii(Run::new(&loaded.text[at + range.start..], range.len())));
     }
@@ -106,6 +109,13 @@ fn text<'a>(
     })?;
     let range = trimmed(&scratch.text, plan.policies.trim, justified);
     Ok(Value::Text(Run::new(&scratch.text[range.start..], range.len())))
+}
+
+fn check_boolean(plan: &Plan, raw: &[u8]) -> Result<(), FaultKind> {
+    match raw.iter().position(|byte| byte.wrapping_sub(plan.text.zero) > 1) {
+        Some(at) => Err(FaultKind::BadDigit { digit: at + 1, found: raw[at], expected: "0 or 1" }),
+        None => Ok(()),
+    }
 }
 
 /// Blanks alone are the empty text: what INITIALIZE or MOVE SPACES to the group leaves.
@@ -339,9 +349,15 @@ fn edited<'a>(
     let mut count = 0;
     let mut negative = false;
     let mut float_seen = false;
+    // Behind a digit, the decimal point or a floating symbol nothing is suppressed any more.
+    let mut started = false;
     for symbol in &picture.symbols {
         let found = match symbol {
-            ImpliedPoint | Scaling => continue,
+            ImpliedPoint => {
+                started = true;
+                continue;
+            }
+            Scaling => continue,
             _ => char_at(position).ok_or(FaultKind::BadEdited { position: position + 1 })?,
         };
         let bad = FaultKind::BadEdited { position: position + 1 };
@@ -353,8 +369,8 @@ fn edited<'a>(
         match symbol {
             Digit if found.is_ascii_digit() => digit(found),
             Zero | Asterisk if found.is_ascii_digit() => digit(found),
-            Zero if found == ' ' => digit('0'),
-            Asterisk if found == '*' => digit('0'),
+            Zero if found == ' ' && !started => digit('0'),
+            Asterisk if found == '*' && !started => digit('0'),
             FloatCurrency | FloatPlus | FloatMinus => {
                 negative |= found == '-';
                 let fits = match symbol {
@@ -362,9 +378,10 @@ fn edited<'a>(
                     FloatPlus => matches!(found, '+' | '-'),
                     _ => found == '-',
                 };
-                if !(found.is_ascii_digit() || found == ' ' || fits) {
+                if !(found.is_ascii_digit() || !started && (found == ' ' || fits)) {
                     return Err(bad);
                 }
+                started |= fits;
                 // The first symbol of the string is never a digit.
                 if float_seen {
                     digit(if found.is_ascii_digit() { found } else { '0' });
@@ -386,16 +403,28 @@ fn edited<'a>(
                     _ => return Err(bad),
                 }
             }
-            Point if found == picture.decimal_point || matches!(found, ' ' | '*') => {}
+            Point if found == picture.decimal_point => started = true,
             // Insertion characters are replaced where leading zeros are suppressed, by a space, an asterisk or the floating symbol.
             Separator | Blank | InsertZero | Slash => {
-                negative |= found == '-' && float_seen;
-                if found.is_ascii_digit() && *symbol != InsertZero {
-                    return Err(bad);
+                let inserted = match symbol {
+                    Separator if picture.decimal_point == ',' => '.',
+                    Separator => ',',
+                    InsertZero => '0',
+                    Slash => '/',
+                    _ => ' ',
+                };
+                if found != inserted {
+                    let floats = float_seen && (matches!(found, '+' | '-') || found == currency);
+                    if started || !(floats || matches!(found, ' ' | '*')) {
+                        return Err(bad);
+                    }
+                    negative |= found == '-';
+                    started |= floats;
                 }
             }
             _ => return Err(bad),
         }
+        started |= found.is_ascii_digit() && *symbol != InsertZero;
     }
     if count == 0 {
         return Err(FaultKind::BadEdited { position: 1 });

@@ -150,20 +150,26 @@ fn text(plan: &Plan, value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Res
         position: e.index + 1,
         page: plan.charset.name(),
     })?;
+    let space = plan.charset.space();
     if encoded.len() > bytes.len() {
-        let len = encoded.iter().rposition(|b| *b != plan.text.space).map_or(0, |i| i + 1);
-        if len > bytes.len() {
-            return Err(FaultKind::TextTooLong { found: len, max: bytes.len() });
+        let text = encoded.chunks(space.len()).rposition(|unit| unit != space).map_or(0, |i| (i + 1) * space.len());
+        if text > bytes.len() {
+            return Err(FaultKind::TextTooLong { found: text, max: bytes.len() });
         }
         encoded.truncate(bytes.len());
     }
     let blanks = bytes.len() - encoded.len();
     let (front, back) = if justified { (blanks, 0) } else { (0, blanks) };
     let end = bytes.len() - back;
-    bytes[..front].fill(plan.text.space);
+    fill(&mut bytes[..front], space);
     bytes[front..end].copy_from_slice(&encoded);
-    bytes[end..].fill(plan.text.space);
+    fill(&mut bytes[end..], space);
     Ok(())
+}
+
+/// Fills with a character of one or more bytes.
+fn fill(bytes: &mut [u8], unit: &[u8]) {
+    bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
 }
 
 /// Under a raw policy, a string that starts with `0x` is bytes.

@@ -15,7 +15,7 @@ pub(super) fn text_code(charset: Charset) -> TextCode {
     let page = charset.code_page().unwrap_or(CodePage::ASCII);
     let byte = |c: char| page.from_char(c);
     let mut from_ascii = [0u8; 128];
-    let mut ascii_whole = true;
+    let mut ascii_whole = !matches!(charset, Charset::Utf16(_));
     for code in 0u8..128 {
         match byte(char::from(code)) {
             Some(b) => from_ascii[usize::from(code)] = b,
@@ -100,8 +100,18 @@ pub(super) fn template(
     let fill = if plan.policies.absent == Absent::LowValues { 0 } else { plan.text.space };
     let mut record = vec![fill; layout.length_max];
     // Slack bytes belong to no item; compilers leave them at binary zero.
-    for (_, field) in layout.iter().filter(|(_, f)| f.slack_before > 0) {
-        record[field.offset - field.slack_before..field.offset].fill(0);
+    for (index, field) in layout.iter() {
+        let behind = if field.occurs.is_some() { field.stride - field.size } else { 0 };
+        if field.slack_before + behind == 0 {
+            continue;
+        }
+        for (i, start) in starts(plan, index).into_iter().enumerate() {
+            // A table's own slack stands in front of its first occurrence only.
+            let first = field.occurs.is_none_or(|occurs| i.is_multiple_of(occurs.max as usize));
+            let before = if first { field.slack_before } else { 0 };
+            record[start - before..start].fill(0);
+            record[start + field.size..][..behind].fill(0);
+        }
     }
     for (index, field) in layout.iter() {
         let FieldKind::Item(encoding) = &field.kind else { continue };

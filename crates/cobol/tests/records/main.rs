@@ -4,6 +4,7 @@ mod found;
 mod laws;
 mod odo;
 mod probes;
+mod reviewed;
 mod values;
 
 use quayline_charset::Charset;

@@ -1,0 +1,105 @@
+//! Faults that a reader of the documents found, each as its smallest record.
+
+use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::{Interface, Policies, Preserve};
+
+use super::{decode, ebcdic, encode, hex, layout, plan, plan_in, to_hex};
+
+fn plain(lines: &str) -> quayline_cobol::RecordPlan {
+    plan(lines, &Interface::default(), &Policies::default())
+}
+
+/// Text of a UTF-16 file whose bytes all were printable ASCII was read as ASCII, and ASCII text was written with one byte a character.
+/// The plan took the ASCII table for every code that is no single-byte page; now it takes a table without any text for UTF-16,
+/// so that such text always goes through the decoder, and pads with whole characters.
+#[test]
+fn utf_16_text_is_never_ascii() {
+    let layout = layout("01 R.\n 05 A PIC X(4).");
+    for (page, json, bytes) in [
+        ("utf-16be", r#"{"A":"中中"}"#, "4e2d4e2d"),
+        ("utf-16be", r#"{"A":"扡"}"#, "62610020"),
+        ("utf-16be", r#"{"A":"ab"}"#, "00610062"),
+        ("utf-16be", r#"{"A":"a"}"#, "00610020"),
+        ("utf-16be", r#"{"A":""}"#, "00200020"),
+        ("utf-16le", r#"{"A":"慡b"}"#, "61616200"),
+        ("utf-16le", r#"{"A":"a"}"#, "61002000"),
+    ] {
+        let plan = plan_in(&layout, page, &Interface::default(), &Policies::default());
+        assert_eq!(decode(&plan, &hex(bytes)).as_deref(), Ok(json), "{page} {bytes}");
+        assert_eq!(encode(&plan, json).map(|record| to_hex(&record)).as_deref(), Ok(bytes), "{page} {json}");
+    }
+    let plan = plan_in(&layout, "utf-16be", &Interface::default(), &Policies::default());
+    assert_eq!(encode(&plan, "{}").map(|record| to_hex(&record)).as_deref(), Ok("00200020"));
+}
+
+/// Slack behind an occurrence was written as spaces, slack in front of a field as zeros. Both are slack: zeros.
+#[test]
+fn slack_behind_an_occurrence_is_zero() {
+    let plan = plain("01 R.\n 05 T OCCURS 2.\n  10 A PIC X.\n  10 B PIC S9(4) COMP SYNC.\n  10 C PIC X.\n 05 Z PIC X.");
+    let record = hex("c1000007c200 c3000008c400 e9");
+    let json = r#"{"T":[{"A":"A","B":7,"C":"B"},{"A":"C","B":8,"C":"D"}],"Z":"Z"}"#;
+    assert_eq!(decode(&plan, &record).as_deref(), Ok(json));
+    assert_eq!(encode(&plan, json), Ok(record));
+}
+
+/// PIC 1 showed whatever character stood there, which then could not be written.
+#[test]
+fn a_boolean_holds_zeros_and_ones() {
+    let plan = plain("01 R.\n 05 A PIC 1(2).");
+    assert_eq!(decode(&plan, &ebcdic("10")).as_deref(), Ok(r#"{"A":"10"}"#));
+    for (bytes, code) in [(ebcdic("A1"), "REC-001"), (ebcdic("12"), "REC-001"), (ebcdic("  "), "REC-004")] {
+        let faults = decode(&plan, &bytes).expect_err("no boolean");
+        assert!(faults.starts_with(code), "{faults}");
+    }
+}
+
+/// Behind the first significant digit an edited item was read as if zeros were still suppressed there: `1 2` was 102 in `ZZZ`, `12-34`
+/// was 1234 in `99/99`, `$1$9` was 109 in `$$$9`. Language Reference, Zero suppression and replacement editing, Floating insertion
+/// editing: suppression and replacement end at the first nonzero digit or at the decimal point.
+#[test]
+fn suppression_ends_at_the_first_digit() {
+    for (picture, text) in [
+        ("ZZZ", "1 2"),
+        ("ZZZ9", "1  5"),
+        ("***9", "1*25"),
+        ("$$$9", "$1$9"),
+        ("----9", "-1 23"),
+        ("+++9", "+1-9"),
+        ("99/99", "12-34"),
+        ("Z,ZZ9", "1 123"),
+        ("99B99", "12x34"),
+        ("9900", "1234"),
+        ("9.9", "1 2"),
+        ("$$,$$9", " $1 23"),
+    ] {
+        let plan = plain(&format!("01 R.\n 05 A PIC {picture}."));
+        let faults = decode(&plan, &ebcdic(text)).expect_err(&format!("{text:?} is no {picture}"));
+        assert!(faults.starts_with("REC-007"), "{picture} {text}: {faults}");
+    }
+    // Leading zeros that should have been suppressed say the same number.
+    let plan = plain("01 R.\n 05 A PIC Z,ZZ9.99.");
+    for text in ["0,001.25", " ,  1.25", "    1.25"] {
+        assert_eq!(decode(&plan, &ebcdic(text)).as_deref(), Ok(r#"{"A":1.25}"#), "{text}");
+    }
+}
+
+/// A binary item may hold more digits than its picture (TRUNC(BIN), or a program that moved a group); with `_preserve` it comes back.
+#[test]
+fn preserved_binaries_may_have_more_digits() {
+    let policies = Policies { preserve: Preserve::Yes, ..Policies::default() };
+    let plan = plan("01 R.\n 05 A PIC 9(4) COMP.", &Interface::default(), &policies);
+    let json = decode(&plan, &hex("ffff")).expect("a binary");
+    assert_eq!(encode(&plan, &json), Ok(hex("ffff")), "{json}");
+}
+
+/// A currency sign of several characters was refused in silence, since what stands in front of the data division is not judged; then its
+/// picture symbol was none.
+#[test]
+fn a_long_currency_sign_is_refused_where_it_stands() {
+    let text = "       SPECIAL-NAMES.\n           CURRENCY SIGN IS 'EUR' WITH PICTURE SYMBOL 'F'.\n       DATA DIVISION.\n       \
+                WORKING-STORAGE SECTION.\n       01 R.\n           05 A PIC FF9.\n";
+    let findings =
+        copybook::parse(&SourceText::new("t.cpy", text), &ParseOptions::default()).expect_err("not supported");
+    let text = findings.to_string();
+    assert!(text.contains("currency sign") && text.contains("t.cpy:2:"), "{text}");
+}
