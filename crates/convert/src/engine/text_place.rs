@@ -47,7 +47,7 @@ impl TextPlace {
 /// Characters of UTF-8. Counts of 255 bytes fit a byte, so that the loop is one comparison and one subtraction a vector.
 fn characters(text: &[u8]) -> u64 {
     let begin = |byte: &u8| u8::from(byte & 0xc0 != 0x80);
-    text.chunks(255).map(|chunk| u64::from(chunk.iter().map(begin).fold(0u8, |sum, one| sum + one))).sum()
+    text.chunks(255).map(|chunk| u64::from(chunk.iter().map(begin).sum::<u8>())).sum()
 }
 
 #[cfg(test)]
