@@ -44,6 +44,7 @@ pub(super) fn compile(
         captures: Vec::new(),
         slots: HashMap::new(),
         choices: HashMap::new(),
+        redefinitions: redefinitions(layout),
         fillers_seen: 0,
         view: None,
         findings,
@@ -114,6 +115,8 @@ struct Compiler<'a> {
     captures: Vec<ItemIndex>,
     slots: HashMap<FieldIndex, u32>,
     choices: HashMap<FieldIndex, ChoiceSpec>,
+    /// Of each field that has some, in the order of the copybook.
+    redefinitions: HashMap<FieldIndex, Vec<FieldIndex>>,
     fillers_seen: u32,
     /// Union and view being compiled.
     view: Option<(u32, u32)>,
@@ -215,11 +218,8 @@ impl Compiler<'_> {
 
     /// The original and its redefinitions.
     fn views(&self, storage: FieldIndex) -> Vec<FieldIndex> {
-        let parent = self.layout.field(storage).parent;
-        let redefinitions = parent.into_iter().flat_map(|parent| self.layout.children(parent));
-        core::iter::once(storage)
-            .chain(redefinitions.filter(|f| self.layout.field(*f).redefines == Some(storage)))
-            .collect()
+        let redefinitions = self.redefinitions.get(&storage).into_iter().flatten().copied();
+        core::iter::once(storage).chain(redefinitions).collect()
     }
 
     fn item(&mut self, field: FieldIndex, node: NodeId) -> ItemIndex {
@@ -604,6 +604,16 @@ impl Compiler<'_> {
         self.ops.push(op);
         self.op_items.push(item);
     }
+}
+
+fn redefinitions(layout: &Layout) -> HashMap<FieldIndex, Vec<FieldIndex>> {
+    let mut of: HashMap<FieldIndex, Vec<FieldIndex>> = HashMap::new();
+    for (index, field) in layout.iter() {
+        if let Some(original) = field.redefines {
+            of.entry(original).or_default().push(index);
+        }
+    }
+    of
 }
 
 /// The shape's type of an encoding. A binary that is not truncated to its picture has the digits of its whole range.

@@ -103,3 +103,21 @@ fn a_long_currency_sign_is_refused_where_it_stands() {
     let text = findings.to_string();
     assert!(text.contains("currency sign") && text.contains("t.cpy:2:"), "{text}");
 }
+
+/// Planning looked at all fields of a group for the redefinitions of each: 20,000 fields took seconds. They are now gathered once.
+#[test]
+fn planning_is_linear_in_the_fields_of_a_group() {
+    use std::fmt::Write;
+    let cost = |fields: usize| {
+        let mut lines = String::from("01 R.\n");
+        for i in 0..fields {
+            writeln!(lines, " 05 A{i} PIC X.").expect("a string");
+        }
+        let layout = layout(&lines);
+        let start = std::time::Instant::now();
+        plan_in(&layout, "cp037", &Interface::default(), &Policies::default());
+        start.elapsed()
+    };
+    let (some, many) = (cost(4_000), cost(16_000));
+    assert!(many < some * 5 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
+}
