@@ -71,7 +71,7 @@ impl Outlet for Writer<'_> {
             let mut findings = core::mem::take(&mut lot.findings);
             findings.truncate(1.max(self.findings_max));
             findings.extend(lot.misfit.take());
-            self.state.tally.add(Tally { records_rejected: 0, ..lot.tally });
+            // Nothing of the lot is written, so nothing of it counts: a checkpoint says what the output holds.
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
         let before = self.output.bytes();
