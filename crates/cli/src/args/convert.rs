@@ -109,7 +109,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) jobs: u16,
     /// File for records that do not convert, whole and unchanged
     ///
-    /// Without it the run stops at the first such record.
+    /// Without it the run stops at the first such record. FILE.findings.jsonl beside it says what is wrong with each. Where FILE is a folder,
+    /// the records go to a file in it that is named like the input; for several inputs it must be one.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
     /// Rejected records after which the run stops

@@ -1,5 +1,6 @@
 //! From where to where: one job for each input.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
@@ -43,7 +44,27 @@ pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
     if several {
         check_several(args, output)?;
     }
-    args.inputs.iter().map(|input| Job::of(input, output, several, args)).collect()
+    let jobs = args.inputs.iter().map(|input| Job::of(input, output, several, args)).collect::<Result<Vec<_>, _>>()?;
+    for (i, job) in jobs.iter().enumerate() {
+        check_apart(&jobs[..i], job)?;
+    }
+    Ok(jobs)
+}
+
+/// No two inputs may be written to one file: the second would replace what the first gave.
+fn check_apart(before: &[Job], job: &Job) -> Result<(), Stop> {
+    type Written = fn(&Job) -> Option<&Path>;
+    let ends: [(Written, &str); 2] =
+        [(|job| job.output.as_deref(), "outputs"), (|job| job.rejects.as_deref(), "rejects")];
+    for (written, what) in ends {
+        let Some(path) = written(job) else { continue };
+        if let Some(other) = before.iter().find(|other| written(other) == Some(path)) {
+            let inputs = format!("{} and {}", shown(&other.input), shown(&job.input));
+            let finding = argument(format!("the {what} of {inputs} would be one file, {}", shown(path)));
+            return Err(finding.hint("convert them one at a time, to files of different names").into());
+        }
+    }
+    Ok(())
 }
 
 /// What several inputs ask for beyond one.
@@ -51,9 +72,13 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
     if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
         return Err(argument("standard input can be read once only").hint("name `-` once").into());
     }
-    for (given, name) in
-        [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume"), (args.rejects.is_some(), "--rejects")]
-    {
+    if let Some(rejects) = args.rejects.as_deref().filter(|path| !path.is_dir()) {
+        let inputs = args.inputs.len();
+        let finding =
+            argument(format!("the rejects of {inputs} inputs need a folder to go to, and {} is none", shown(rejects)));
+        return Err(finding.hint("make the folder and name it with --rejects").into());
+    }
+    for (given, name) in [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume")] {
         if given {
             let finding = argument(format!("{name} is for one input, and there are {}", args.inputs.len()));
             return Err(finding.hint("convert them one at a time").into());
@@ -108,7 +133,11 @@ impl Job {
             (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
             _ => None,
         };
-        Ok(Job { input: input.to_owned(), file, from, to, output, rejects: args.rejects.clone(), checkpoint, stream })
+        let rejects = match &args.rejects {
+            Some(folder) if folder.is_dir() => Some(folder.join(rejects_name(input)?)),
+            rejects => rejects.clone(),
+        };
+        Ok(Job { input: input.to_owned(), file, from, to, output, rejects, checkpoint, stream })
     }
 
     /// The source of the conversion.
@@ -186,6 +215,13 @@ fn output_name(input: &Path, to: ToFormat) -> Result<PathBuf, Stop> {
     name.push(".");
     name.push(extension_of(to));
     Ok(PathBuf::from(name))
+}
+
+/// Name of an input's rejects in a folder: its own, since they are records of that file.
+fn rejects_name(input: &Path) -> Result<&OsStr, Stop> {
+    input.file_name().filter(|_| input != Path::new("-")).ok_or_else(|| {
+        argument("standard input has no name for its rejects").hint("name a file with --rejects, not a folder").into()
+    })
 }
 
 /// Whether a path is a regular file or, where nothing is there, will be one.

@@ -150,7 +150,7 @@ fn a_wrong_code_page() {
         warning[CNV-030]: 1 of the first 1 records were rejected
           at items.dat
 
-        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
     "#]]);
     world().run("convert items.dat -c items.cpy -e cp38").check(expect![[r#"
         exit 2
@@ -170,7 +170,7 @@ fn a_wrong_code_page() {
         warning[CNV-030]: 1 of the first 1 records were rejected
           at items.dat
 
-        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
     "#]]);
 }
 
@@ -554,7 +554,7 @@ fn bad_values_by_policy() {
         warning[CNV-030]: 2 of the first 3 records were rejected
           at items.dat
 
-        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
 
         2 of 3 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
     "#]]);
@@ -570,7 +570,7 @@ fn bad_values_by_policy() {
         warning[CNV-030]: 2 of the first 3 records were rejected
           at items.dat
 
-        hint: the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it
+        hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
     "#]]);
 }
 

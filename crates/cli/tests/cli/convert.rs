@@ -244,9 +244,9 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
     world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: --rejects is for one input, and there are 2
+        error[CLI-003]: the rejects of 2 inputs need a folder to go to, and bad.dat is none
 
-        hint: convert them one at a time
+        hint: make the folder and name it with --rejects
     "#]]);
     world.run("convert - - -c items.cpy -e cp037").check(expect![[r#"
         exit 2
@@ -254,6 +254,51 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
         error[CLI-003]: standard input can be read once only
 
         hint: name `-` once
+    "#]]);
+}
+
+#[test]
+fn rejects_of_several_inputs_go_to_a_folder() {
+    let world = world();
+    let mut records = items();
+    records.extend(item("BAD", [0x12, 0x34], "00100"));
+    world.write("more.dat", &records).write("other/more.dat", &records);
+    std::fs::create_dir(world.path("out")).expect("a folder");
+    std::fs::create_dir(world.path("bad")).expect("a folder");
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o out --rejects bad.dat").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the rejects of 2 inputs need a folder to go to, and bad.dat is none
+
+        hint: make the folder and name it with --rejects
+    "#]]);
+    world.run("convert more.dat other/more.dat -c items.cpy -e cp037 -o out --rejects bad").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the outputs of more.dat and other/more.dat would be one file, out/more.jsonl
+
+        hint: convert them one at a time, to files of different names
+    "#]]);
+    world.run("convert items.dat more.dat -c items.cpy -e cp037 -o out --rejects bad").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[REC-002]: sign is 0x4, expected 0xa to 0xf
+          at more.dat, record 4, byte 46, QUANTITY (offset 4 in the record, 2 bytes, PIC S9(3) COMP-3)
+
+        hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
+
+        1 of 4 records rejected: bad/more.dat holds them whole, bad/more.dat.findings.jsonl says why
+    "#]]);
+    assert_eq!(world.read("bad/more.dat"), records[records.len() - 14..]);
+    assert_eq!(world.read("bad/items.dat"), b"");
+    // One input may name the folder, too.
+    world.run("convert other/more.dat -c items.cpy -e cp037 -o out/one.jsonl --rejects bad").code(1);
+    world.run_with("convert - -c items.cpy -e cp037 -o out/one.jsonl --rejects bad", &records).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: standard input has no name for its rejects
+
+        hint: name a file with --rejects, not a folder
     "#]]);
 }
 

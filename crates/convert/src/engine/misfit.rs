@@ -33,7 +33,7 @@ pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<
         let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
         (!broken).then(|| {
             Finding::warning(codes::MISFIT, Fault::Config, message)
-                .hint("the framing fits, so code page or copybook are likely those of another file; `quayline inspect` shows what they make of it")
+                .hint("no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it")
         })
     });
     found.map(|finding| {
