@@ -1,7 +1,7 @@
 //! Arrow columns from record events, and their way into Parquet files and Arrow IPC.
 //!
 //! A [`ColumnSink`] is a [`quayline_core::Sink`] over one shape: each leaf has a buffer of plain values, each list its offsets. When enough
-//! documents are in, the columns leave as a [`RecordBatch`](arrow_array::RecordBatch) ([`ColumnSink::take_batch`]) for
+//! documents are in, the columns leave as a [`RecordBatch`] ([`ColumnSink::take_batch`]) for
 //! an [`ArrowIpcWriter`], or as encoded pages ([`ParquetEncoder::take_pages`]) for a [`ParquetWriter`]. Sinks and encoders may work in several
 //! threads; one thread writes what they hand over, in order.
 //!

@@ -15,7 +15,7 @@ const HELD_MIN: u64 = 2;
 
 /// Says whether a file that gives junk has another framing than the one in use: `FRM-040`.
 ///
-/// `sample`, `file_len` and `record_length` are as in [`detect`]. `junk` is the first record that made no sense to whoever decoded it, where
+/// `sample`, `file_len` and `record_length` are as in [`detect()`]. `junk` is the first record that made no sense to whoever decoded it, where
 /// one did; a record at which `used` itself breaks is found here. `None`: the framing in use is as good as any, so look elsewhere (code page,
 /// copybook).
 #[must_use]
