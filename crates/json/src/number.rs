@@ -36,9 +36,14 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
 /// Writes 17 to 32 digits with a point before the last `scale`, without leading zeros; returns the length.
 ///
 /// What lies above `len` digits of `block` is ignored; `scale < len`. `out` holds at least 65 bytes.
+#[inline(always)]
 pub(crate) fn put_two_blocks(block: &[u8; 32], len: usize, scale: usize, out: &mut [u8]) -> usize {
     let whole = len - scale;
-    let leading = leading_zeros(&block[..whole - 1]);
+    // A zero stands before the point, however many there are.
+    let stop = 1u32 << (whole - 1);
+    let (first, last) = (block.first_chunk::<16>(), block.last_chunk::<16>());
+    let zeros = |half: Option<&[u8; 16]>| half.map_or(0, |half| u32::from(scan::mask_eq(half, b'0')));
+    let leading = (!(zeros(first) | zeros(last) << 16) | stop).trailing_zeros() as usize;
     let (digits, kept) = (len - leading, whole - leading);
     // Room behind, so that whole blocks can be copied wherever the digits begin.
     let mut padded = [0; 64];

@@ -208,7 +208,7 @@ impl JsonWriter {
     }
 
     /// Digits that start with zeros or are more than sixteen, a block at a time; all else by [`JsonWriter::long_number`].
-    #[inline(never)]
+    #[inline(always)]
     fn long_digits(&mut self, node: NodeId, value: Digits<'_>) {
         let (tail, len) = (value.digits.tail(), value.digits.len());
         let prefix = self.keys.short(node);
