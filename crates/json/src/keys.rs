@@ -114,7 +114,14 @@ impl Keys {
     }
 
     fn prefix(&self, span: Span, quoted: bool, plain_digits: u8) -> Prefix {
-        let mut prefix = Prefix { bytes: [0; PREFIX_MAX], string: 0, number: 0, quotes: u8::from(quoted), plain_digits: 0, block_digits: 0 };
+        let mut prefix = Prefix {
+            bytes: [0; PREFIX_MAX],
+            string: 0,
+            number: 0,
+            quotes: u8::from(quoted),
+            plain_digits: 0,
+            block_digits: 0,
+        };
         let len = span.len();
         if let Ok(short) = u8::try_from(len)
             && (1..=PREFIX_MAX).contains(&len)

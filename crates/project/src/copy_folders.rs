@@ -74,7 +74,8 @@ impl CopyLibrary for CopyFolders {
 impl CopyFolders {
     /// What was looked for, as a user would name it.
     fn tried(&self, member: &str, library: Option<&str>) -> Vec<String> {
-        let names = |folder: &Path| format!("{}.cpy (or .cbl, .cob, .copy, .inc, .txt, none)", folder.join(member).display());
+        let names =
+            |folder: &Path| format!("{}.cpy (or .cbl, .cob, .copy, .inc, .txt, none)", folder.join(member).display());
         let mut tried = Vec::new();
         for folder in &self.folders {
             tried.extend(library.map(|library| names(&folder.join(library))));

@@ -56,7 +56,8 @@ pub(crate) fn compile(folder: &Path, cases: &[&Case]) -> Result<String, String> 
 }
 
 fn cobc(folder: &Path, arguments: &[&str]) -> Result<(), String> {
-    let out = Command::new("cobc").args(FLAGS).args(arguments).current_dir(folder).output().expect("cobc started before");
+    let out =
+        Command::new("cobc").args(FLAGS).args(arguments).current_dir(folder).output().expect("cobc started before");
     if out.status.success() { Ok(()) } else { Err(String::from_utf8(out.stderr).unwrap_or_default()) }
 }
 

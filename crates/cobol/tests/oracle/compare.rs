@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use quayline_charset::CodePage;
-use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 use quayline_cobol::Preserve;
+use quayline_cobol::layout::{Encoding, Field, FieldIndex, FieldKind, Layout, ZonedSign};
 
 use crate::cobc::{self, Round, Said, hex};
 use crate::copybook::{Case, Domain};
@@ -199,7 +199,8 @@ impl Prepared {
             let mut at = Some(self.field(&visit.name).0);
             let mut found = false;
             while let Some(i) = at {
-                found |= self.layout.fields.iter().any(|f| f.redefines == Some(i)) || self.layout.field(i).redefines.is_some();
+                found |= self.layout.fields.iter().any(|f| f.redefines == Some(i))
+                    || self.layout.field(i).redefines.is_some();
                 at = self.layout.field(i).parent;
             }
             found

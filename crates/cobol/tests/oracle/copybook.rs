@@ -49,12 +49,26 @@ pub(crate) enum Body {
 /// Which values a field can have.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Domain {
-    Text { chars: usize, justified: bool, alphabetic: bool },
+    Text {
+        chars: usize,
+        justified: bool,
+        alphabetic: bool,
+    },
     /// `None` where a character stands.
-    TextEdited { mask: Vec<Option<char>> },
+    TextEdited {
+        mask: Vec<Option<char>>,
+    },
     /// `±n × 10^-scale`, n of so many digits; `binary` bytes where any number that fits them is a value.
-    Number { digits: usize, scale: i32, signed: bool, binary: Option<u32>, edited: bool },
-    Float { double: bool },
+    Number {
+        digits: usize,
+        scale: i32,
+        signed: bool,
+        binary: Option<u32>,
+        edited: bool,
+    },
+    Float {
+        double: bool,
+    },
     /// Size and place are compared, the content is not.
     Opaque,
 }

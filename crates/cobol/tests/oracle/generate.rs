@@ -229,7 +229,9 @@ impl Generator {
         let Body::Item(domain) = &entry.body else { return };
         let values: &[&str] = match domain {
             Domain::Text { .. } => &["VALUE 'A'", "VALUE 'A' 'B' 'C'", "VALUES ARE 'A' THRU 'F', 'X'", "VALUE SPACES"],
-            Domain::Number { edited: false, scale: 0, .. } => &["VALUE 1", "VALUES 1 THRU 5", "VALUE ZERO", "VALUES 1, 2, 3"],
+            Domain::Number { edited: false, scale: 0, .. } => {
+                &["VALUE 1", "VALUES 1 THRU 5", "VALUE ZERO", "VALUES 1, 2, 3"]
+            }
             _ => return,
         };
         for _ in 0..self.random.within(1, 3) {

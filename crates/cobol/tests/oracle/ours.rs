@@ -65,7 +65,8 @@ impl Codec {
     pub(crate) fn decode(&mut self, record: &[u8]) -> Result<(Values, Vec<u8>), String> {
         let mut document = Document::new();
         self.decoder.decode(record, &mut document).map_err(|f| format!("{:?}", f.0))?;
-        let mut collector = Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
+        let mut collector =
+            Collector { shape: &self.shape, path: Vec::new(), lists: Vec::new(), values: Values::new() };
         document.replay(&mut collector);
         let values = collector.values;
         let mut writer = JsonWriter::new(&self.shape, JsonStyle::default());

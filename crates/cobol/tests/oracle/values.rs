@@ -162,7 +162,13 @@ impl Filler<'_> {
         if stored {
             self.value(&content, domain);
         }
-        self.visits.push(Visit { path: path.to_owned(), name, domain: domain.clone(), indices: indices.to_vec(), content });
+        self.visits.push(Visit {
+            path: path.to_owned(),
+            name,
+            domain: domain.clone(),
+            indices: indices.to_vec(),
+            content,
+        });
     }
 
     fn value(&mut self, content: &Content, domain: &Domain) {
@@ -222,10 +228,16 @@ pub(crate) fn content(random: &mut Random, domain: &Domain, range: Range) -> Con
             let n = random.below(chars + 1);
             let mut text: String = (0..n).map(|_| character(random, *alphabetic)).collect();
             // Padding cannot be told from blanks of the text itself.
-            text = if *justified { text.trim_start_matches(' ').to_owned() } else { text.trim_end_matches(' ').to_owned() };
+            text = if *justified {
+                text.trim_start_matches(' ').to_owned()
+            } else {
+                text.trim_end_matches(' ').to_owned()
+            };
             Content::Text(text)
         }
-        Domain::TextEdited { mask } => Content::Text(mask.iter().map(|m| m.unwrap_or_else(|| character(random, false))).collect()),
+        Domain::TextEdited { mask } => {
+            Content::Text(mask.iter().map(|m| m.unwrap_or_else(|| character(random, false))).collect())
+        }
         Domain::Number { digits, scale, signed, binary, .. } => {
             if let (Some(bytes), Range::Storage) = (binary, range) {
                 let bits = 8 * bytes - u32::from(*signed);

@@ -158,7 +158,8 @@ fn bad_elements_are_rejected_and_a_broken_file_ends_the_run() {
         error[XML-020]: the element AGE is not known here
           at in.dat:3:19, record 2, byte 77
 
-        hint: remove the element or correct its name"#]].assert_eq(&report.findings.iter().map(ToString::to_string).collect::<String>());
+        hint: remove the element or correct its name"#]]
+    .assert_eq(&report.findings.iter().map(ToString::to_string).collect::<String>());
     let again = Kit::new(schema(PERSON, ""), &kit.bytes("rejects"), xml(), to_fixed());
     assert_eq!(again.ok().tally.records_rejected, 1);
     assert_eq!(again.bytes("rejects"), kit.bytes("rejects"));
@@ -168,5 +169,6 @@ fn bad_elements_are_rejected_and_a_broken_file_ends_the_run() {
         error[XML-010]: an end tag that does not close the element that is open
           at in.dat:4:1, record 3
 
-        hint: correct the file with the program that wrote it: it is not well-formed XML"#]].assert_eq(&said(&kit, &error));
+        hint: correct the file with the program that wrote it: it is not well-formed XML"#]]
+    .assert_eq(&said(&kit, &error));
 }

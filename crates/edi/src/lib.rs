@@ -1,0 +1,36 @@
+//! EDI: X12 and UN/EDIFACT.
+//!
+//! * [`SegmentSplitter`] finds the segments and elements of a byte stream of interchanges, in chunks of any size.
+//! * [`Segment`] and [`Element`] are spans into the input; nothing is copied or allocated for them.
+//! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
+//!
+//! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
+//!
+//! Sources: ASC X12.5 and X12.6 (interchange control and application syntax), ISO 9735 (EDIFACT application level syntax rules) versions
+//! 1 to 4.
+//!
+//! # Leniencies
+//! Each is a fault of severity warning, or an error by [`Rules::Strict`]:
+//! * bytes between interchanges ([`EdiError::Noise`]); white space there, a UTF-8 byte order mark, NUL and 0x1A are nothing at all;
+//! * an ISA whose elements do not have their fixed widths;
+//! * a letter as ISA11 where a repetition separator is expected;
+//! * a syntax identifier or version that UNB should not have;
+//! * line breaks inside segments, which are left out; line breaks and spaces behind terminators are nothing at all unless rules are strict;
+//! * empty segments;
+//! * a last trailer without its terminator.
+
+mod delimiters;
+mod fault;
+mod level;
+mod position;
+mod segment;
+mod splitter;
+mod start;
+
+pub use delimiters::{Delimiters, Standard};
+pub use fault::{EdiError, EdiFault, ServiceCharacter};
+pub use level::Level;
+pub use position::Position;
+pub use segment::{Element, Segment};
+pub use splitter::{EndOfInput, Pass, Rules, SegmentSplitter, Step};
+pub use start::CharacterSet;

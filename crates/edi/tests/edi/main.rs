@@ -1,0 +1,4 @@
+//! Tests of the EDI crate.
+
+mod splitter;
+mod trace;
