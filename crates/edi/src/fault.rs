@@ -221,7 +221,7 @@ pub enum EdiError {
         /// Standard.
         standard: Standard,
     },
-    /// `EDI-036`: a group inside a group, or a transaction inside a transaction.
+    /// `EDI-036`: a group inside a group.
     #[error("{} stands inside a {} that is still open", level.header(*standard), level.name(*standard))]
     Nested {
         /// Standard.
@@ -267,7 +267,6 @@ pub enum EdiError {
     },
 }
 
-/// The code of documents with header elements that their form has no room for.
 impl EdiError {
     /// The stable code.
     #[must_use]

@@ -29,14 +29,6 @@ impl Level {
         Some(found)
     }
 
-    /// The level around this one.
-    pub(crate) fn outer(self) -> Level {
-        match self {
-            Level::Interchange | Level::Group => Level::Interchange,
-            Level::Transaction => Level::Group,
-        }
-    }
-
     pub(crate) fn name(self, standard: Standard) -> &'static str {
         match (self, standard) {
             (Level::Interchange, _) => "interchange",

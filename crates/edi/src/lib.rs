@@ -2,6 +2,7 @@
 //!
 //! * [`SegmentSplitter`] finds the segments and elements of a byte stream of interchanges, in chunks of any size.
 //! * [`Segment`] and [`Element`] are spans into the input; nothing is copied or allocated for them.
+//! * [`EnvelopeReader`] finds interchanges, groups and transactions and checks their counts and control numbers.
 //! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
 //!
 //! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
@@ -19,7 +20,9 @@
 //! * empty segments;
 //! * a last trailer without its terminator.
 
+mod codes;
 mod delimiters;
+mod envelope;
 mod fault;
 mod level;
 mod position;
@@ -27,7 +30,9 @@ mod segment;
 mod splitter;
 mod start;
 
+pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
+pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
 pub use fault::{EdiError, EdiFault, ServiceCharacter};
 pub use level::Level;
 pub use position::Position;

@@ -55,6 +55,10 @@ pub struct SegmentSplitter {
     told: Told,
     faults: Vec<EdiFault>,
     faults_more: u64,
+    /// Faults whose positions are complete.
+    numbered: usize,
+    /// The source ends inside a segment.
+    pub(crate) cut: bool,
     index: DelimiterIndex,
 }
 
@@ -140,6 +144,8 @@ impl SegmentSplitter {
             told: Told::default(),
             faults: Vec::new(),
             faults_more: 0,
+            numbered: 0,
+            cut: false,
             index: DelimiterIndex::new(),
         }
     }
@@ -209,6 +215,7 @@ impl SegmentSplitter {
     /// The faults since the last call, in the order of the file, at most `Limits::findings_max` of a file.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.faults_max = self.faults_max.saturating_sub(self.faults.len());
+        self.numbered = 0;
         self.faults.drain(..)
     }
 
@@ -225,8 +232,20 @@ impl SegmentSplitter {
         self.faults_more
     }
 
+    /// Lets `number` complete the positions of the faults that were put aside since the last call.
+    #[inline(always)]
+    pub(crate) fn number_faults(&mut self, number: impl Fn(Position) -> Position) {
+        if self.numbered != self.faults.len() {
+            for fault in &mut self.faults[self.numbered..] {
+                fault.at = number(fault.at);
+            }
+            self.numbered = self.faults.len();
+        }
+    }
+
     #[cold]
     pub(crate) fn fault(&mut self, error: EdiError, at: Position) {
+        self.cut |= matches!(error, EdiError::Unterminated | EdiError::BinaryCut { .. });
         if self.faults.len() >= self.faults_max {
             self.faults_more += 1;
             return;
@@ -358,6 +377,15 @@ impl Pass<'_> {
     #[must_use]
     pub fn segment_start(&self) -> usize {
         self.found.base + self.found.start as usize
+    }
+
+    /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
+    pub(crate) fn end_byte(&self) -> ByteOffset {
+        let at = match self.splitter.mode {
+            Mode::Done | Mode::Header => self.at,
+            _ => self.segment_start(),
+        };
+        ByteOffset(self.splitter.offset + at as u64)
     }
 
     /// Bytes of the input that are done with.

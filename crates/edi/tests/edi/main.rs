@@ -1,4 +1,5 @@
 //! Tests of the EDI crate.
 
+mod envelope;
 mod splitter;
 mod trace;
