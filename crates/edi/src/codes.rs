@@ -27,7 +27,7 @@ impl EdiError {
         let none = AcknowledgmentCodes::default();
         let ta1 = |note, contrl| AcknowledgmentCodes { interchange_note: Some(note), contrl: Some(contrl), ..none };
         match self {
-            EdiError::Noise { .. } | EdiError::NoInterchange => none,
+            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::Columns { .. } => none,
             // 022 invalid control structure; 12 invalid value.
             EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),
             EdiError::DelimiterKind { which, .. } | EdiError::DelimiterTwice { second: which, .. } => match which {
@@ -55,7 +55,9 @@ impl EdiError {
                 ..none
             },
             // Invalid character(s).
-            EdiError::LineBreakInside | EdiError::BreakBehind => AcknowledgmentCodes { contrl: Some("21"), ..none },
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+                AcknowledgmentCodes { contrl: Some("21"), ..none }
+            }
             EdiError::BinaryLength | EdiError::BinaryTooLong { .. } | EdiError::BinaryEnd => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("12"), ..none }
             }
@@ -100,6 +102,7 @@ impl EdiError {
                 Level::Group => AcknowledgmentCodes { group: Some("19"), contrl: Some("26"), ..none },
                 Level::Transaction => AcknowledgmentCodes { transaction: Some("23"), contrl: Some("26"), ..none },
             },
+            EdiError::HeaderElements { level, .. } => AcknowledgmentCodes { contrl: Some("15"), ..field(*level, "") },
             EdiError::FieldMissing { level, name, .. } => {
                 AcknowledgmentCodes { contrl: Some("13"), ..field(*level, name) }
             }

@@ -4,16 +4,17 @@ mod header;
 mod open;
 mod seen;
 
+pub(crate) use header::Check;
 pub use header::{Header, HeaderField, header_fields};
 
 use quayline_core::{ByteOffset, Limits};
 
-use crate::delimiters::Standard;
+use crate::delimiters::{Delimiters, Standard};
 use crate::fault::{EdiError, EdiFault};
 use crate::level::{Level, Side};
 use crate::position::Position;
 use crate::segment::Segment;
-use crate::splitter::{EndOfInput, Pass, Rules, SegmentSplitter, Step};
+use crate::splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 use open::Open;
 
 /// Reads the envelopes of a stream of interchanges.
@@ -193,6 +194,31 @@ impl EnvelopePass<'_> {
     #[must_use]
     pub fn group(&self) -> Option<&Header> {
         self.envelope.group.is_open.then_some(&self.envelope.group.header)
+    }
+
+    /// Number of the segment that was found last in its transaction, the header as 1; also of the trailer that ended it just now.
+    pub(crate) fn segment_in_transaction(&self) -> u64 {
+        self.pass.segment_number() + 1 - self.envelope.transaction.first
+    }
+
+    /// Header of the group that began last.
+    pub(crate) fn last_group(&self) -> &Header {
+        &self.envelope.group.header
+    }
+
+    /// The delimiters, with what ISX adds.
+    pub(crate) fn delimiters(&self) -> &Delimiters {
+        self.pass.delimiters()
+    }
+
+    /// Line breaks between segments, and whether there is UNA.
+    pub(crate) fn style(&self) -> (LineBreak, bool) {
+        self.pass.style()
+    }
+
+    /// Puts a fault aside that a layer above found.
+    pub(crate) fn put_fault(&mut self, error: EdiError, at: Position) {
+        self.fault(error, at);
     }
 
     /// Header of the transaction that began last.

@@ -265,6 +265,25 @@ pub enum EdiError {
         /// Standard.
         standard: Standard,
     },
+    /// `EDI-041`: bytes that are not in the character set of the interchange.
+    #[error(
+        "the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange"
+    )]
+    Characters,
+    /// `EDI-042`: header elements that documents have no field for.
+    #[error("{} has elements that the standard does not have; documents leave them out", level.header(*standard))]
+    HeaderElements {
+        /// Standard.
+        standard: Standard,
+        /// Whose header.
+        level: Level,
+    },
+    /// `EDI-043`: more elements than the table has columns.
+    #[error("the segment has more than {limit} elements, for which the table of segments has columns")]
+    Columns {
+        /// Columns.
+        limit: usize,
+    },
 }
 
 impl EdiError {
@@ -302,6 +321,9 @@ impl EdiError {
             EdiError::FieldFormat { .. } => "EDI-038",
             EdiError::ControlTwice { .. } => "EDI-039",
             EdiError::GroupsMixed { .. } => "EDI-040",
+            EdiError::Characters => "EDI-041",
+            EdiError::HeaderElements { .. } => "EDI-042",
+            EdiError::Columns { .. } => "EDI-043",
         })
     }
 
@@ -316,6 +338,8 @@ impl EdiError {
                 | EdiError::Syntax { .. }
                 | EdiError::LineBreakInside
                 | EdiError::Empty
+                | EdiError::Characters
+                | EdiError::HeaderElements { .. }
         )
     }
 
@@ -325,7 +349,7 @@ impl EdiError {
         use Standard::{Edifact, X12};
         match self {
             EdiError::Noise { .. } | EdiError::NoInterchange => None,
-            EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } => None,
+            EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
             EdiError::IsaWidth { .. } => Some("X12.5, ISA: elements of fixed length"),
             EdiError::Header { standard: X12, .. } => Some("X12.5, ISA"),
             EdiError::Header { standard: Edifact, .. } => Some("ISO 9735-1, UNA and UNB"),
@@ -338,7 +362,9 @@ impl EdiError {
             EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
-            EdiError::LineBreakInside | EdiError::BreakBehind => Some("X12.6 and ISO 9735-1, character sets"),
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+                Some("X12.6 and ISO 9735-1, character sets")
+            }
             EdiError::BinaryLength
             | EdiError::BinaryTooLong { .. }
             | EdiError::BinaryCut { .. }
@@ -353,6 +379,7 @@ impl EdiError {
             | EdiError::FieldMissing { standard, .. }
             | EdiError::FieldFormat { standard, .. }
             | EdiError::ControlTwice { standard, .. }
+            | EdiError::HeaderElements { standard, .. }
             | EdiError::GroupsMixed { standard } => Some(match standard {
                 X12 => "X12.5 and X12.6, control segments",
                 Edifact => "ISO 9735-1, service segments",
@@ -406,6 +433,11 @@ impl EdiError {
             EdiError::Nested { .. } => "close the open one with its trailer first",
             EdiError::FieldMissing { .. } | EdiError::FieldFormat { .. } => return None,
             EdiError::ControlTwice { .. } => "give each its own control number; this one may have been sent twice",
+            EdiError::Characters => "name the character set of the data, such as utf-8, or the right one in UNB",
+            EdiError::HeaderElements { .. } => {
+                "remove them, or look whether the header is shifted by a superfluous separator"
+            }
+            EdiError::Columns { .. } => "choose documents of transactions, which have no such limit",
             EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before and GE behind",
             EdiError::GroupsMixed { standard: Standard::Edifact } => "put all messages into groups, or none",
         };

@@ -3,6 +3,8 @@
 //! * [`SegmentSplitter`] finds the segments and elements of a byte stream of interchanges, in chunks of any size.
 //! * [`Segment`] and [`Element`] are spans into the input; nothing is copied or allocated for them.
 //! * [`EnvelopeReader`] finds interchanges, groups and transactions and checks their counts and control numbers.
+//! * [`DocumentReader`] drives any [`quayline_core::Sink`] with one document per transaction, without a guide; [`EdiWriter`] is the sink that
+//!   makes interchanges of them again; [`RowReader`] gives one row per segment.
 //! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
 //!
 //! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
@@ -24,6 +26,7 @@ mod codes;
 mod delimiters;
 mod envelope;
 mod fault;
+mod generic;
 mod level;
 mod position;
 mod segment;
@@ -34,8 +37,12 @@ pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
 pub use fault::{EdiError, EdiFault, ServiceCharacter};
+pub use generic::{
+    DocumentPass, DocumentReader, DocumentStep, EdiWriteError, EdiWriter, EdiWriterOptions, GenericOptions,
+    ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
+};
 pub use level::Level;
 pub use position::Position;
 pub use segment::{Element, Segment};
-pub use splitter::{EndOfInput, Pass, Rules, SegmentSplitter, Step};
+pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;

@@ -19,6 +19,8 @@ pub struct Segment<'a> {
     pub(crate) parts: &'a [u32],
     pub(crate) marks: &'a [u32],
     pub(crate) delimiters: &'a Delimiters,
+    /// The last element is binary data.
+    pub(crate) binary: bool,
 }
 
 impl<'a> Segment<'a> {
@@ -86,6 +88,12 @@ impl<'a> Segment<'a> {
         self.parts.is_empty() && self.marks.is_empty()
     }
 
+    /// The bytes of the last element where they were counted and not looked at (BIN, BDS).
+    #[must_use]
+    pub fn binary(&self) -> Option<&'a [u8]> {
+        if self.binary { self.element(self.len()).map(|element| element.raw()) } else { None }
+    }
+
     /// The delimiters of its interchange.
     #[must_use]
     pub fn delimiters(&self) -> &'a Delimiters {
@@ -134,6 +142,13 @@ impl<'a> Element<'a> {
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {
         &self.text[self.start as usize..self.end as usize]
+    }
+
+    /// The bytes as they stand in the input, with what lies behind them.
+    #[inline(always)]
+    #[must_use]
+    pub fn run(&self) -> Run<'a> {
+        Run::new(&self.text[self.start as usize..], (self.end - self.start) as usize)
     }
 
     /// Whether nothing stands there.

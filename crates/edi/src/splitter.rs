@@ -51,6 +51,12 @@ pub struct SegmentSplitter {
     offset: u64,
     interchange: u32,
     segment: u64,
+    /// What stands behind the first terminator of the interchange.
+    pub(crate) line_break: LineBreak,
+    /// The interchange begins with UNA.
+    pub(crate) una: bool,
+    /// Bytes behind the last segment that are known to hold no terminator.
+    looked: usize,
     /// Faults that are told once in an interchange.
     told: Told,
     faults: Vec<EdiFault>,
@@ -114,6 +120,30 @@ enum Mode {
     Done,
 }
 
+/// Line ends behind segment terminators.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LineBreak {
+    /// Nothing: segments stand directly behind each other.
+    #[default]
+    None,
+    /// LF.
+    Lf,
+    /// CR LF.
+    CrLf,
+}
+
+impl LineBreak {
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            LineBreak::None => b"",
+            LineBreak::Lf => b"\n",
+            LineBreak::CrLf => b"\r\n",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     break_inside: bool,
@@ -141,6 +171,9 @@ impl SegmentSplitter {
             offset: 0,
             interchange: 0,
             segment: 0,
+            line_break: LineBreak::None,
+            una: false,
+            looked: 0,
             told: Told::default(),
             faults: Vec::new(),
             faults_more: 0,
@@ -352,7 +385,8 @@ impl Pass<'_> {
             Own::Tag(tag, len) => &tag[..*len],
             _ => &text[*start as usize..ends[0] as usize],
         };
-        Segment { tag, text, start: *start, ends, parts, marks, delimiters: &self.splitter.delimiters }
+        let binary = matches!(own, Own::Ends(..));
+        Segment { tag, text, start: *start, ends, parts, marks, delimiters: &self.splitter.delimiters, binary }
     }
 
     /// Position of the segment that was found last, by interchange and segment in it.
@@ -398,6 +432,14 @@ impl Pass<'_> {
     #[must_use]
     pub fn splitter(&mut self) -> &mut SegmentSplitter {
         self.splitter
+    }
+
+    pub(crate) fn delimiters(&self) -> &Delimiters {
+        &self.splitter.delimiters
+    }
+
+    pub(crate) fn style(&self) -> (LineBreak, bool) {
+        (self.splitter.line_break, self.splitter.una)
     }
 
     /// Ends the pass; the caller drops so many bytes from the start of its buffer.
@@ -476,6 +518,9 @@ impl Pass<'_> {
         // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
         let most = self.splitter.segment_bytes_max + 1;
         let rest = &self.input[self.at..];
+        if self.still_open(rest, most) {
+            return Verdict::Step(Step::NeedMore);
+        }
         self.base = self.at;
         self.next = Cursor::default();
         loop {
@@ -505,9 +550,27 @@ impl Pass<'_> {
             return self.too_long(begin);
         }
         if self.end == EndOfInput::No {
+            self.splitter.looked = rest.len();
             return Verdict::Step(Step::NeedMore);
         }
         self.last_segment(begin)
+    }
+
+    /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
+    /// them each time.
+    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
+        let looked = core::mem::take(&mut self.splitter.looked);
+        let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
+        let open = plain
+            && looked > 0
+            && looked <= rest.len()
+            && rest.len() < most
+            && self.end == EndOfInput::No
+            && memchr::memchr(self.splitter.delimiters.terminator, &rest[looked..]).is_none();
+        if open {
+            self.splitter.looked = rest.len();
+        }
+        open
     }
 
     /// Behind a scan that found a segment.
@@ -630,6 +693,13 @@ impl SegmentSplitter {
         let set = self.delimiters;
         let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t') && !set.is_service(*byte);
         let blanks = text.iter().take_while(|byte| blank(byte)).count();
+        if self.segment == 1 {
+            self.line_break = match &text[..blanks] {
+                b"\n" => LineBreak::Lf,
+                b"\r\n" => LineBreak::CrLf,
+                _ => LineBreak::None,
+            };
+        }
         if blanks > 0 && self.rules == Rules::Strict && !std::mem::replace(&mut self.told.break_behind, true) {
             let byte = ByteOffset(self.offset + at as u64);
             let at = Position { byte, interchange: self.interchange, segment: self.segment, ..Position::default() };

@@ -289,6 +289,7 @@ impl Header {
             parts: &self.parts,
             marks: &self.marks,
             delimiters: &self.delimiters,
+            binary: false,
         }
     }
 

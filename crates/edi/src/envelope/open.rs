@@ -3,7 +3,7 @@
 use super::header::{Check, Header, header_fields};
 use super::seen::Seen;
 use super::{Closed, Envelope, EnvelopePass, Event, Held};
-use crate::delimiters::{Delimiters, Standard};
+use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::level::{Level, Side};
 use crate::position::Position;
@@ -16,7 +16,7 @@ pub(super) struct Open {
     /// Which one it is in what is around it, from 1.
     pub(super) number: u64,
     /// Number of its header among the segments of the interchange.
-    first: u64,
+    pub(super) first: u64,
     /// What its trailer counts.
     counted: u64,
     /// Something is wrong inside, so that the count may be meant otherwise.
@@ -90,10 +90,6 @@ impl EnvelopePass<'_> {
         splitter.number_faults(|at| at);
     }
 
-    fn delimiters(&mut self) -> Delimiters {
-        *self.pass.splitter().delimiters()
-    }
-
     /// The next event of the step that is held: what it closes, then what it is; `None` once it is done with.
     #[inline(never)]
     pub(super) fn held(&mut self) -> Option<Event> {
@@ -140,7 +136,7 @@ impl EnvelopePass<'_> {
 
     /// A header: what it closes, then what it opens.
     fn header(&mut self, level: Level) -> Option<Event> {
-        let standard = self.delimiters().standard;
+        let standard = self.pass.delimiters().standard;
         let nested = level == Level::Group && self.envelope.group.is_open && !self.envelope.transaction.is_open;
         if nested {
             let at = self.envelope.number(self.pass.position());
@@ -254,7 +250,7 @@ impl EnvelopePass<'_> {
 
     /// A trailer: what it closes before its own level, then that.
     fn trailer(&mut self, level: Level) -> Option<Event> {
-        let standard = self.delimiters().standard;
+        let standard = self.pass.delimiters().standard;
         if !self.envelope.level(level).is_open {
             self.envelope.held = Held::No;
             self.trailer_alone(level, standard);

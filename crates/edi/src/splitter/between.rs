@@ -2,7 +2,7 @@
 
 use quayline_core::ByteOffset;
 
-use super::{Cursor, EndOfInput, Mode, Pass, Step, Told, Verdict, WINDOW_FIRST};
+use super::{Cursor, EndOfInput, LineBreak, Mode, Pass, Step, Told, Verdict, WINDOW_FIRST};
 use crate::delimiters::Delimiters;
 use crate::fault::EdiError;
 use crate::position::Position;
@@ -130,6 +130,8 @@ impl Pass<'_> {
         splitter.interchange += 1;
         splitter.segment = 0;
         splitter.told = Told::default();
+        splitter.line_break = LineBreak::None;
+        splitter.una = skip > 0;
         splitter.delimiters = delimiters;
         splitter.mode = Mode::Header;
         let byte = ByteOffset(splitter.offset + self.at as u64);
