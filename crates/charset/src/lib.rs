@@ -5,8 +5,9 @@
 //!   [`detect()`] proposes some with evidence, and a person names one.
 //! * [`translate()`] maps bytes through a table of 256 with the widest instructions that the machine has ([`Kernel`]).
 //! * [`scan`] finds things in text: quotes, digits, trailing blanks.
+//! * [`DelimiterIndex`] finds the delimiters of EDI text and writes their positions.
 //!
-//! `unsafe` stands in `translate` and `scan` only, for the instructions and for writing into a vector's spare room; each fast path has a
+//! `unsafe` stands in `translate`, `scan` and `delimiters` only, for the instructions and for writing into a vector's spare room; each fast path has a
 //! slow twin that tests hold equal.
 //!
 //! # Departures from the sources
@@ -33,6 +34,8 @@
 
 mod charset;
 mod code_page;
+#[allow(unsafe_code, reason = "vector instructions, chosen at run time")]
+mod delimiters;
 mod detect;
 mod names;
 pub mod scan;
@@ -46,6 +49,7 @@ mod widest;
 
 pub use charset::{Charset, Undecodable, Unencodable, Utf16Order};
 pub use code_page::{CodePage, Family, NOT_ASCII, UNASSIGNED};
+pub use delimiters::{DelimiterIndex, DelimiterKernel, DelimiterSet};
 pub use detect::{Candidate, detect};
 pub use names::UnknownCharset;
 pub use translate::{Kernel, translate, translate_append, translate_scalar};

@@ -7,6 +7,11 @@ pub struct Limits {
     pub record_bytes_max: usize,
     /// Bytes of one line without its terminator. Default 16 MiB: a JSON document of a large record is one line.
     pub line_bytes_max: usize,
+    /// Bytes of one EDI segment, binary data apart (that is bounded by `record_bytes_max`). Default 1 MiB: real ones
+    /// have some hundred bytes, repeated composites some thousand.
+    pub segment_bytes_max: usize,
+    /// Elements of one EDI segment. Default 10,000: the standards number elements with two digits.
+    pub segment_elements_max: usize,
     /// Depth of nested objects and arrays in JSON or elements in XML. Default 128: COBOL has 49 levels.
     pub depth_max: usize,
     /// Fields of one layout. Default 100,000.
@@ -26,6 +31,8 @@ impl Default for Limits {
         Limits {
             record_bytes_max: 16 << 20,
             line_bytes_max: 16 << 20,
+            segment_bytes_max: 1 << 20,
+            segment_elements_max: 10_000,
             depth_max: 128,
             fields_max: 100_000,
             columns_max: 20_000,

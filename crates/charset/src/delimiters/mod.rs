@@ -1,0 +1,291 @@
+//! Where the delimiters of delimited text (EDI) stand: one pass over a text, 64 bytes a step, that writes their positions.
+//!
+//! | kernel | needs | how |
+//! |---|---|---|
+//! | [`DelimiterKernel::Scalar`] | nothing | a state machine, byte by byte: the definition that the others are held to |
+//! | [`DelimiterKernel::Avx2`] | AVX2, BMI 1 and 2, POPCNT | compare, bit masks, positions by counting trailing zeros |
+//! | [`DelimiterKernel::Avx512`] | AVX-512 F, BW, VBMI 2 besides | compare to masks, positions by compressing a vector of indices |
+//!
+//! A delimiter behind a release character is data; so is a release character behind another. That is bit arithmetic over the 64 bits of a
+//! block; line breaks inside released pairs, which only wrapped files have, take the byte-by-byte way.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod block;
+
+/// The bytes to find.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DelimiterSet {
+    /// Between elements.
+    pub element: u8,
+    /// Behind a segment.
+    pub terminator: u8,
+    /// Between the components of an element.
+    pub component: Option<u8>,
+    /// Between the repetitions of an element.
+    pub repetition: Option<u8>,
+    /// Makes the next byte data.
+    pub release: Option<u8>,
+}
+
+/// Positions in a text, in the order of the text, each list for itself. Memory: four bytes a position, kept from one scan to the next.
+#[derive(Clone, Debug, Default)]
+pub struct DelimiterIndex {
+    ends: Vec<u32>,
+    stops: Vec<u32>,
+    parts: Vec<u32>,
+    marks: Vec<u32>,
+}
+
+impl DelimiterIndex {
+    /// An empty index.
+    #[must_use]
+    pub const fn new() -> Self {
+        DelimiterIndex { ends: Vec::new(), stops: Vec::new(), parts: Vec::new(), marks: Vec::new() }
+    }
+
+    /// Element separators and terminators: where a tag or an element ends.
+    #[inline(always)]
+    #[must_use]
+    pub fn ends(&self) -> &[u32] {
+        &self.ends
+    }
+
+    /// For each terminator, the number of [`DelimiterIndex::ends`] up to and with it.
+    #[inline(always)]
+    #[must_use]
+    pub fn stops(&self) -> &[u32] {
+        &self.stops
+    }
+
+    /// Component and repetition separators.
+    #[inline(always)]
+    #[must_use]
+    pub fn parts(&self) -> &[u32] {
+        &self.parts
+    }
+
+    /// Bytes that are no data: release characters that release something, and line breaks (CR, LF where neither is a delimiter) except those
+    /// directly behind a terminator or at the start of the text.
+    #[inline(always)]
+    #[must_use]
+    pub fn marks(&self) -> &[u32] {
+        &self.marks
+    }
+
+    /// Forgets the positions and keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.stops.clear();
+        self.parts.clear();
+        self.marks.clear();
+    }
+
+    /// Replaces the positions by those of `text`, which starts at the beginning of a segment.
+    ///
+    /// # Panics
+    /// If `text` has 2^32 - 64 bytes or more.
+    #[inline]
+    pub fn scan(&mut self, set: &DelimiterSet, text: &[u8]) {
+        self.scan_with(DelimiterKernel::active(), set, text);
+    }
+
+    /// [`DelimiterIndex::scan`] by a kernel: for tests and measurements.
+    ///
+    /// # Panics
+    /// If `text` has 2^32 - 64 bytes or more, or the machine does not have the kernel's instructions.
+    pub fn scan_with(&mut self, kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) {
+        assert!(text.len() < (u32::MAX - 64) as usize, "a text of {} bytes has positions beyond 32 bits", text.len());
+        if kernel > DelimiterKernel::active() {
+            assert!(DelimiterKernel::available().contains(&kernel), "{kernel:?} is not available on this machine");
+        }
+        self.clear();
+        let set = Needles::new(set);
+        match kernel {
+            DelimiterKernel::Scalar => {
+                let mut carry = Carry::START;
+                scalar(&set, text, 0, &mut carry, self);
+            }
+            // SAFETY: the kernel is no higher than the active one, whose instructions include those of the lower ones, or was just found to be
+            // available.
+            #[cfg(target_arch = "x86_64")]
+            DelimiterKernel::Avx2 => unsafe { avx2::scan(&set, text, self) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            DelimiterKernel::Avx512 => unsafe { avx512::scan(&set, text, self) },
+        }
+    }
+}
+
+/// A way to find delimiters.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[repr(u8)]
+pub enum DelimiterKernel {
+    /// Byte by byte.
+    Scalar = 1,
+    /// 32-byte vectors.
+    #[cfg(target_arch = "x86_64")]
+    Avx2 = 2,
+    /// 64-byte vectors with byte compression.
+    #[cfg(target_arch = "x86_64")]
+    Avx512 = 3,
+}
+
+impl DelimiterKernel {
+    /// The fastest kernel of this machine.
+    #[inline]
+    #[must_use]
+    pub fn active() -> DelimiterKernel {
+        match ACTIVE.load(Ordering::Relaxed) {
+            1 => DelimiterKernel::Scalar,
+            #[cfg(target_arch = "x86_64")]
+            2 => DelimiterKernel::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            3 => DelimiterKernel::Avx512,
+            _ => DelimiterKernel::choose(),
+        }
+    }
+
+    /// The kernels that this machine can run, slowest first.
+    #[must_use]
+    pub fn available() -> Vec<DelimiterKernel> {
+        #[allow(unused_mut, reason = "one kernel only on other machines")]
+        let mut kernels = vec![DelimiterKernel::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let small = is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("popcnt");
+            if small && is_x86_feature_detected!("avx2") {
+                kernels.push(DelimiterKernel::Avx2);
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi2")
+                {
+                    kernels.push(DelimiterKernel::Avx512);
+                }
+            }
+        }
+        kernels
+    }
+
+    #[cold]
+    fn choose() -> DelimiterKernel {
+        let best = DelimiterKernel::available().into_iter().max().unwrap_or(DelimiterKernel::Scalar);
+        ACTIVE.store(best as u8, Ordering::Relaxed);
+        best
+    }
+}
+
+/// The chosen kernel's number; 0 before the first use.
+static ACTIVE: AtomicU8 = AtomicU8::new(0);
+
+/// The set without options: what is absent equals the terminator, which wins wherever bytes are classed.
+#[derive(Clone, Copy, Debug)]
+struct Needles {
+    element: u8,
+    terminator: u8,
+    component: u8,
+    repetition: u8,
+    release: u8,
+    cr: u8,
+    lf: u8,
+}
+
+impl Needles {
+    fn new(set: &DelimiterSet) -> Self {
+        let none = set.terminator;
+        let mut needles = Needles {
+            element: set.element,
+            terminator: set.terminator,
+            component: set.component.unwrap_or(none),
+            repetition: set.repetition.unwrap_or(none),
+            release: set.release.unwrap_or(none),
+            cr: none,
+            lf: none,
+        };
+        needles.cr = if needles.class(b'\r') == Class::Data { b'\r' } else { none };
+        needles.lf = if needles.class(b'\n') == Class::Data { b'\n' } else { none };
+        needles
+    }
+
+    #[inline(always)]
+    fn class(&self, byte: u8) -> Class {
+        if byte == self.terminator {
+            Class::Terminator
+        } else if byte == self.element {
+            Class::Element
+        } else if byte == self.release {
+            Class::Release
+        } else if byte == self.component || byte == self.repetition {
+            Class::Part
+        } else if byte == self.cr || byte == self.lf {
+            Class::Break
+        } else {
+            Class::Data
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Class {
+    Data,
+    Terminator,
+    Element,
+    Release,
+    Part,
+    Break,
+}
+
+/// What a block needs to know of the one before.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Carry {
+    /// A release character waits for the byte that it makes data.
+    released: bool,
+    /// Only line breaks stand between here and the last terminator.
+    terminated: bool,
+}
+
+impl Carry {
+    const START: Carry = Carry { released: false, terminated: true };
+}
+
+/// The definition: classes `text`, whose first byte has position `base`, and appends to `index`.
+fn scalar(set: &Needles, text: &[u8], base: u32, carry: &mut Carry, index: &mut DelimiterIndex) {
+    for (at, byte) in (base..).zip(text) {
+        let class = set.class(*byte);
+        if class == Class::Break {
+            if !carry.terminated {
+                index.marks.push(at);
+            }
+            continue;
+        }
+        carry.terminated = false;
+        if carry.released {
+            carry.released = false;
+            continue;
+        }
+        match class {
+            Class::Terminator => {
+                index.ends.push(at);
+                index.stops.push(u32::try_from(index.ends.len()).expect("fewer ends than the text has bytes"));
+                carry.terminated = true;
+            }
+            Class::Element => index.ends.push(at),
+            Class::Release => {
+                index.marks.push(at);
+                carry.released = true;
+            }
+            Class::Part => index.parts.push(at),
+            Class::Break | Class::Data => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! From what is wrong to what acknowledgements say: one total match, so a new error does not compile until its answer is decided.
+
+use crate::fault::{EdiError, ServiceCharacter};
+use crate::level::Level;
+
+/// The codes that the standards give an error in their acknowledgements; absent where an acknowledgement cannot say it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct AcknowledgmentCodes {
+    /// TA105, X12 data element I18: note on an interchange.
+    pub interchange_note: Option<&'static str>,
+    /// AK905, X12 data element 716: functional group syntax error.
+    pub group: Option<&'static str>,
+    /// AK502 and IK502, X12 data element 718: transaction set syntax error.
+    pub transaction: Option<&'static str>,
+    /// AK304 and IK304, X12 data element 720: segment syntax error.
+    pub segment: Option<&'static str>,
+    /// EDIFACT data element 0085 of CONTRL: syntax error.
+    pub contrl: Option<&'static str>,
+}
+
+impl EdiError {
+    /// What TA1, 997, 999 and CONTRL say of the error.
+    ///
+    /// Sources: X12 data elements I18, 716, 718, 720; UN/EDIFACT code list 0085.
+    #[must_use]
+    pub fn acknowledgment(&self) -> AcknowledgmentCodes {
+        let none = AcknowledgmentCodes::default();
+        let ta1 = |note, contrl| AcknowledgmentCodes { interchange_note: Some(note), contrl: Some(contrl), ..none };
+        match self {
+            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::Columns { .. } => none,
+            // 022 invalid control structure; 12 invalid value.
+            EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),
+            EdiError::DelimiterKind { which, .. } | EdiError::DelimiterTwice { second: which, .. } => match which {
+                ServiceCharacter::Element => ta1("026", "20"),
+                ServiceCharacter::Component => ta1("027", "20"),
+                ServiceCharacter::Terminator => ta1("004", "20"),
+                ServiceCharacter::Repetition | ServiceCharacter::Release => ta1("022", "20"),
+            },
+            // 016 invalid interchange standards identifier value, which ISA11 was.
+            EdiError::RepetitionKind => ta1("016", "20"),
+            EdiError::Syntax { .. } => ta1("017", "2"),
+            // 8: segment has data element errors; 16 too many constituents; 39 data element too long.
+            EdiError::SegmentTooLong { .. } => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("39"), ..none }
+            }
+            EdiError::TooManyElements { .. } => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("16"), ..none }
+            }
+            // 023 improper (premature) end of file; the transaction has no trailer.
+            EdiError::Unterminated | EdiError::BinaryCut { .. } => AcknowledgmentCodes {
+                interchange_note: Some("023"),
+                group: Some("3"),
+                transaction: Some("2"),
+                contrl: Some("13"),
+                ..none
+            },
+            // Invalid character(s).
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+                AcknowledgmentCodes { contrl: Some("21"), ..none }
+            }
+            EdiError::BinaryLength | EdiError::BinaryTooLong { .. } | EdiError::BinaryEnd => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("12"), ..none }
+            }
+            // 1: unrecognised segment identifier.
+            EdiError::Tag { .. } | EdiError::Empty => {
+                AcknowledgmentCodes { transaction: Some("5"), segment: Some("1"), contrl: Some("15"), ..none }
+            }
+            EdiError::TrailerMissing { level, .. } => match level {
+                Level::Interchange => ta1("023", "13"),
+                Level::Group => {
+                    AcknowledgmentCodes { interchange_note: Some("024"), group: Some("3"), contrl: Some("13"), ..none }
+                }
+                Level::Transaction => AcknowledgmentCodes { transaction: Some("2"), contrl: Some("13"), ..none },
+            },
+            // 33: invalid occurrence outside message, package or group.
+            EdiError::TrailerAlone { level, .. } => match level {
+                Level::Interchange => ta1("022", "33"),
+                Level::Group => ta1("024", "33"),
+                // 2: unexpected segment.
+                Level::Transaction => AcknowledgmentCodes { segment: Some("2"), contrl: Some("33"), ..none },
+            },
+            EdiError::Nested { .. } => {
+                AcknowledgmentCodes { interchange_note: Some("024"), group: Some("3"), contrl: Some("33"), ..none }
+            }
+            EdiError::Outside { .. } => AcknowledgmentCodes { segment: Some("2"), contrl: Some("33"), ..none },
+            EdiError::GroupsMixed { .. } => ta1("024", "30"),
+            // 28: references do not match.
+            EdiError::ControlDiffers { level, .. } => match level {
+                Level::Interchange => ta1("001", "28"),
+                Level::Group => AcknowledgmentCodes { group: Some("4"), contrl: Some("28"), ..none },
+                Level::Transaction => AcknowledgmentCodes { transaction: Some("3"), contrl: Some("28"), ..none },
+            },
+            // 29: control count does not match number of instances received.
+            EdiError::CountDiffers { level, .. } | EdiError::CountFormat { level, .. } => match level {
+                Level::Interchange => ta1("021", "29"),
+                Level::Group => AcknowledgmentCodes { group: Some("5"), contrl: Some("29"), ..none },
+                Level::Transaction => AcknowledgmentCodes { transaction: Some("4"), contrl: Some("29"), ..none },
+            },
+            // 26: duplicate detected.
+            EdiError::ControlTwice { level, .. } => match level {
+                Level::Interchange => ta1("025", "26"),
+                Level::Group => AcknowledgmentCodes { group: Some("19"), contrl: Some("26"), ..none },
+                Level::Transaction => AcknowledgmentCodes { transaction: Some("23"), contrl: Some("26"), ..none },
+            },
+            EdiError::HeaderElements { level, .. } => AcknowledgmentCodes { contrl: Some("15"), ..field(*level, "") },
+            EdiError::FieldMissing { level, name, .. } => {
+                AcknowledgmentCodes { contrl: Some("13"), ..field(*level, name) }
+            }
+            EdiError::FieldFormat { level, name, .. } => {
+                AcknowledgmentCodes { contrl: Some("12"), ..field(*level, name) }
+            }
+        }
+    }
+}
+
+/// Codes of a header field that is wrong.
+fn field(level: Level, name: &str) -> AcknowledgmentCodes {
+    let none = AcknowledgmentCodes::default();
+    match (level, name) {
+        (Level::Interchange, _) => AcknowledgmentCodes {
+            interchange_note: Some(match name {
+                "ISA01" => "010",
+                "ISA02" => "011",
+                "ISA03" => "012",
+                "ISA04" => "013",
+                "ISA05" => "005",
+                "ISA06" => "006",
+                "ISA07" => "007",
+                "ISA08" => "008",
+                "ISA09" => "014",
+                "ISA10" => "015",
+                "ISA11" => "016",
+                "ISA12" => "017",
+                "ISA13" => "018",
+                "ISA14" => "019",
+                "ISA15" => "020",
+                _ => "022",
+            }),
+            ..none
+        },
+        (Level::Group, "GS01") => AcknowledgmentCodes { group: Some("1"), ..none },
+        (Level::Group, "GS06") => AcknowledgmentCodes { group: Some("6"), ..none },
+        (Level::Group, "GS07" | "GS08") => AcknowledgmentCodes { group: Some("2"), ..none },
+        (Level::Group, _) => AcknowledgmentCodes { interchange_note: Some("024"), ..none },
+        (Level::Transaction, "ST01") => AcknowledgmentCodes { transaction: Some("6"), ..none },
+        (Level::Transaction, "ST02") => AcknowledgmentCodes { transaction: Some("7"), ..none },
+        (Level::Transaction, _) => AcknowledgmentCodes { transaction: Some("5"), ..none },
+    }
+}

@@ -1,0 +1,359 @@
+//! The headers of interchanges, groups and transactions: which element says what, and what it must be.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use crate::delimiters::{Delimiters, Standard};
+use crate::level::Level;
+use crate::position::Position;
+use crate::segment::Segment;
+
+/// One fact in a header.
+///
+/// Names are those of documents: the same fact has the same name in both standards.
+#[derive(Clone, Copy, Debug)]
+pub struct HeaderField {
+    /// Name in documents, such as `sender_qualifier`.
+    pub name: &'static str,
+    /// Name in the standard, such as `ISA05` or `UNB S002 0007`.
+    pub reference: &'static str,
+    /// Element of the header, from 1.
+    pub element: usize,
+    /// Component of the element, from 1; an element that is no composite has one.
+    pub component: usize,
+    pub(crate) check: Check,
+}
+
+/// What a field must be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Check {
+    /// Anything or nothing.
+    Any,
+    /// Something.
+    Present,
+    /// So many letters, digits or signs.
+    Text(usize, usize),
+    /// So many digits.
+    Digits(usize, usize),
+    /// One of these characters.
+    OneOf(&'static str),
+    /// `YYMMDD`, or with the century.
+    Date,
+    /// `HHMM`, further digits allowed.
+    Time,
+}
+
+impl Check {
+    /// What is expected, where `value` is not it.
+    pub(crate) fn expected(self, value: &[u8]) -> Option<&'static str> {
+        let digits = value.iter().all(u8::is_ascii_digit);
+        let within = |low: usize, high: usize| (low..=high).contains(&value.len());
+        let (good, expected) = match self {
+            Check::Any => (true, ""),
+            Check::Present => (!value.is_empty(), "present"),
+            Check::Text(2, 2) => (within(2, 2), "two characters"),
+            Check::Text(3, 3) => (within(3, 3), "three characters"),
+            Check::Text(4, 9) => (within(4, 9), "four to nine characters"),
+            Check::Text(low, high) => (within(low, high), "of the length that the standard gives"),
+            Check::Digits(5, 5) => (digits && within(5, 5), "five digits"),
+            Check::Digits(9, 9) => (digits && within(9, 9), "nine digits"),
+            Check::Digits(1, 9) => (digits && within(1, 9), "one to nine digits"),
+            Check::Digits(low, high) => (digits && within(low, high), "of digits"),
+            Check::OneOf(characters) => {
+                let one = value.len() == 1 && characters.as_bytes().contains(&value[0]);
+                (one, if characters == "01" { "0 or 1" } else { "P, T or I" })
+            }
+            Check::Date => (digits && is_date(value), "a date (YYMMDD or CCYYMMDD)"),
+            Check::Time => (digits && is_time(value), "a time (HHMM)"),
+        };
+        (!good).then_some(expected)
+    }
+}
+
+fn number(digits: &[u8]) -> u32 {
+    digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0'))
+}
+
+fn is_date(digits: &[u8]) -> bool {
+    let (year, rest) = match digits.len() {
+        6 => (2000 + number(&digits[..2]), &digits[2..]),
+        8 => (number(&digits[..4]), &digits[4..]),
+        _ => return false,
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match number(&rest[..2]) {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + u32::from(leap),
+        _ => return false,
+    };
+    (1..=days).contains(&number(&rest[2..]))
+}
+
+fn is_time(digits: &[u8]) -> bool {
+    (4..=8).contains(&digits.len())
+        && number(&digits[..2]) < 24
+        && number(&digits[2..4]) < 60
+        && digits.get(4..6).is_none_or(|seconds| number(seconds) < 60)
+}
+
+/// The fields of a header, in its order.
+#[must_use]
+pub fn header_fields(standard: Standard, level: Level) -> &'static [HeaderField] {
+    match (standard, level) {
+        (Standard::X12, Level::Interchange) => &ISA,
+        (Standard::X12, Level::Group) => &GS,
+        (Standard::X12, Level::Transaction) => &ST,
+        (Standard::Edifact, Level::Interchange) => &UNB,
+        (Standard::Edifact, Level::Group) => &UNG,
+        (Standard::Edifact, Level::Transaction) => &UNH,
+    }
+}
+
+const fn f(name: &'static str, reference: &'static str, element: usize, component: usize, check: Check) -> HeaderField {
+    HeaderField { name, reference, element, component, check }
+}
+
+static ISA: [HeaderField; 15] = [
+    f("authorization_qualifier", "ISA01", 1, 1, Check::Text(2, 2)),
+    f("authorization", "ISA02", 2, 1, Check::Any),
+    f("security_qualifier", "ISA03", 3, 1, Check::Text(2, 2)),
+    f("security", "ISA04", 4, 1, Check::Any),
+    f("sender_qualifier", "ISA05", 5, 1, Check::Text(2, 2)),
+    f("sender", "ISA06", 6, 1, Check::Present),
+    f("receiver_qualifier", "ISA07", 7, 1, Check::Text(2, 2)),
+    f("receiver", "ISA08", 8, 1, Check::Present),
+    f("date", "ISA09", 9, 1, Check::Date),
+    f("time", "ISA10", 10, 1, Check::Time),
+    f("standards_id", "ISA11", 11, 1, Check::Present),
+    f("version", "ISA12", 12, 1, Check::Digits(5, 5)),
+    f("control_number", "ISA13", 13, 1, Check::Digits(9, 9)),
+    f("acknowledgment_requested", "ISA14", 14, 1, Check::OneOf("01")),
+    f("test", "ISA15", 15, 1, Check::OneOf("PTI")),
+];
+
+static GS: [HeaderField; 8] = [
+    f("functional_id", "GS01", 1, 1, Check::Text(2, 2)),
+    f("sender", "GS02", 2, 1, Check::Present),
+    f("receiver", "GS03", 3, 1, Check::Present),
+    f("date", "GS04", 4, 1, Check::Date),
+    f("time", "GS05", 5, 1, Check::Time),
+    f("control_number", "GS06", 6, 1, Check::Digits(1, 9)),
+    f("agency", "GS07", 7, 1, Check::Present),
+    f("version", "GS08", 8, 1, Check::Present),
+];
+
+static ST: [HeaderField; 3] = [
+    f("type", "ST01", 1, 1, Check::Text(3, 3)),
+    f("control_number", "ST02", 2, 1, Check::Text(4, 9)),
+    f("implementation", "ST03", 3, 1, Check::Any),
+];
+
+static UNB: [HeaderField; 22] = [
+    f("syntax_identifier", "UNB S001 0001", 1, 1, Check::Present),
+    f("syntax_version", "UNB S001 0002", 1, 2, Check::Present),
+    f("service_code_list", "UNB S001 0080", 1, 3, Check::Any),
+    f("character_encoding", "UNB S001 0133", 1, 4, Check::Any),
+    f("sender", "UNB S002 0004", 2, 1, Check::Present),
+    f("sender_qualifier", "UNB S002 0007", 2, 2, Check::Any),
+    f("sender_internal", "UNB S002 0008", 2, 3, Check::Any),
+    f("sender_internal_sub", "UNB S002 0042", 2, 4, Check::Any),
+    f("receiver", "UNB S003 0010", 3, 1, Check::Present),
+    f("receiver_qualifier", "UNB S003 0007", 3, 2, Check::Any),
+    f("receiver_internal", "UNB S003 0014", 3, 3, Check::Any),
+    f("receiver_internal_sub", "UNB S003 0046", 3, 4, Check::Any),
+    f("date", "UNB S004 0017", 4, 1, Check::Date),
+    f("time", "UNB S004 0019", 4, 2, Check::Time),
+    f("control_number", "UNB 0020", 5, 1, Check::Text(1, 14)),
+    f("password", "UNB S005 0022", 6, 1, Check::Any),
+    f("password_qualifier", "UNB S005 0025", 6, 2, Check::Any),
+    f("application_reference", "UNB 0026", 7, 1, Check::Any),
+    f("priority", "UNB 0029", 8, 1, Check::Any),
+    f("acknowledgment_requested", "UNB 0031", 9, 1, Check::Any),
+    f("agreement", "UNB 0032", 10, 1, Check::Any),
+    f("test", "UNB 0035", 11, 1, Check::Any),
+];
+
+static UNG: [HeaderField; 13] = [
+    f("functional_id", "UNG 0038", 1, 1, Check::Any),
+    f("sender", "UNG S006 0040", 2, 1, Check::Any),
+    f("sender_qualifier", "UNG S006 0007", 2, 2, Check::Any),
+    f("receiver", "UNG S007 0044", 3, 1, Check::Any),
+    f("receiver_qualifier", "UNG S007 0007", 3, 2, Check::Any),
+    f("date", "UNG S004 0017", 4, 1, Check::Any),
+    f("time", "UNG S004 0019", 4, 2, Check::Any),
+    f("control_number", "UNG 0048", 5, 1, Check::Text(1, 14)),
+    f("agency", "UNG 0051", 6, 1, Check::Any),
+    f("version", "UNG S008 0052", 7, 1, Check::Any),
+    f("release", "UNG S008 0054", 7, 2, Check::Any),
+    f("association", "UNG S008 0057", 7, 3, Check::Any),
+    f("password", "UNG 0058", 8, 1, Check::Any),
+];
+
+static UNH: [HeaderField; 23] = [
+    f("control_number", "UNH 0062", 1, 1, Check::Text(1, 14)),
+    f("type", "UNH S009 0065", 2, 1, Check::Present),
+    f("version", "UNH S009 0052", 2, 2, Check::Present),
+    f("release", "UNH S009 0054", 2, 3, Check::Present),
+    f("agency", "UNH S009 0051", 2, 4, Check::Present),
+    f("association", "UNH S009 0057", 2, 5, Check::Any),
+    f("code_list_version", "UNH S009 0110", 2, 6, Check::Any),
+    f("subfunction", "UNH S009 0113", 2, 7, Check::Any),
+    f("common_access_reference", "UNH 0068", 3, 1, Check::Any),
+    f("transfer_sequence", "UNH S010 0070", 4, 1, Check::Any),
+    f("transfer_first_last", "UNH S010 0073", 4, 2, Check::Any),
+    f("subset", "UNH S016 0115", 5, 1, Check::Any),
+    f("subset_version", "UNH S016 0116", 5, 2, Check::Any),
+    f("subset_release", "UNH S016 0118", 5, 3, Check::Any),
+    f("subset_agency", "UNH S016 0051", 5, 4, Check::Any),
+    f("implementation", "UNH S017 0121", 6, 1, Check::Any),
+    f("implementation_version", "UNH S017 0122", 6, 2, Check::Any),
+    f("implementation_release", "UNH S017 0124", 6, 3, Check::Any),
+    f("implementation_agency", "UNH S017 0051", 6, 4, Check::Any),
+    f("scenario", "UNH S018 0127", 7, 1, Check::Any),
+    f("scenario_version", "UNH S018 0128", 7, 2, Check::Any),
+    f("scenario_release", "UNH S018 0130", 7, 3, Check::Any),
+    f("scenario_agency", "UNH S018 0051", 7, 4, Check::Any),
+];
+
+/// A copy of a header that stays while its level is open; its memory is used again for the next.
+#[derive(Clone)]
+pub struct Header {
+    pub(crate) level: Level,
+    pub(crate) at: Position,
+    delimiters: Delimiters,
+    tag: Vec<u8>,
+    text: Vec<u8>,
+    ends: Vec<u32>,
+    parts: Vec<u32>,
+    marks: Vec<u32>,
+}
+
+impl Header {
+    pub(crate) fn new(level: Level) -> Self {
+        Header {
+            level,
+            at: Position::default(),
+            delimiters: Delimiters::X12,
+            tag: Vec::new(),
+            text: Vec::new(),
+            ends: vec![0],
+            parts: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn set(&mut self, segment: &Segment<'_>, at: Position) {
+        let from = segment.start;
+        let copy = |to: &mut Vec<u32>, positions: &[u32]| {
+            to.clear();
+            to.extend(positions.iter().map(|position| position - from));
+        };
+        self.at = at;
+        self.delimiters = *segment.delimiters;
+        self.text.clear();
+        self.text.extend_from_slice(segment.raw());
+        self.tag.clear();
+        self.tag.extend_from_slice(segment.tag());
+        copy(&mut self.ends, segment.ends);
+        copy(&mut self.parts, segment.parts);
+        copy(&mut self.marks, segment.marks);
+    }
+
+    /// What it opens.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// The delimiters of its interchange.
+    #[must_use]
+    pub fn delimiters(&self) -> &Delimiters {
+        &self.delimiters
+    }
+
+    /// The segment.
+    #[must_use]
+    pub fn segment(&self) -> Segment<'_> {
+        Segment {
+            tag: &self.tag,
+            text: &self.text,
+            start: 0,
+            ends: &self.ends,
+            parts: &self.parts,
+            marks: &self.marks,
+            delimiters: &self.delimiters,
+            binary: false,
+        }
+    }
+
+    /// The data of a component, release characters removed and, for X12, blanks at its end trimmed; empty where there is none.
+    #[must_use]
+    pub fn component(&self, element: usize, component: usize) -> Cow<'_, [u8]> {
+        let segment = self.segment();
+        let Some(part) = segment.element(element).and_then(|element| element.component(component)) else {
+            return Cow::Borrowed(b"");
+        };
+        let mut scratch = Vec::new();
+        let raw = part.raw();
+        let data = part.data(&mut scratch).bytes();
+        let data = if data.len() == raw.len() { Cow::Borrowed(raw) } else { Cow::Owned(data.to_vec()) };
+        match (self.delimiters.standard, data) {
+            (Standard::X12, Cow::Borrowed(data)) => Cow::Borrowed(data.trim_ascii_end()),
+            (Standard::X12, Cow::Owned(data)) => Cow::Owned(data.trim_ascii_end().to_vec()),
+            (Standard::Edifact, data) => data,
+        }
+    }
+
+    /// The value of a field by its name in documents; empty where the header does not have it.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Cow<'_, [u8]> {
+        let fields = header_fields(self.delimiters.standard, self.level);
+        match fields.iter().find(|field| field.name == name) {
+            Some(field) => self.component(field.element, field.component),
+            None => Cow::Borrowed(b""),
+        }
+    }
+
+    /// Identification of who sends.
+    #[must_use]
+    pub fn sender(&self) -> Cow<'_, [u8]> {
+        self.field("sender")
+    }
+
+    /// Identification of who receives.
+    #[must_use]
+    pub fn receiver(&self) -> Cow<'_, [u8]> {
+        self.field("receiver")
+    }
+
+    /// ISA13, GS06, ST02; data elements 0020, 0048, 0062.
+    #[must_use]
+    pub fn control_number(&self) -> Cow<'_, [u8]> {
+        self.component(self.level.control_element(self.delimiters.standard) as usize, 1)
+    }
+
+    /// Of a transaction: ST01 (`837`) or the message type (`ORDERS`).
+    #[must_use]
+    pub fn transaction_type(&self) -> Cow<'_, [u8]> {
+        self.field("type")
+    }
+
+    /// Of an interchange: whether it is marked as a test (ISA15 `T`, data element 0035 `1`).
+    #[must_use]
+    pub fn is_test(&self) -> bool {
+        matches!(&self.field("test")[..], b"T" | b"1")
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Header").field("level", &self.level).field("at", &self.at).finish()
+    }
+}

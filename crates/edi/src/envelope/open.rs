@@ -1,0 +1,350 @@
+//! What a control segment opens and closes, and what is checked then.
+
+use super::header::{Check, Header, header_fields};
+use super::seen::Seen;
+use super::{Closed, Envelope, EnvelopePass, Event, Held};
+use crate::delimiters::Standard;
+use crate::fault::EdiError;
+use crate::level::{Level, Side};
+use crate::position::Position;
+
+/// One level of the envelope.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub(super) is_open: bool,
+    pub(super) header: Header,
+    /// Which one it is in what is around it, from 1.
+    pub(super) number: u64,
+    /// Number of its header among the segments of the interchange.
+    pub(super) first: u64,
+    /// What its trailer counts.
+    counted: u64,
+    /// Something is wrong inside, so that the count may be meant otherwise.
+    uncertain: bool,
+    /// Control numbers of what stands inside; of the interchange, those of the file.
+    seen: Seen,
+    /// A trailer that stands alone belongs to one of these.
+    forgiven: u64,
+}
+
+impl Open {
+    pub(super) fn new(level: Level) -> Self {
+        Open {
+            is_open: false,
+            header: Header::new(level),
+            number: 0,
+            first: 0,
+            counted: 0,
+            uncertain: false,
+            seen: Seen::default(),
+            forgiven: 0,
+        }
+    }
+
+    fn open(&mut self, number: u64, first: u64) {
+        self.is_open = true;
+        self.number = number;
+        self.first = first;
+        self.counted = 0;
+        self.uncertain = false;
+        self.forgiven = 0;
+    }
+}
+
+impl Envelope {
+    fn level(&mut self, level: Level) -> &mut Open {
+        match level {
+            Level::Interchange => &mut self.interchange,
+            Level::Group => &mut self.group,
+            Level::Transaction => &mut self.transaction,
+        }
+    }
+
+    /// What is around a level now.
+    fn around(&mut self, level: Level) -> &mut Open {
+        if level == Level::Transaction && self.group.is_open { &mut self.group } else { &mut self.interchange }
+    }
+
+    /// A position with the numbers of group and transaction.
+    pub(super) fn number(&self, mut at: Position) -> Position {
+        if at.interchange != self.interchange.header.position().interchange {
+            return at;
+        }
+        let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        if self.group.is_open {
+            at.group = small(self.group.number);
+        }
+        if self.transaction.is_open {
+            at.transaction = small(self.transaction.number);
+            at.segment = (at.segment + 1).saturating_sub(self.transaction.first);
+        }
+        at
+    }
+}
+
+impl EnvelopePass<'_> {
+    #[cold]
+    pub(super) fn fault(&mut self, error: EdiError, at: Position) {
+        let splitter = self.pass.splitter();
+        splitter.fault(error, at);
+        splitter.number_faults(|at| at);
+    }
+
+    /// The next event of the step that is held: what it closes, then what it is; `None` once it is done with.
+    #[inline(never)]
+    pub(super) fn held(&mut self) -> Option<Event> {
+        let event = match self.envelope.held {
+            Held::No => None,
+            Held::Control(level, Side::Header) => self.header(level),
+            Held::Control(level, Side::Trailer) => return self.trailer(level),
+            Held::Interchange | Held::Done => {
+                // What is not closed here was cut off: only what is missed first is told.
+                self.envelope.cut |= self.pass.splitter().cut;
+                let closed = self.close_down_to(Level::Interchange);
+                self.envelope.cut |= closed.is_some();
+                closed
+            }
+        };
+        if event.is_none() {
+            if self.envelope.held == Held::Done {
+                self.envelope.held = Held::No;
+                return Some(Event::Done);
+            }
+            self.envelope.held = Held::No;
+        }
+        event
+    }
+
+    /// Closes the innermost level that is open, down to `level`, without its trailer.
+    fn close_down_to(&mut self, level: Level) -> Option<Event> {
+        for inner in [Level::Transaction, Level::Group, Level::Interchange] {
+            if inner < level || !self.envelope.level(inner).is_open {
+                continue;
+            }
+            if !self.envelope.cut {
+                let standard = self.envelope.interchange.header.delimiters().standard;
+                let header = self.envelope.level(inner).header.position();
+                let at = Position { byte: self.pass.end_byte(), segment: 0, ..header };
+                self.fault(EdiError::TrailerMissing { standard, level: inner }, at);
+            }
+            self.envelope.level(inner).is_open = false;
+            self.envelope.level(inner).forgiven += 1;
+            return Some(end_event(inner, Closed::Unclosed));
+        }
+        None
+    }
+
+    /// A header: what it closes, then what it opens.
+    fn header(&mut self, level: Level) -> Option<Event> {
+        let standard = self.pass.delimiters().standard;
+        let nested = level == Level::Group && self.envelope.group.is_open && !self.envelope.transaction.is_open;
+        if nested {
+            let at = self.envelope.number(self.pass.position());
+            self.fault(EdiError::Nested { standard, level }, at);
+            self.envelope.interchange.uncertain = true;
+            self.envelope.group.is_open = false;
+            self.envelope.group.forgiven += 1;
+            return Some(Event::GroupEnd(Closed::Unclosed));
+        }
+        if let Some(event) = self.close_down_to(level) {
+            return Some(event);
+        }
+        self.envelope.held = Held::No;
+        self.open(level, standard);
+        Some(match level {
+            Level::Interchange => Event::InterchangeStart,
+            Level::Group => Event::GroupStart,
+            Level::Transaction => Event::TransactionStart,
+        })
+    }
+
+    fn open(&mut self, level: Level, standard: Standard) {
+        let envelope = &mut *self.envelope;
+        envelope.outside = false;
+        let first = self.pass.segment_number();
+        let in_group = level == Level::Transaction && envelope.group.is_open;
+        let number = match level {
+            Level::Interchange => {
+                envelope.cut = false;
+                envelope.mixed = false;
+                envelope.loose = 0;
+                envelope.group.seen.clear();
+                envelope.transaction.seen.clear();
+                envelope.interchange.number + 1
+            }
+            Level::Group => {
+                envelope.interchange.counted += 1;
+                envelope.transaction.seen.clear();
+                envelope.interchange.counted
+            }
+            Level::Transaction if in_group => {
+                envelope.group.counted += 1;
+                envelope.group.counted
+            }
+            Level::Transaction => {
+                envelope.loose += 1;
+                envelope.loose
+            }
+        };
+        let at = self.pass.position();
+        let forgiven = envelope.level(level).forgiven;
+        envelope.level(level).open(number, first);
+        envelope.level(level).forgiven = if level == Level::Interchange { 0 } else { forgiven };
+        let at = envelope.number(at);
+        envelope.level(level).header.set(&self.pass.segment(), at);
+        self.check_fields(level, standard, at);
+        self.check_place(level, standard, at);
+    }
+
+    fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
+        for field in header_fields(standard, level) {
+            if matches!(field.check, Check::Any) {
+                continue;
+            }
+            let header = &self.envelope.level(level).header;
+            let value = header.component(field.element, field.component);
+            let Some(expected) = field.check.expected(&value) else { continue };
+            let name = field.reference;
+            let error = if value.is_empty() {
+                EdiError::FieldMissing { standard, level, name }
+            } else {
+                EdiError::FieldFormat { standard, level, name, expected }
+            };
+            let place = |number: usize| u32::try_from(number).unwrap_or(0);
+            let component = if standard == Standard::X12 { 0 } else { place(field.component) };
+            let at = at.element(place(field.element)).component(component);
+            self.fault(error, at);
+        }
+        let control = {
+            let header = &self.envelope.level(level).header;
+            let number = header.control_number();
+            match level {
+                Level::Interchange => [&header.sender()[..], &header.receiver(), &number].join(&0),
+                _ => number.into_owned(),
+            }
+        };
+        if !control.is_empty() && !self.envelope.level(level).seen.add(&control) {
+            let element = level.control_element(standard);
+            self.fault(EdiError::ControlTwice { standard, level }, at.element(element));
+        }
+    }
+
+    /// Groups and messages side by side, transaction sets without a group.
+    fn check_place(&mut self, level: Level, standard: Standard, at: Position) {
+        let envelope = &mut *self.envelope;
+        let mixed = match (standard, level) {
+            (Standard::X12, Level::Transaction) => !envelope.group.is_open,
+            (Standard::Edifact, Level::Transaction) => !envelope.group.is_open && envelope.interchange.counted > 0,
+            (Standard::Edifact, Level::Group) => envelope.loose > 0,
+            _ => false,
+        };
+        if mixed {
+            envelope.interchange.uncertain = true;
+            // The trailer of the group that has no header.
+            envelope.group.forgiven += u64::from(standard == Standard::X12 && !envelope.mixed);
+            if !core::mem::replace(&mut envelope.mixed, true) {
+                self.fault(EdiError::GroupsMixed { standard }, at);
+            }
+        }
+    }
+
+    /// A trailer: what it closes before its own level, then that.
+    fn trailer(&mut self, level: Level) -> Option<Event> {
+        let standard = self.pass.delimiters().standard;
+        if !self.envelope.level(level).is_open {
+            self.envelope.held = Held::No;
+            self.trailer_alone(level, standard);
+            return None;
+        }
+        let inner = match level {
+            Level::Interchange => Level::Group,
+            Level::Group | Level::Transaction => Level::Transaction,
+        };
+        if level != Level::Transaction
+            && let Some(event) = self.close_down_to(inner)
+        {
+            return Some(event);
+        }
+        self.envelope.held = Held::No;
+        self.check_trailer(level, standard);
+        self.envelope.level(level).is_open = false;
+        self.envelope.outside = false;
+        Some(end_event(level, Closed::ByTrailer))
+    }
+
+    #[cold]
+    fn trailer_alone(&mut self, level: Level, standard: Standard) {
+        // The trailer of segments that were told to stand outside, or of something that was closed already.
+        let outside = level == Level::Transaction && core::mem::take(&mut self.envelope.outside);
+        self.envelope.around(level).uncertain = true;
+        let open = self.envelope.level(level);
+        if open.forgiven > 0 {
+            open.forgiven -= 1;
+        } else if !outside {
+            let at = self.position();
+            self.fault(EdiError::TrailerAlone { standard, level }, at);
+        }
+    }
+
+    fn check_trailer(&mut self, level: Level, standard: Standard) {
+        let at = self.envelope.number(self.pass.position());
+        let counted = match level {
+            Level::Transaction => self.pass.segment_number() + 1 - self.envelope.transaction.first,
+            Level::Interchange if standard == Standard::Edifact && self.envelope.interchange.counted == 0 => {
+                self.envelope.loose
+            }
+            _ => self.envelope.level(level).counted,
+        };
+        let mut scratch = Vec::new();
+        let segment = self.pass.segment();
+        let declared = segment.element(1).map_or(&b""[..], |element| element.data(&mut scratch).bytes());
+        let mut wrong = None;
+        if declared.is_empty() || declared.len() > 18 || !declared.iter().all(u8::is_ascii_digit) {
+            wrong = Some(EdiError::CountFormat { standard, level, counted });
+        } else {
+            let declared = declared.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));
+            if declared != counted {
+                wrong = Some(EdiError::CountDiffers { standard, level, declared, counted });
+            }
+        }
+        let control = segment.element(2).map_or(&b""[..], |element| element.data(&mut scratch).bytes());
+        let open = match level {
+            Level::Interchange => &self.envelope.interchange,
+            Level::Group => &self.envelope.group,
+            Level::Transaction => &self.envelope.transaction,
+        };
+        let same = same_control(standard, level, &open.header.control_number(), control);
+        let uncertain = open.uncertain;
+        if let Some(error) = wrong
+            && !uncertain
+        {
+            self.fault(error, at.element(1));
+        }
+        if !same {
+            self.fault(EdiError::ControlDiffers { standard, level }, at.element(2));
+        }
+    }
+}
+
+/// Numeric control numbers (ISA13, GS06) are equal as numbers, the others as text.
+fn same_control(standard: Standard, level: Level, header: &[u8], trailer: &[u8]) -> bool {
+    let trailer = if standard == Standard::X12 { trailer.trim_ascii_end() } else { trailer };
+    if header == trailer {
+        return true;
+    }
+    let numeric = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    let significant = |text: &[u8]| text.iter().position(|digit| *digit != b'0').unwrap_or(text.len());
+    standard == Standard::X12
+        && level != Level::Transaction
+        && numeric(header)
+        && numeric(trailer)
+        && header[significant(header)..] == trailer[significant(trailer)..]
+}
+
+fn end_event(level: Level, closed: Closed) -> Event {
+    match level {
+        Level::Interchange => Event::InterchangeEnd(closed),
+        Level::Group => Event::GroupEnd(closed),
+        Level::Transaction => Event::TransactionEnd(closed),
+    }
+}

@@ -1,0 +1,79 @@
+//! Which control numbers stood before, in bounded memory.
+
+/// Runs of control numbers. Numbers that count up, as nearly all do, are one run, whatever their number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Disjoint, in order.
+    runs: Vec<(u64, u64)>,
+    /// The run that grew last.
+    last: usize,
+}
+
+/// Runs that are kept; further numbers are not looked for. A repetition that far apart is a matter for the register of control numbers.
+const RUNS_MAX: usize = 4096;
+
+impl Seen {
+    pub(crate) fn clear(&mut self) {
+        self.runs.clear();
+        self.last = 0;
+    }
+
+    /// Adds a control number; false if it was there.
+    pub(crate) fn add(&mut self, control: &[u8]) -> bool {
+        let number = number(control);
+        if let Some((_, end)) = self.runs.get_mut(self.last)
+            && end.checked_add(1) == Some(number)
+        {
+            *end = number;
+            if self.runs.get(self.last + 1).is_some_and(|(start, _)| *start <= number) {
+                // The run met the next one.
+                let (start, next_end) = self.runs.remove(self.last + 1);
+                self.runs[self.last].1 = next_end;
+                return start != number;
+            }
+            return true;
+        }
+        let at = self.runs.partition_point(|(_, end)| *end < number);
+        if self.runs.get(at).is_some_and(|(start, _)| *start <= number) {
+            return false;
+        }
+        if at > 0 && self.runs[at - 1].1.checked_add(1) == Some(number) {
+            self.runs[at - 1].1 = number;
+            self.last = at - 1;
+        } else if self.runs.len() < RUNS_MAX {
+            self.runs.insert(at, (number, number));
+            self.last = at;
+        }
+        true
+    }
+}
+
+/// Numbers are themselves, so that they form runs; anything else is a hash in the upper half.
+fn number(control: &[u8]) -> u64 {
+    if control.len() < 19 && !control.is_empty() && control.iter().all(u8::is_ascii_digit) {
+        return control.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));
+    }
+    let hash = control
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    hash | 1 << 63
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_again_in_any_order() {
+        let mut seen = Seen::default();
+        let order = [5u64, 6, 7, 1, 2, 3, 4, 9, 8, 20, 10];
+        for (i, n) in order.into_iter().enumerate() {
+            assert!(seen.add(n.to_string().as_bytes()), "{n}");
+            for earlier in &order[..=i] {
+                assert!(!seen.add(earlier.to_string().as_bytes()), "{earlier} after {n}");
+            }
+        }
+        assert!(seen.add(b"A1") && seen.add(b"A2") && !seen.add(b"A1"));
+        assert!(seen.runs.len() <= 5);
+    }
+}

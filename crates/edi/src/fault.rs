@@ -1,0 +1,446 @@
+//! What can be wrong with an interchange: where, by which clause, whose fault, what to do.
+
+use std::sync::Arc;
+
+use quayline_core::{Code, Fault, Finding, Severity};
+
+use crate::Level;
+use crate::delimiters::Standard;
+use crate::position::Position;
+
+/// One thing that is wrong at a place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EdiFault {
+    /// What.
+    pub error: EdiError,
+    /// Where.
+    pub at: Position,
+    /// How bad: under strict rules, leniencies are errors.
+    pub severity: Severity,
+}
+
+impl EdiFault {
+    /// As a finding for people; `file` is the name as the user gave it.
+    #[must_use]
+    pub fn finding(&self, file: Option<&Arc<str>>) -> Finding {
+        let mut finding = Finding::error(self.error.code(), Fault::Sender, self.error.to_string());
+        finding.severity = self.severity;
+        finding.place = self.at.place(file);
+        if let Some(clause) = self.error.clause() {
+            finding.place.detail = Some(clause.to_owned());
+        }
+        finding.hint = self.error.hint();
+        finding
+    }
+}
+
+/// One of the service characters of an interchange.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ServiceCharacter {
+    /// Between elements.
+    Element,
+    /// Between components.
+    Component,
+    /// Between repetitions.
+    Repetition,
+    /// Behind segments.
+    Terminator,
+    /// Release character.
+    Release,
+}
+
+impl ServiceCharacter {
+    fn name(self) -> &'static str {
+        match self {
+            ServiceCharacter::Element => "element separator",
+            ServiceCharacter::Component => "component separator",
+            ServiceCharacter::Repetition => "repetition separator",
+            ServiceCharacter::Terminator => "segment terminator",
+            ServiceCharacter::Release => "release character",
+        }
+    }
+}
+
+/// What is wrong. `Display` is the message without the place; it never holds data.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EdiError {
+    /// `EDI-001`: bytes between interchanges.
+    #[error("{bytes} bytes here are neither white space nor part of an interchange")]
+    Noise {
+        /// How many.
+        bytes: u64,
+    },
+    /// `EDI-002`: nothing in the file is an interchange.
+    #[error("no interchange found: nothing begins with ISA, UNA or UNB")]
+    NoInterchange,
+    /// `EDI-003`: an ISA whose elements do not have their fixed widths.
+    #[error("the ISA segment has {found} bytes, expected 106: its elements do not have their fixed widths")]
+    IsaWidth {
+        /// Bytes with the terminator.
+        found: usize,
+    },
+    /// `EDI-004`: an interchange header that cannot be read.
+    #[error("the interchange header is not readable: {why}")]
+    Header {
+        /// Standard that it seems to be of.
+        standard: Standard,
+        /// What was expected and found.
+        why: &'static str,
+    },
+    /// `EDI-005`: a service character that is a letter, digit or space.
+    #[error("the {} is a {kind}", which.name())]
+    DelimiterKind {
+        /// Standard.
+        standard: Standard,
+        /// Which.
+        which: ServiceCharacter,
+        /// `letter`, `digit` or `space`.
+        kind: &'static str,
+    },
+    /// `EDI-006`: two service characters are the same byte.
+    #[error("the {} and the {} are the same character", first.name(), second.name())]
+    DelimiterTwice {
+        /// Standard.
+        standard: Standard,
+        /// One.
+        first: ServiceCharacter,
+        /// The other.
+        second: ServiceCharacter,
+    },
+    /// `EDI-007`: a letter where the repetition separator stands.
+    #[error("ISA11 is a letter or digit, expected a repetition separator in this version")]
+    RepetitionKind,
+    /// `EDI-008`: a syntax identifier or version that ISO 9735 does not have.
+    #[error("the {what} of UNB is not one of ISO 9735")]
+    Syntax {
+        /// `syntax identifier` or `syntax version`.
+        what: &'static str,
+    },
+    /// `EDI-010`: a segment longer than the limit.
+    #[error("the segment is longer than {limit} bytes")]
+    SegmentTooLong {
+        /// `Limits::segment_bytes_max`.
+        limit: usize,
+    },
+    /// `EDI-011`: more elements than the limit.
+    #[error("the segment has more than {limit} elements")]
+    TooManyElements {
+        /// `Limits::segment_elements_max`.
+        limit: usize,
+    },
+    /// `EDI-012`: the input ends inside a segment.
+    #[error("the file ends before the segment terminator")]
+    Unterminated,
+    /// `EDI-013`: line breaks inside a segment.
+    #[error("a line break stands inside a segment; it is left out, here and further on in this interchange")]
+    LineBreakInside,
+    /// `EDI-014`: line breaks or blanks behind a terminator, under strict rules.
+    #[error("white space stands behind a segment terminator")]
+    BreakBehind,
+    /// `EDI-015`: a binary segment without a usable length.
+    #[error("the length of the binary data is not a number")]
+    BinaryLength,
+    /// `EDI-016`: binary data longer than the limit.
+    #[error("the binary data has {declared} bytes, more than {limit}; it is passed over")]
+    BinaryTooLong {
+        /// What the segment says.
+        declared: u64,
+        /// `Limits::record_bytes_max`.
+        limit: usize,
+    },
+    /// `EDI-017`: the input ends inside binary data.
+    #[error("the binary data has {declared} bytes by its length, but only {found} are left in the file")]
+    BinaryCut {
+        /// What the segment says.
+        declared: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// `EDI-018`: no terminator where binary data ends.
+    #[error("no segment terminator stands behind the binary data where its length says it ends")]
+    BinaryEnd,
+    /// `EDI-019`: a segment without a proper tag.
+    #[error("a segment begins with {bytes} bytes that are no tag, expected two or three capital letters or digits")]
+    Tag {
+        /// Bytes before the first separator.
+        bytes: usize,
+    },
+    /// `EDI-020`: a terminator directly behind another.
+    #[error("a segment is empty")]
+    Empty,
+    /// `EDI-030`: a header without its trailer.
+    #[error("{} is missing: the {} is not closed", level.trailer(*standard), level.name(*standard))]
+    TrailerMissing {
+        /// Standard.
+        standard: Standard,
+        /// What is not closed.
+        level: Level,
+    },
+    /// `EDI-031`: a trailer without its header.
+    #[error("{} stands here, but no {} is open", level.trailer(*standard), level.name(*standard))]
+    TrailerAlone {
+        /// Standard.
+        standard: Standard,
+        /// What is not open.
+        level: Level,
+    },
+    /// `EDI-032`: control numbers of header and trailer differ.
+    #[error("{} and {} differ: the control numbers of a header and its trailer must be equal", level.header_control(*standard), level.trailer_control(*standard))]
+    ControlDiffers {
+        /// Standard.
+        standard: Standard,
+        /// Of what.
+        level: Level,
+    },
+    /// `EDI-033`: a trailer counts something else.
+    #[error("{} declares {declared} {}, counted {counted}", level.trailer_count(*standard), level.counted(*standard))]
+    CountDiffers {
+        /// Standard.
+        standard: Standard,
+        /// Whose trailer.
+        level: Level,
+        /// What the trailer says.
+        declared: u64,
+        /// What there is.
+        counted: u64,
+    },
+    /// `EDI-034`: a count that is no number.
+    #[error("{} is not a number, expected {counted} ({})", level.trailer_count(*standard), level.counted(*standard))]
+    CountFormat {
+        /// Standard.
+        standard: Standard,
+        /// Whose trailer.
+        level: Level,
+        /// What there is.
+        counted: u64,
+    },
+    /// `EDI-035`: a segment outside of transactions that does not belong there.
+    #[error("the segment stands outside of any {}", Level::Transaction.name(*standard))]
+    Outside {
+        /// Standard.
+        standard: Standard,
+    },
+    /// `EDI-036`: a group inside a group.
+    #[error("{} stands inside a {} that is still open", level.header(*standard), level.name(*standard))]
+    Nested {
+        /// Standard.
+        standard: Standard,
+        /// What is nested.
+        level: Level,
+    },
+    /// `EDI-037`: a header element that is missing.
+    #[error("{name} is missing")]
+    FieldMissing {
+        /// Standard.
+        standard: Standard,
+        /// Where.
+        level: Level,
+        /// Its name in the standard, such as `GS06`.
+        name: &'static str,
+    },
+    /// `EDI-038`: a header element that is not what it must be.
+    #[error("{name} is not {expected}")]
+    FieldFormat {
+        /// Standard.
+        standard: Standard,
+        /// Where.
+        level: Level,
+        /// Its name in the standard.
+        name: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// `EDI-039`: a control number that stood before.
+    #[error("{} stood before in this {}", level.header_control(*standard), level.outer_name(*standard))]
+    ControlTwice {
+        /// Standard.
+        standard: Standard,
+        /// Of what.
+        level: Level,
+    },
+    /// `EDI-040`: groups and messages side by side, or a transaction set outside of a group.
+    #[error("{}", if *standard == Standard::X12 { "ST stands outside of a functional group" } else { "the interchange has both groups and messages outside of groups" })]
+    GroupsMixed {
+        /// Standard.
+        standard: Standard,
+    },
+    /// `EDI-041`: bytes that are not in the character set of the interchange.
+    #[error(
+        "the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange"
+    )]
+    Characters,
+    /// `EDI-042`: header elements that documents have no field for.
+    #[error("{} has elements that the standard does not have; documents leave them out", level.header(*standard))]
+    HeaderElements {
+        /// Standard.
+        standard: Standard,
+        /// Whose header.
+        level: Level,
+    },
+    /// `EDI-043`: more elements than the table has columns.
+    #[error("the segment has more than {limit} elements, for which the table of segments has columns")]
+    Columns {
+        /// Columns.
+        limit: usize,
+    },
+}
+
+impl EdiError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code(match self {
+            EdiError::Noise { .. } => "EDI-001",
+            EdiError::NoInterchange => "EDI-002",
+            EdiError::IsaWidth { .. } => "EDI-003",
+            EdiError::Header { .. } => "EDI-004",
+            EdiError::DelimiterKind { .. } => "EDI-005",
+            EdiError::DelimiterTwice { .. } => "EDI-006",
+            EdiError::RepetitionKind => "EDI-007",
+            EdiError::Syntax { .. } => "EDI-008",
+            EdiError::SegmentTooLong { .. } => "EDI-010",
+            EdiError::TooManyElements { .. } => "EDI-011",
+            EdiError::Unterminated => "EDI-012",
+            EdiError::LineBreakInside => "EDI-013",
+            EdiError::BreakBehind => "EDI-014",
+            EdiError::BinaryLength => "EDI-015",
+            EdiError::BinaryTooLong { .. } => "EDI-016",
+            EdiError::BinaryCut { .. } => "EDI-017",
+            EdiError::BinaryEnd => "EDI-018",
+            EdiError::Tag { .. } => "EDI-019",
+            EdiError::Empty => "EDI-020",
+            EdiError::TrailerMissing { .. } => "EDI-030",
+            EdiError::TrailerAlone { .. } => "EDI-031",
+            EdiError::ControlDiffers { .. } => "EDI-032",
+            EdiError::CountDiffers { .. } => "EDI-033",
+            EdiError::CountFormat { .. } => "EDI-034",
+            EdiError::Outside { .. } => "EDI-035",
+            EdiError::Nested { .. } => "EDI-036",
+            EdiError::FieldMissing { .. } => "EDI-037",
+            EdiError::FieldFormat { .. } => "EDI-038",
+            EdiError::ControlTwice { .. } => "EDI-039",
+            EdiError::GroupsMixed { .. } => "EDI-040",
+            EdiError::Characters => "EDI-041",
+            EdiError::HeaderElements { .. } => "EDI-042",
+            EdiError::Columns { .. } => "EDI-043",
+        })
+    }
+
+    /// Whether we read on as if nothing were wrong unless strict rules are asked for.
+    #[must_use]
+    pub fn is_leniency(&self) -> bool {
+        matches!(
+            self,
+            EdiError::Noise { .. }
+                | EdiError::IsaWidth { .. }
+                | EdiError::RepetitionKind
+                | EdiError::Syntax { .. }
+                | EdiError::LineBreakInside
+                | EdiError::Empty
+                | EdiError::Characters
+                | EdiError::HeaderElements { .. }
+        )
+    }
+
+    /// The clause that is broken, where there is one.
+    #[must_use]
+    pub fn clause(&self) -> Option<&'static str> {
+        use Standard::{Edifact, X12};
+        match self {
+            EdiError::Noise { .. } | EdiError::NoInterchange => None,
+            EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
+            EdiError::IsaWidth { .. } => Some("X12.5, ISA: elements of fixed length"),
+            EdiError::Header { standard: X12, .. } => Some("X12.5, ISA"),
+            EdiError::Header { standard: Edifact, .. } => Some("ISO 9735-1, UNA and UNB"),
+            EdiError::DelimiterKind { standard: X12, .. } | EdiError::DelimiterTwice { standard: X12, .. } => {
+                Some("X12.6, delimiters")
+            }
+            EdiError::DelimiterKind { standard: Edifact, .. } | EdiError::DelimiterTwice { standard: Edifact, .. } => {
+                Some("ISO 9735-1, service characters")
+            }
+            EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
+            EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
+            EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
+                Some("X12.6 and ISO 9735-1, character sets")
+            }
+            EdiError::BinaryLength
+            | EdiError::BinaryTooLong { .. }
+            | EdiError::BinaryCut { .. }
+            | EdiError::BinaryEnd => Some("X12.22, BIN and BDS"),
+            EdiError::TrailerMissing { standard, .. }
+            | EdiError::TrailerAlone { standard, .. }
+            | EdiError::ControlDiffers { standard, .. }
+            | EdiError::CountDiffers { standard, .. }
+            | EdiError::CountFormat { standard, .. }
+            | EdiError::Outside { standard }
+            | EdiError::Nested { standard, .. }
+            | EdiError::FieldMissing { standard, .. }
+            | EdiError::FieldFormat { standard, .. }
+            | EdiError::ControlTwice { standard, .. }
+            | EdiError::HeaderElements { standard, .. }
+            | EdiError::GroupsMixed { standard } => Some(match standard {
+                X12 => "X12.5 and X12.6, control segments",
+                Edifact => "ISO 9735-1, service segments",
+            }),
+        }
+    }
+
+    /// What can be done.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            EdiError::Noise { .. } => "remove what is not EDI, such as mail headers, if it should not be there",
+            EdiError::NoInterchange => "see with `quayline inspect` what the file is",
+            EdiError::IsaWidth { .. } => {
+                "pad ISA01 to ISA16 with spaces to 2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1"
+            }
+            EdiError::Header { standard: Standard::X12, .. } => {
+                "an ISA segment has 16 elements, a component separator as ISA16, and a terminator"
+            }
+            EdiError::Header { standard: Standard::Edifact, .. } => {
+                "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '"
+            }
+            EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. } => {
+                "choose different characters that the data does not hold, such as * : ^ ~"
+            }
+            EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
+            EdiError::Syntax { .. } => "write UNOA to UNOY and a version from 1 to 4",
+            EdiError::SegmentTooLong { .. } => "look for a missing segment terminator, or raise `segment_bytes_max`",
+            EdiError::TooManyElements { .. } => {
+                "look for a missing segment terminator, or raise `segment_elements_max`"
+            }
+            EdiError::Unterminated => "the file may have been cut off in transfer; send it again whole",
+            EdiError::LineBreakInside => "the file may have been wrapped in transfer; send it as binary",
+            EdiError::BreakBehind => "write segments without line breaks between them, or leave strict rules off",
+            EdiError::BinaryLength | EdiError::BinaryEnd => "write the number of bytes of the binary data before it",
+            EdiError::BinaryTooLong { .. } => "raise `record_bytes_max`",
+            EdiError::BinaryCut { .. } => {
+                "the file may have been cut off or its line ends changed; send it again as binary"
+            }
+            EdiError::Tag { .. } => "look for a stray or missing segment terminator just before",
+            EdiError::Empty => "leave out the superfluous segment terminator",
+            EdiError::TrailerMissing { .. } => {
+                "look for where the rest went; the file may have been cut off or put together wrongly"
+            }
+            EdiError::TrailerAlone { .. } => "look for a missing header, or remove the trailer",
+            EdiError::ControlDiffers { .. } => "write the header's control number into the trailer",
+            EdiError::CountDiffers { counted, .. } | EdiError::CountFormat { counted, .. } => {
+                return Some(format!("write {counted}, or look for what is missing or superfluous"));
+            }
+            EdiError::Outside { .. } => "move the segment into a transaction or remove it",
+            EdiError::Nested { .. } => "close the open one with its trailer first",
+            EdiError::FieldMissing { .. } | EdiError::FieldFormat { .. } => return None,
+            EdiError::ControlTwice { .. } => "give each its own control number; this one may have been sent twice",
+            EdiError::Characters => "name the character set of the data, such as utf-8, or the right one in UNB",
+            EdiError::HeaderElements { .. } => {
+                "remove them, or look whether the header is shifted by a superfluous separator"
+            }
+            EdiError::Columns { .. } => "choose documents of transactions, which have no such limit",
+            EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before and GE behind",
+            EdiError::GroupsMixed { standard: Standard::Edifact } => "put all messages into groups, or none",
+        };
+        Some(hint.to_owned())
+    }
+}

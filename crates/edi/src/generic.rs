@@ -1,0 +1,13 @@
+//! Transactions as documents without a guide, and back. The form is described in `docs/edi.md`.
+
+mod draft;
+mod reader;
+mod rows;
+mod shape;
+mod text;
+mod writer;
+
+pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
+pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};
+pub use shape::generic_shape;
+pub use writer::{EdiWriteError, EdiWriter, EdiWriterOptions};

@@ -1,0 +1,416 @@
+//! Interchanges as generic documents.
+
+use quayline_charset::{Charset, scan};
+use quayline_core::{ByteOffset, Limits, NodeId, Run, Severity, Shape, Sink, Value};
+
+use super::shape::{HeaderNodes, Nodes};
+use super::text::{Characters, Fit, delimiter_name};
+use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header, header_fields};
+use crate::fault::{EdiError, EdiFault};
+use crate::position::Position;
+use crate::segment::{Element, Segment};
+use crate::splitter::{EndOfInput, LineBreak, Rules};
+
+/// Choices of a [`DocumentReader`].
+#[derive(Clone, Debug, Default)]
+pub struct GenericOptions {
+    /// Bounds.
+    pub limits: Limits,
+    /// How departures are judged.
+    pub rules: Rules,
+    /// The character set of all interchanges; absent, UNB says it, and bytes beyond what it says are read as ISO-8859-1.
+    pub charset: Option<Charset>,
+}
+
+/// Drives a sink of [`super::generic_shape`] with one document per transaction.
+///
+/// Segments outside of transactions (TA1) are documents without `transaction`; a group or interchange without any document of its own is a
+/// document without segments. So nothing that an interchange holds is lost.
+///
+/// A document is sent as its segments come, so memory does not depend on its length.
+#[derive(Clone, Debug)]
+pub struct DocumentReader {
+    envelope: EnvelopeReader,
+    charset: Option<Charset>,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    nodes: Nodes,
+    shape: Shape,
+    characters: Characters,
+    told: bool,
+    open: Option<Draft>,
+    /// A document that begins once the one before it was handed out.
+    pending: bool,
+    in_group: u64,
+    in_interchange: u64,
+    interchange: u64,
+    faults: Vec<EdiFault>,
+    scratch: Vec<u8>,
+    decoded: Vec<u8>,
+}
+
+/// The document that is being sent.
+#[derive(Clone, Copy, Debug)]
+struct Draft {
+    from: ByteOffset,
+    is_transaction: bool,
+    has_segments: bool,
+    errors: u64,
+}
+
+/// What [`DocumentPass::read`] did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DocumentStep {
+    /// A document was sent.
+    Document {
+        /// Its first byte in the file: of the transaction's header.
+        from: ByteOffset,
+        /// The byte behind its last segment.
+        to: ByteOffset,
+        /// Whether it is a transaction.
+        is_transaction: bool,
+        /// Errors found in it; the caller may discard it for them.
+        errors: u64,
+    },
+    /// The input ends before the document does: finish the pass and begin another, with the same sink and more bytes.
+    NeedMore,
+    /// The source has ended.
+    Done,
+}
+
+impl DocumentReader {
+    /// Starts at the beginning of a stream.
+    #[must_use]
+    pub fn new(options: &GenericOptions) -> Self {
+        let (shape, nodes) = Nodes::build();
+        DocumentReader {
+            envelope: EnvelopeReader::new(&options.limits, options.rules),
+            charset: options.charset,
+            state: State {
+                nodes,
+                shape,
+                characters: Characters::of(&Header::new(crate::Level::Interchange), options.charset),
+                told: false,
+                open: None,
+                pending: false,
+                in_group: 0,
+                in_interchange: 0,
+                interchange: 0,
+                faults: Vec::new(),
+                scratch: Vec::new(),
+                decoded: Vec::new(),
+            },
+        }
+    }
+
+    /// The shape of the documents.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.state.shape
+    }
+
+    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> DocumentPass<'s> {
+        let offset = self.envelope.offset();
+        DocumentPass { pass: self.envelope.over(input, end), offset, charset: self.charset, state: &mut self.state }
+    }
+
+    /// The faults since the last call.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.state.faults.drain(..)
+    }
+}
+
+/// One look at the bytes that the caller has.
+#[derive(Debug)]
+pub struct DocumentPass<'s> {
+    pass: EnvelopePass<'s>,
+    offset: ByteOffset,
+    charset: Option<Charset>,
+    state: &'s mut State,
+}
+
+impl DocumentPass<'_> {
+    /// Sends what comes next, up to the end of a document.
+    pub fn read<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
+        if core::mem::take(&mut self.state.pending) {
+            self.begin(sink, true);
+        }
+        loop {
+            let event = self.pass.advance();
+            if self.pass.has_faults() {
+                self.keep_faults();
+            }
+            match event {
+                Event::Segment => {
+                    if self.state.open.is_none() {
+                        self.begin(sink, false);
+                    }
+                    self.segment(sink);
+                }
+                Event::NeedMore => return DocumentStep::NeedMore,
+                Event::Done => return DocumentStep::Done,
+                Event::InterchangeStart => {
+                    self.state.interchange += 1;
+                    self.state.in_interchange = 0;
+                    self.state.told = false;
+                    self.state.characters = Characters::of(self.pass.interchange(), self.charset);
+                }
+                Event::TransactionStart => {
+                    if self.state.open.is_some() {
+                        self.state.pending = true;
+                        return self.end(sink);
+                    }
+                    self.begin(sink, true);
+                }
+                Event::TransactionEnd(_) => return self.end(sink),
+                Event::GroupStart => {
+                    self.state.in_group = 0;
+                    if self.state.open.is_some() {
+                        return self.end(sink);
+                    }
+                }
+                Event::GroupEnd(_) => {
+                    if self.state.open.is_none() && self.state.in_group == 0 {
+                        self.begin_in(sink, false, true);
+                    }
+                    if self.state.open.is_some() {
+                        return self.end(sink);
+                    }
+                }
+                Event::InterchangeEnd(_) => {
+                    if self.state.open.is_none() && self.state.in_interchange == 0 {
+                        self.begin(sink, false);
+                    }
+                    if self.state.open.is_some() {
+                        return self.end(sink);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The faults since the last call.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.state.faults.drain(..)
+    }
+
+    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    #[must_use]
+    pub fn finish(self) -> usize {
+        self.pass.finish()
+    }
+
+    #[cold]
+    fn keep_faults(&mut self) {
+        for fault in self.pass.take_faults() {
+            if let (Some(open), Severity::Error) = (&mut self.state.open, fault.severity) {
+                open.errors += 1;
+            }
+            self.state.faults.push(fault);
+        }
+    }
+
+    #[cold]
+    fn fault(&mut self, error: EdiError, at: Position) {
+        self.pass.put_fault(error, at);
+        self.keep_faults();
+    }
+
+    fn begin<S: Sink>(&mut self, sink: &mut S, is_transaction: bool) {
+        let in_group = self.pass.group().is_some();
+        self.begin_in(sink, is_transaction, in_group);
+    }
+
+    /// `in_group`: also where the group was closed just now.
+    fn begin_in<S: Sink>(&mut self, sink: &mut S, is_transaction: bool, in_group: bool) {
+        let from = if is_transaction { self.pass.transaction().position() } else { self.pass.position() };
+        self.state.open = Some(Draft { from: from.byte, is_transaction, has_segments: false, errors: 0 });
+        self.state.in_group += 1;
+        self.state.in_interchange += 1;
+        let delimiters = *self.pass.delimiters();
+        let (line_break, una) = self.pass.style();
+        let state = &mut *self.state;
+        let nodes = &state.nodes;
+        sink.enter(NodeId::ROOT);
+        let ascii = |sink: &mut S, node, text: &str| sink.value(node, Value::Ascii(text.as_bytes().into()));
+        ascii(sink, nodes.standard, delimiters.standard.name());
+        sink.enter(nodes.delimiters);
+        ascii(sink, nodes.element, &delimiter_name(delimiters.element));
+        ascii(sink, nodes.component, &delimiter_name(delimiters.component));
+        if let Some(repetition) = delimiters.repetition {
+            ascii(sink, nodes.repetition, &delimiter_name(repetition));
+        }
+        if let Some(release) = delimiters.release {
+            ascii(sink, nodes.release, &delimiter_name(release));
+        }
+        ascii(sink, nodes.terminator, &delimiter_name(delimiters.terminator));
+        ascii(sink, nodes.decimal_mark, &delimiter_name(delimiters.decimal_mark));
+        match line_break {
+            LineBreak::None => {}
+            LineBreak::Lf => ascii(sink, nodes.line_break, "LF"),
+            LineBreak::CrLf => ascii(sink, nodes.line_break, "CRLF"),
+        }
+        if una {
+            sink.value(nodes.una, Value::Bool(true));
+        }
+        sink.leave(nodes.delimiters);
+        let mut lost = None;
+        let mut put = |sink: &mut S, nodes: &HeaderNodes, header: &Header, number: u64| {
+            if !send_header(sink, nodes, header, number, state.characters, &mut state.decoded) {
+                lost = lost.or(Some((header.level(), header.position())));
+            }
+        };
+        put(sink, &nodes.interchange, self.pass.interchange(), state.interchange);
+        if in_group {
+            put(sink, &nodes.group, self.pass.last_group(), self.pass.last_group().position().group.into());
+        }
+        if is_transaction {
+            let header = self.pass.transaction();
+            put(sink, &nodes.transaction, header, header.position().transaction.into());
+        }
+        if let Some((level, at)) = lost {
+            self.fault(EdiError::HeaderElements { standard: delimiters.standard, level }, at);
+        }
+    }
+
+    fn end<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
+        let to = ByteOffset(self.offset.0 + self.pass.consumed() as u64);
+        let Some(open) = self.state.open.take() else { return DocumentStep::NeedMore };
+        if open.has_segments {
+            sink.close_list(self.state.nodes.segments);
+        }
+        sink.leave(NodeId::ROOT);
+        DocumentStep::Document { from: open.from, to, is_transaction: open.is_transaction, errors: open.errors }
+    }
+
+    #[inline(always)]
+    fn segment<S: Sink>(&mut self, sink: &mut S) {
+        let segment = self.pass.segment();
+        let state = &mut *self.state;
+        if let Some(open) = &mut state.open
+            && !core::mem::replace(&mut open.has_segments, true)
+        {
+            sink.open_list(state.nodes.segments);
+        }
+        let plain = segment.is_plain() && !segment.binary && scan::is_ascii_printable(segment.raw());
+        let fit = if plain { send_plain(sink, &state.nodes, &segment) } else { state.send(sink, &segment) };
+        if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
+            let at = self.pass.position();
+            self.fault(EdiError::Characters, at);
+        }
+    }
+}
+
+/// A segment of simple elements in printable ASCII.
+#[inline(always)]
+fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fit {
+    sink.enter(nodes.segments);
+    sink.value(nodes.tag, Value::Ascii(segment.tag().into()));
+    if segment.len() > 0 {
+        sink.open_list(nodes.elements);
+        for element in segment.elements() {
+            sink.enter(nodes.elements);
+            if !element.is_empty() {
+                sink.value(nodes.value, Value::Ascii(element.run()));
+            }
+            sink.leave(nodes.elements);
+        }
+        sink.close_list(nodes.elements);
+    }
+    sink.leave(nodes.segments);
+    Fit::Fits
+}
+
+impl State {
+    fn send<S: Sink>(&mut self, sink: &mut S, segment: &Segment<'_>) -> Fit {
+        let nodes = &self.nodes;
+        let mut fit = Fit::Fits;
+        let mut worse = |found| fit = if found == Fit::Foreign { found } else { fit };
+        sink.enter(nodes.segments);
+        let (tag, found) = self.characters.value(segment.tag().into(), &mut self.decoded);
+        worse(found);
+        sink.value(nodes.tag, tag);
+        if segment.len() > 0 {
+            sink.open_list(nodes.elements);
+            let binary_at = if segment.binary { segment.len() } else { 0 };
+            for (i, element) in segment.elements().enumerate() {
+                sink.enter(nodes.elements);
+                let characters = self.characters;
+                let mut text = |sink: &mut S, node, part: &Element<'_>| {
+                    let (value, found) = characters.value(part.data(&mut self.scratch), &mut self.decoded);
+                    worse(found);
+                    sink.value(node, value);
+                };
+                if i + 1 == binary_at {
+                    sink.value(nodes.binary, Value::Bytes(element.raw()));
+                } else if element.is_simple() {
+                    if !element.is_empty() {
+                        text(sink, nodes.value, &element);
+                    }
+                } else if element.repetitions().nth(1).is_none() {
+                    sink.open_list(nodes.components);
+                    element.components().for_each(|part| text(sink, nodes.components, &part));
+                    sink.close_list(nodes.components);
+                } else {
+                    sink.open_list(nodes.repetitions);
+                    for repetition in element.repetitions() {
+                        sink.enter(nodes.repetitions);
+                        if repetition.is_simple() {
+                            if !repetition.is_empty() {
+                                text(sink, nodes.repetition_value, &repetition);
+                            }
+                        } else {
+                            sink.open_list(nodes.repetition_components);
+                            repetition.components().for_each(|part| text(sink, nodes.repetition_components, &part));
+                            sink.close_list(nodes.repetition_components);
+                        }
+                        sink.leave(nodes.repetitions);
+                    }
+                    sink.close_list(nodes.repetitions);
+                }
+                sink.leave(nodes.elements);
+            }
+            sink.close_list(nodes.elements);
+        }
+        sink.leave(nodes.segments);
+        fit
+    }
+}
+
+/// Sends the fields of a header; false if it has elements that no field holds.
+fn send_header<S: Sink>(
+    sink: &mut S,
+    nodes: &HeaderNodes,
+    header: &Header,
+    number: u64,
+    characters: Characters,
+    decoded: &mut Vec<u8>,
+) -> bool {
+    let standard = header.delimiters().standard;
+    let fields = header_fields(standard, header.level());
+    sink.enter(nodes.group);
+    sink.value(nodes.position, Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
+    for (field, node) in fields.iter().zip(nodes.fields(standard)) {
+        let value = header.component(field.element, field.component);
+        let separator = field.reference == "ISA11" && header.delimiters().repetition.is_some();
+        if !value.is_empty() && !separator {
+            let value = characters.value(Run::from(&value[..]), decoded).0;
+            sink.value(*node, value);
+        }
+    }
+    sink.leave(nodes.group);
+    // ISA16 is the component separator.
+    let last =
+        fields.iter().map(|field| field.element).max().unwrap_or(0) + usize::from(fields[0].reference == "ISA01");
+    let mut known = header.segment().len() <= last;
+    for (number, element) in (1..).zip(header.segment().elements()) {
+        let components = fields.iter().filter(|field| field.element == number).count().max(1);
+        known &= element.is_empty() || element.components().count() <= components;
+        known &= element.repetitions().nth(1).is_none();
+    }
+    known
+}

@@ -1,0 +1,168 @@
+//! Segments as rows of a table, for formats without lists.
+
+use quayline_core::{Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
+
+use super::reader::GenericOptions;
+use super::text::{Characters, Fit};
+use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header};
+use crate::fault::{EdiError, EdiFault};
+use crate::level::Level;
+use crate::splitter::EndOfInput;
+
+/// Element columns of a row.
+pub const ROW_ELEMENTS: usize = 50;
+
+const NAMES: [&str; 9] =
+    ["standard", "sender", "receiver", "interchange", "group", "type", "transaction", "segment", "tag"];
+
+/// The shape of rows: one segment of a transaction, with who sent it and the control numbers around it, and its elements `e01`, `e02`, … as
+/// they stand in the interchange, separators between components and release characters included.
+#[must_use]
+pub fn row_shape() -> Shape {
+    let mut shape = Shape::builder("segment");
+    for name in NAMES {
+        let number = Scalar::Decimal { digits: 18, scale: 0, signed: false };
+        let scalar = if name == "segment" { number } else { Scalar::Text { chars_max: None } };
+        shape.scalar(name, scalar, Occurs::Optional);
+    }
+    for number in 1..=ROW_ELEMENTS {
+        shape.scalar(format!("e{number:02}"), Scalar::Text { chars_max: None }, Occurs::Optional);
+    }
+    shape.finish()
+}
+
+/// Drives a sink of [`row_shape`] with one document per segment, headers and trailers of transactions included.
+#[derive(Clone, Debug)]
+pub struct RowReader {
+    envelope: EnvelopeReader,
+    options: GenericOptions,
+    characters: Characters,
+    told: bool,
+    decoded: Vec<u8>,
+}
+
+/// What [`RowPass::read`] did.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RowStep {
+    /// A row was sent.
+    Row,
+    /// The input ends before the next segment does.
+    NeedMore,
+    /// The source has ended.
+    Done,
+}
+
+impl RowReader {
+    /// Starts at the beginning of a stream.
+    #[must_use]
+    pub fn new(options: &GenericOptions) -> Self {
+        RowReader {
+            envelope: EnvelopeReader::new(&options.limits, options.rules),
+            options: GenericOptions { limits: Limits::default(), ..options.clone() },
+            characters: Characters::of(&Header::new(Level::Interchange), options.charset),
+            told: false,
+            decoded: Vec::new(),
+        }
+    }
+
+    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> RowPass<'s> {
+        RowPass {
+            pass: self.envelope.over(input, end),
+            options: &self.options,
+            characters: &mut self.characters,
+            told: &mut self.told,
+            decoded: &mut self.decoded,
+        }
+    }
+
+    /// The faults since the last call.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.envelope.take_faults()
+    }
+}
+
+/// One look at the bytes that the caller has.
+#[derive(Debug)]
+pub struct RowPass<'s> {
+    pass: EnvelopePass<'s>,
+    options: &'s GenericOptions,
+    characters: &'s mut Characters,
+    told: &'s mut bool,
+    decoded: &'s mut Vec<u8>,
+}
+
+impl RowPass<'_> {
+    /// Sends the next segment of a transaction.
+    pub fn read<S: Sink>(&mut self, sink: &mut S) -> RowStep {
+        loop {
+            match self.pass.advance() {
+                Event::InterchangeStart => {
+                    *self.characters = Characters::of(self.pass.interchange(), self.options.charset);
+                    *self.told = false;
+                }
+                Event::TransactionStart | Event::TransactionEnd(crate::Closed::ByTrailer) => {
+                    self.row(sink);
+                    return RowStep::Row;
+                }
+                Event::Segment if self.pass.in_transaction() => {
+                    self.row(sink);
+                    return RowStep::Row;
+                }
+                Event::NeedMore => return RowStep::NeedMore,
+                Event::Done => return RowStep::Done,
+                _ => {}
+            }
+        }
+    }
+
+    /// The faults since the last call.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.pass.take_faults()
+    }
+
+    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    #[must_use]
+    pub fn finish(self) -> usize {
+        self.pass.finish()
+    }
+
+    fn row<S: Sink>(&mut self, sink: &mut S) {
+        let segment = self.pass.segment();
+        let transaction = self.pass.transaction();
+        let place = transaction.position();
+        let group = (place.group > 0).then(|| self.pass.last_group().control_number());
+        let mut foreign = false;
+        let characters = *self.characters;
+        let decoded = &mut *self.decoded;
+        let mut put = |sink: &mut S, column: usize, bytes: &[u8]| {
+            if !bytes.is_empty() {
+                let (value, fit) = characters.value(Run::from(bytes), decoded);
+                foreign |= fit == Fit::Foreign;
+                sink.value(NodeId(u32::try_from(column).unwrap_or(u32::MAX)), value);
+            }
+        };
+        sink.enter(NodeId::ROOT);
+        put(sink, 1, segment.delimiters().standard.name().as_bytes());
+        put(sink, 2, &self.pass.interchange().sender());
+        put(sink, 3, &self.pass.interchange().receiver());
+        put(sink, 4, &self.pass.interchange().control_number());
+        put(sink, 5, group.as_deref().unwrap_or(b""));
+        put(sink, 6, &transaction.transaction_type());
+        put(sink, 7, &transaction.control_number());
+        let number = self.pass.segment_in_transaction();
+        sink.value(NodeId(8), Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
+        put(sink, 9, segment.tag());
+        for (i, element) in segment.raw_elements().take(ROW_ELEMENTS).enumerate() {
+            put(sink, NAMES.len() + 1 + i, element);
+        }
+        sink.leave(NodeId::ROOT);
+        let at = self.pass.position();
+        if segment.len() > ROW_ELEMENTS {
+            self.pass.put_fault(EdiError::Columns { limit: ROW_ELEMENTS }, at);
+        }
+        if foreign && !core::mem::replace(self.told, true) {
+            self.pass.put_fault(EdiError::Characters, at);
+        }
+    }
+}

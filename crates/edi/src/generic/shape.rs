@@ -1,0 +1,124 @@
+//! The shape of documents that hold any transaction.
+
+use quayline_core::{NodeId, Occurs, Scalar, Shape};
+
+use crate::delimiters::Standard;
+use crate::envelope::header_fields;
+use crate::level::Level;
+
+/// The shape of generic documents: one transaction with its envelope, or what stands outside of transactions.
+#[must_use]
+pub fn generic_shape() -> Shape {
+    Nodes::build().0
+}
+
+/// The nodes of the shape.
+#[derive(Clone, Debug)]
+pub(super) struct Nodes {
+    pub(super) standard: NodeId,
+    pub(super) delimiters: NodeId,
+    pub(super) element: NodeId,
+    pub(super) component: NodeId,
+    pub(super) repetition: NodeId,
+    pub(super) release: NodeId,
+    pub(super) terminator: NodeId,
+    pub(super) decimal_mark: NodeId,
+    pub(super) line_break: NodeId,
+    pub(super) una: NodeId,
+    pub(super) interchange: HeaderNodes,
+    pub(super) group: HeaderNodes,
+    pub(super) transaction: HeaderNodes,
+    pub(super) segments: NodeId,
+    pub(super) tag: NodeId,
+    pub(super) elements: NodeId,
+    pub(super) value: NodeId,
+    pub(super) components: NodeId,
+    pub(super) repetitions: NodeId,
+    pub(super) repetition_value: NodeId,
+    pub(super) repetition_components: NodeId,
+    pub(super) binary: NodeId,
+}
+
+/// Nodes of a header.
+#[derive(Clone, Debug)]
+pub(super) struct HeaderNodes {
+    pub(super) group: NodeId,
+    pub(super) position: NodeId,
+    /// In the order of [`header_fields`] of X12 and EDIFACT.
+    pub(super) x12: Vec<NodeId>,
+    pub(super) edifact: Vec<NodeId>,
+}
+
+impl HeaderNodes {
+    pub(super) fn fields(&self, standard: Standard) -> &[NodeId] {
+        match standard {
+            Standard::X12 => &self.x12,
+            Standard::Edifact => &self.edifact,
+        }
+    }
+}
+
+impl Nodes {
+    pub(super) fn build() -> (Shape, Nodes) {
+        let text = Scalar::Text { chars_max: None };
+        let many = Occurs::Many { min: 0, max: None };
+        let mut shape = Shape::builder("edi");
+        let leaf =
+            |shape: &mut quayline_core::ShapeBuilder, name: &str, occurs| shape.scalar(name, text.clone(), occurs);
+        let s = &mut shape;
+        let nodes = Nodes {
+            standard: leaf(s, "standard", Occurs::Once),
+            delimiters: s.open("delimiters", Occurs::Optional),
+            element: leaf(s, "element", Occurs::Once),
+            component: leaf(s, "component", Occurs::Once),
+            repetition: leaf(s, "repetition", Occurs::Optional),
+            release: leaf(s, "release", Occurs::Optional),
+            terminator: leaf(s, "terminator", Occurs::Once),
+            decimal_mark: leaf(s, "decimal_mark", Occurs::Once),
+            line_break: leaf(s, "line_break", Occurs::Optional),
+            una: {
+                let una = s.scalar("una", Scalar::Bool, Occurs::Optional);
+                s.close();
+                una
+            },
+            interchange: header(s, Level::Interchange, "interchange", Occurs::Once),
+            group: header(s, Level::Group, "group", Occurs::Optional),
+            transaction: header(s, Level::Transaction, "transaction", Occurs::Optional),
+            segments: s.open("segments", many),
+            tag: leaf(s, "tag", Occurs::Once),
+            elements: s.open("elements", many),
+            value: leaf(s, "value", Occurs::Optional),
+            components: leaf(s, "components", many),
+            repetitions: s.open("repetitions", many),
+            repetition_value: leaf(s, "value", Occurs::Optional),
+            repetition_components: {
+                let components = leaf(s, "components", many);
+                s.close();
+                components
+            },
+            binary: s.scalar("binary", Scalar::Bytes { len_max: None }, Occurs::Optional),
+        };
+        (shape.finish(), nodes)
+    }
+}
+
+fn header(shape: &mut quayline_core::ShapeBuilder, level: Level, name: &str, occurs: Occurs) -> HeaderNodes {
+    let group = shape.open(name, occurs);
+    let position = shape.scalar("position", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional);
+    let mut known: Vec<(&str, NodeId)> = Vec::new();
+    let mut fields = |standard| {
+        let fields = header_fields(standard, level).iter().map(|field| {
+            if let Some((_, node)) = known.iter().find(|(name, _)| *name == field.name) {
+                return *node;
+            }
+            let node = shape.scalar(field.name, Scalar::Text { chars_max: None }, Occurs::Optional);
+            known.push((field.name, node));
+            node
+        });
+        fields.collect::<Vec<_>>()
+    };
+    let x12 = fields(Standard::X12);
+    let edifact = fields(Standard::Edifact);
+    shape.close();
+    HeaderNodes { group, position, x12, edifact }
+}

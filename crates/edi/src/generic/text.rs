@@ -1,0 +1,84 @@
+//! Characters of an interchange.
+
+use quayline_charset::{Charset, CodePage, scan};
+use quayline_core::{Run, Value};
+
+use crate::delimiters::Standard;
+use crate::envelope::Header;
+use crate::start::CharacterSet;
+
+/// How the bytes of an interchange are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Characters {
+    /// For bytes that are not ASCII.
+    pub(crate) charset: Charset,
+    /// Whether such bytes are in the set that the interchange names, or in the one that the user names.
+    declared: bool,
+}
+
+/// Whether a text was in its character set.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Fit {
+    Fits,
+    /// It was read as ISO-8859-1.
+    Foreign,
+}
+
+impl Characters {
+    /// The set that the user names, or else the one that UNB names. X12 names none: ASCII.
+    pub(crate) fn of(header: &Header, named: Option<Charset>) -> Self {
+        if let Some(charset) = named {
+            return Characters { charset, declared: true };
+        }
+        let latin = Charset::SingleByte(CodePage::LATIN1);
+        let identifier = header.field("syntax_identifier");
+        let set = match header.delimiters().standard {
+            Standard::X12 => None,
+            Standard::Edifact => CharacterSet::of(&identifier),
+        };
+        match set {
+            Some(CharacterSet::Iso8859(1)) => Characters { charset: latin, declared: true },
+            Some(CharacterSet::Utf8 | CharacterSet::Iso10646) => Characters { charset: Charset::Utf8, declared: true },
+            _ => Characters { charset: latin, declared: false },
+        }
+    }
+
+    /// The value of some bytes, through `scratch` where they must be translated.
+    #[inline(always)]
+    pub(crate) fn value<'a>(self, data: Run<'a>, scratch: &'a mut Vec<u8>) -> (Value<'a>, Fit) {
+        if scan::is_ascii_printable(data.bytes()) {
+            return (Value::Ascii(data), Fit::Fits);
+        }
+        self.translate(data, scratch)
+    }
+
+    #[cold]
+    fn translate<'a>(self, data: Run<'a>, scratch: &'a mut Vec<u8>) -> (Value<'a>, Fit) {
+        if data.bytes().is_ascii() {
+            return (Value::Text(data), Fit::Fits);
+        }
+        scratch.clear();
+        let decoded = self.charset.decode_into(data.bytes(), scratch);
+        let fit = if decoded.is_ok() && self.declared { Fit::Fits } else { Fit::Foreign };
+        if decoded.is_err() {
+            scratch.clear();
+            let all = Charset::SingleByte(CodePage::LATIN1).decode_into(data.bytes(), scratch);
+            debug_assert!(all.is_ok(), "ISO-8859-1 has every byte");
+        }
+        (Value::Text(Run::from(&scratch[..])), fit)
+    }
+}
+
+/// A delimiter in a document: the character itself if it is printable, otherwise two hexadecimal digits.
+pub(crate) fn delimiter_name(byte: u8) -> String {
+    if byte.is_ascii_graphic() || byte == b' ' { char::from(byte).to_string() } else { format!("{byte:02x}") }
+}
+
+/// The inverse of [`delimiter_name`].
+pub(crate) fn delimiter_of(name: &str) -> Option<u8> {
+    match name.as_bytes() {
+        [byte] => Some(*byte),
+        [_, _] => u8::from_str_radix(name, 16).ok(),
+        _ => None,
+    }
+}

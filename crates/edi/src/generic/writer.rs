@@ -1,0 +1,734 @@
+//! Generic documents as interchanges.
+
+use quayline_charset::{Charset, CodePage};
+use quayline_core::{Code, Fault, Finding, NodeId, Place, Shape, Sink, Value, write_number};
+
+use super::draft::{Draft, DraftSegment, Part};
+use super::shape::{HeaderNodes, Nodes};
+use super::text::delimiter_of;
+use crate::delimiters::{Delimiters, Standard};
+use crate::envelope::{Check, header_fields};
+use crate::level::Level;
+use crate::splitter::LineBreak;
+use crate::start::{self, CharacterSet};
+
+/// Choices of an [`EdiWriter`].
+#[derive(Clone, Debug, Default)]
+pub struct EdiWriterOptions {
+    /// Delimiters for documents that bring none; absent, usual ones that the first document of an interchange does not hold.
+    pub delimiters: Option<Delimiters>,
+    /// Line breaks behind segments of documents that do not say.
+    pub line_break: LineBreak,
+    /// The character set; absent, UTF-8 where UNB says so and ISO-8859-1 elsewhere.
+    pub charset: Option<Charset>,
+}
+
+/// Why a document cannot be written.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EdiWriteError {
+    /// `EDI-050`: `standard` is missing or unknown.
+    #[error("the document's `standard` is not X12 or EDIFACT")]
+    Standard,
+    /// `EDI-051`: a delimiter that is none.
+    #[error(
+        "`delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different"
+    )]
+    Delimiters,
+    /// `EDI-052`: a header field that must be there.
+    #[error("`{path}` is missing ({reference})")]
+    FieldMissing {
+        /// Its path in documents.
+        path: String,
+        /// Its name in the standard.
+        reference: &'static str,
+    },
+    /// `EDI-053`: a header field that does not fit into a fixed width.
+    #[error("`{path}` has {found} characters, {reference} has room for {width}")]
+    FieldTooLong {
+        /// Its path in documents.
+        path: String,
+        /// Its name in the standard.
+        reference: &'static str,
+        /// Characters.
+        found: usize,
+        /// Room.
+        width: usize,
+    },
+    /// `EDI-054`: data holds a delimiter and there is no release character.
+    #[error("the data holds the character that is the {what}, and the interchange has no release character")]
+    Collision {
+        /// Which delimiter.
+        what: &'static str,
+    },
+    /// `EDI-055`: a tag that is none.
+    #[error("the tag of a segment is not two or three capital letters or digits")]
+    Tag,
+    /// `EDI-056`: an element in several forms.
+    #[error("an element has more than one of `value`, `components`, `repetitions` and `binary`")]
+    Element,
+    /// `EDI-057`: repetitions in a version that has none.
+    #[error("an element is repeated, but the interchange has no repetition separator")]
+    Repetition,
+    /// `EDI-058`: characters that the character set does not have.
+    #[error("the text has a character that {charset} does not have")]
+    Character {
+        /// Name of the character set.
+        charset: &'static str,
+    },
+    /// `EDI-059`: segments that a transaction cannot hold.
+    #[error(
+        "the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves"
+    )]
+    Envelope,
+}
+
+impl EdiWriteError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        Code(match self {
+            EdiWriteError::Standard => "EDI-050",
+            EdiWriteError::Delimiters => "EDI-051",
+            EdiWriteError::FieldMissing { .. } => "EDI-052",
+            EdiWriteError::FieldTooLong { .. } => "EDI-053",
+            EdiWriteError::Collision { .. } => "EDI-054",
+            EdiWriteError::Tag => "EDI-055",
+            EdiWriteError::Element => "EDI-056",
+            EdiWriteError::Repetition => "EDI-057",
+            EdiWriteError::Character { .. } => "EDI-058",
+            EdiWriteError::Envelope => "EDI-059",
+        })
+    }
+
+    /// As a finding at the place of the document.
+    #[must_use]
+    pub fn finding(&self, place: Place) -> Finding {
+        let finding = Finding::error(self.code(), Fault::Sender, self.to_string()).at(place);
+        match self {
+            EdiWriteError::Collision { .. } => {
+                finding.hint("choose other delimiters, or a standard with a release character")
+            }
+            EdiWriteError::Repetition => {
+                finding.hint("give `delimiters.repetition`, from X12 00402 or EDIFACT syntax 4 on")
+            }
+            EdiWriteError::Character { .. } => finding.hint("choose UNOY or the character set utf-8"),
+            EdiWriteError::Envelope => {
+                finding.hint("remove the segment; counts and control numbers are set by themselves")
+            }
+            _ => finding,
+        }
+    }
+}
+
+/// Writes documents of [`super::generic_shape`] as interchanges.
+///
+/// Documents with the same interchange and group stand in one: `position`, the header fields and the delimiters tell. Trailers, counts and
+/// control numbers are written by themselves; a missing control number is the next one. What was read from a canonical interchange is
+/// written byte for byte as it was: fixed widths in ISA, release characters before service characters only, no superfluous segments,
+/// line breaks behind every segment or none.
+#[derive(Clone, Debug)]
+pub struct EdiWriter {
+    nodes: Nodes,
+    shape: Shape,
+    options: EdiWriterOptions,
+    draft: Draft,
+    /// Forms that the current element has.
+    forms: u32,
+    parts_from: usize,
+    out: Vec<u8>,
+    /// What the document begun last changed, so that it can be taken back.
+    before: Saved,
+    open: Saved,
+    errors: Vec<EdiWriteError>,
+    encoded: Vec<u8>,
+}
+
+/// What is open behind the last document.
+#[derive(Clone, Debug, Default)]
+struct Saved {
+    out_len: usize,
+    interchange: Option<OpenHeader>,
+    group: Option<OpenHeader>,
+    interchanges: u64,
+}
+
+#[derive(Clone, Debug)]
+struct OpenHeader {
+    delimiters: Delimiters,
+    line_break: LineBreak,
+    position: Vec<u8>,
+    /// The header as written, without its terminator.
+    text: Vec<u8>,
+    control: Vec<u8>,
+    counted: u64,
+}
+
+impl EdiWriter {
+    /// A writer of generic documents.
+    #[must_use]
+    pub fn new(options: EdiWriterOptions) -> Self {
+        let (shape, nodes) = Nodes::build();
+        let draft = Draft::new(shape.len());
+        EdiWriter {
+            nodes,
+            shape,
+            options,
+            draft,
+            forms: 0,
+            parts_from: 0,
+            out: Vec::new(),
+            before: Saved::default(),
+            open: Saved::default(),
+            errors: Vec::new(),
+            encoded: Vec::new(),
+        }
+    }
+
+    /// The shape of the documents.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// What is written so far and was not taken; the last document may still be discarded, so take this before the next one begins.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets the bytes, once they are taken.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.open.out_len = 0;
+        self.before = self.open.clone();
+    }
+
+    /// Why the last document was not written, if it was not; it left no bytes then.
+    pub fn take_errors(&mut self) -> Vec<EdiWriteError> {
+        core::mem::take(&mut self.errors)
+    }
+
+    /// Closes what is open: call behind the last document.
+    pub fn finish(&mut self) {
+        self.close_interchange();
+        self.open.out_len = self.out.len();
+        self.before = self.open.clone();
+    }
+
+    fn document(&mut self) -> Result<(), EdiWriteError> {
+        let draft = core::mem::take(&mut self.draft);
+        let done = self.write(&draft);
+        self.draft = draft;
+        done
+    }
+
+    fn write(&mut self, draft: &Draft) -> Result<(), EdiWriteError> {
+        let nodes = self.nodes.clone();
+        let standard = match draft.field(nodes.standard) {
+            b"X12" => Standard::X12,
+            b"EDIFACT" => Standard::Edifact,
+            _ => return Err(EdiWriteError::Standard),
+        };
+        let delimiters = self.delimiters(draft, &nodes, standard)?;
+        let line_break = match draft.field(nodes.line_break) {
+            b"LF" => LineBreak::Lf,
+            b"CRLF" => LineBreak::CrLf,
+            _ if draft.field(nodes.element).is_empty() => self.options.line_break,
+            _ => LineBreak::None,
+        };
+        let charset = self.charset(draft, &nodes, standard);
+        let page = Page { delimiters, charset, line_break };
+
+        let control = draft.field(control_node(&nodes.interchange, standard, Level::Interchange)).to_vec();
+        let position = draft.field(nodes.interchange.position).to_vec();
+        let same_control = |open: &OpenHeader| if control.is_empty() { open.control.clone() } else { control.clone() };
+        let next = (self.open.interchanges + 1).to_string().into_bytes();
+        let control = self
+            .open
+            .interchange
+            .as_ref()
+            .map_or_else(|| if control.is_empty() { next.clone() } else { control.clone() }, same_control);
+        let mut header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
+        let same = self.open.interchange.as_ref().is_some_and(|open| {
+            open.text == header
+                && open.delimiters.element == delimiters.element
+                && open.position == position
+                && open.line_break == line_break
+        });
+        if !same {
+            self.close_interchange();
+            let mut control = draft.field(control_node(&nodes.interchange, standard, Level::Interchange)).to_vec();
+            if control.is_empty() {
+                control = (self.open.interchanges + 1).to_string().into_bytes();
+                header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
+            }
+            self.una(draft, &nodes, page);
+            self.out.extend_from_slice(&header);
+            self.end_segment(page);
+            self.open.interchanges += 1;
+            self.open.interchange =
+                Some(OpenHeader { delimiters, line_break, position, text: header, control, counted: 0 });
+        }
+        self.group(draft, &nodes, standard, page)?;
+        self.transaction(draft, &nodes, standard, page)
+    }
+
+    fn group(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, page: Page) -> Result<(), EdiWriteError> {
+        if !draft.has_group {
+            self.close_group();
+            return Ok(());
+        }
+        let given = draft.field(control_node(&nodes.group, standard, Level::Group)).to_vec();
+        let position = draft.field(nodes.group.position).to_vec();
+        let next = self.open.interchange.as_ref().map_or(1, |open| open.counted + 1).to_string().into_bytes();
+        let control = match (&self.open.group, given.is_empty()) {
+            (_, false) => given.clone(),
+            (Some(open), true) => open.control.clone(),
+            (None, true) => next.clone(),
+        };
+        let mut header = self.header(draft, &nodes.group, Level::Group, page, &control)?;
+        if self.open.group.as_ref().is_some_and(|open| open.text == header && open.position == position) {
+            return Ok(());
+        }
+        self.close_group();
+        let control = if given.is_empty() { next } else { given };
+        header = self.header(draft, &nodes.group, Level::Group, page, &control).unwrap_or(header);
+        self.out.extend_from_slice(&header);
+        self.end_segment(page);
+        if let Some(interchange) = &mut self.open.interchange {
+            interchange.counted += 1;
+        }
+        let Page { delimiters, line_break, .. } = page;
+        self.open.group = Some(OpenHeader { delimiters, line_break, position, text: header, control, counted: 0 });
+        Ok(())
+    }
+
+    fn transaction(
+        &mut self,
+        draft: &Draft,
+        nodes: &Nodes,
+        standard: Standard,
+        page: Page,
+    ) -> Result<(), EdiWriteError> {
+        if !draft.has_transaction {
+            for segment in &draft.segments {
+                self.segment(draft, segment, page)?;
+            }
+            return Ok(());
+        }
+        let around = self.open.group.as_mut().or(self.open.interchange.as_mut());
+        let number = around.map_or(1, |open| {
+            open.counted += 1;
+            open.counted
+        });
+        let given = draft.field(control_node(&nodes.transaction, standard, Level::Transaction));
+        let control = match (given.is_empty(), standard) {
+            (false, _) => given.to_vec(),
+            (true, Standard::X12) => format!("{number:04}").into_bytes(),
+            (true, Standard::Edifact) => number.to_string().into_bytes(),
+        };
+        let header = self.header(draft, &nodes.transaction, Level::Transaction, page, &control)?;
+        self.out.extend_from_slice(&header);
+        self.end_segment(page);
+        for segment in &draft.segments {
+            if Level::of(standard, draft.bytes(&segment.tag)).is_some() {
+                return Err(EdiWriteError::Envelope);
+            }
+            self.segment(draft, segment, page)?;
+        }
+        let trailer = Level::Transaction.trailer(standard);
+        self.trailer(trailer, draft.segments.len() as u64 + 2, &control, page.delimiters, page.line_break);
+        Ok(())
+    }
+
+    fn segment(&mut self, draft: &Draft, segment: &DraftSegment, page: Page) -> Result<(), EdiWriteError> {
+        let tag = draft.bytes(&segment.tag);
+        let good = matches!(tag.len(), 2 | 3)
+            && tag[0].is_ascii_uppercase()
+            && tag.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+        if !good {
+            return Err(EdiWriteError::Tag);
+        }
+        // ISX gives the release character, so nothing in it is released.
+        let page = if tag == b"ISX" {
+            Page { delimiters: Delimiters { release: None, ..page.delimiters }, ..page }
+        } else {
+            page
+        };
+        self.out.extend_from_slice(tag);
+        let (mut first_repetition, mut first_component) = (true, true);
+        for part in &draft.parts[segment.parts.clone()] {
+            match part {
+                Part::Element => {
+                    self.out.push(page.delimiters.element);
+                    (first_repetition, first_component) = (true, true);
+                }
+                Part::Repetition => {
+                    if !core::mem::replace(&mut first_repetition, false) {
+                        self.out.push(page.delimiters.repetition.ok_or(EdiWriteError::Repetition)?);
+                    }
+                    first_component = true;
+                }
+                Part::Component(range) => {
+                    if !core::mem::replace(&mut first_component, false) {
+                        self.out.push(page.delimiters.component);
+                    }
+                    page.text(draft.bytes(range), &mut self.encoded, &mut self.out)?;
+                }
+                Part::Binary(range) => self.out.extend_from_slice(draft.bytes(range)),
+            }
+        }
+        self.end_segment(page);
+        Ok(())
+    }
+
+    fn end_segment(&mut self, page: Page) {
+        self.out.push(page.delimiters.terminator);
+        self.out.extend_from_slice(page.line_break.bytes());
+    }
+
+    fn una(&mut self, draft: &Draft, nodes: &Nodes, page: Page) {
+        let d = page.delimiters;
+        let version_4 = draft.field(nodes.interchange.edifact[1]) == b"4";
+        let default = if version_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
+        let wanted = draft.field(nodes.una) == b"true" || (d != default && d != Delimiters::EDIFACT_B);
+        if d.standard == Standard::Edifact && wanted {
+            let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.unwrap_or(b' '));
+            self.out.extend_from_slice(b"UNA");
+            self.out.extend_from_slice(&[d.component, d.element, d.decimal_mark, release, repetition, d.terminator]);
+            self.out.extend_from_slice(page.line_break.bytes());
+        }
+    }
+
+    /// A header without its terminator.
+    fn header(
+        &mut self,
+        draft: &Draft,
+        nodes: &HeaderNodes,
+        level: Level,
+        page: Page,
+        control: &[u8],
+    ) -> Result<Vec<u8>, EdiWriteError> {
+        let standard = page.delimiters.standard;
+        let fields = header_fields(standard, level);
+        if level == Level::Interchange && standard == Standard::X12 {
+            return self.isa(draft, nodes, page, control);
+        }
+        let mut out = level.header(standard).as_bytes().to_vec();
+        let (mut element, mut component) = (0, 1);
+        for (field, node) in fields.iter().zip(nodes.fields(standard)) {
+            let value = if field.name == "control_number" { control } else { draft.field(*node) };
+            if value.is_empty() {
+                if matches!(field.check, Check::Present) {
+                    return Err(self.missing(*node, field.reference));
+                }
+                continue;
+            }
+            while element < field.element {
+                out.push(page.delimiters.element);
+                (element, component) = (element + 1, 1);
+            }
+            while component < field.component {
+                out.push(page.delimiters.component);
+                component += 1;
+            }
+            page.text(value, &mut self.encoded, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// ISA with its fixed widths.
+    fn isa(
+        &mut self,
+        draft: &Draft,
+        nodes: &HeaderNodes,
+        page: Page,
+        control: &[u8],
+    ) -> Result<Vec<u8>, EdiWriteError> {
+        const WIDTHS: [usize; 15] = [2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1];
+        let d = page.delimiters;
+        let mut out = b"ISA".to_vec();
+        let fields = header_fields(Standard::X12, Level::Interchange);
+        for ((field, node), width) in fields.iter().zip(&nodes.x12).zip(WIDTHS) {
+            let given = draft.field(*node);
+            let repetition = d.repetition.map(|byte| [byte]);
+            let padded;
+            let value = match (field.element, given) {
+                (11, b"") => repetition.as_ref().map_or(&b"U"[..], |byte| byte),
+                (11, _) if repetition.is_some() => repetition.as_ref().map_or(given, |byte| byte),
+                (13, _) => {
+                    padded = [&b"000000000"[control.len().min(9)..], control].concat();
+                    &padded[..]
+                }
+                (1 | 3, b"") => b"00",
+                (2 | 4, b"") => b"",
+                (14, b"") => b"0",
+                (15, b"") => b"P",
+                (_, b"") => return Err(self.missing(*node, field.reference)),
+                _ => given,
+            };
+            out.push(d.element);
+            let from = out.len();
+            // The repetition separator stands for itself.
+            if field.element == 11 {
+                out.extend_from_slice(value)
+            } else {
+                page.text(value, &mut self.encoded, &mut out)?
+            }
+            let found = out.len() - from;
+            if found > width {
+                return Err(EdiWriteError::FieldTooLong {
+                    path: self.shape.path(*node),
+                    reference: field.reference,
+                    found,
+                    width,
+                });
+            }
+            out.resize(from + width, b' ');
+        }
+        out.extend_from_slice(&[d.element, d.component]);
+        Ok(out)
+    }
+
+    fn missing(&self, node: NodeId, reference: &'static str) -> EdiWriteError {
+        EdiWriteError::FieldMissing { path: self.shape.path(node), reference }
+    }
+
+    fn close_interchange(&mut self) {
+        self.close_group();
+        if let Some(open) = self.open.interchange.take() {
+            let control = if open.delimiters.standard == Standard::X12 {
+                [&b"000000000"[open.control.len().min(9)..], &open.control].concat()
+            } else {
+                open.control
+            };
+            let trailer = Level::Interchange.trailer(open.delimiters.standard);
+            self.trailer(trailer, open.counted, &control, open.delimiters, open.line_break);
+        }
+    }
+
+    fn close_group(&mut self) {
+        if let Some(open) = self.open.group.take() {
+            let trailer = Level::Group.trailer(open.delimiters.standard);
+            self.trailer(trailer, open.counted, &open.control, open.delimiters, open.line_break);
+        }
+    }
+
+    fn trailer(&mut self, tag: &str, count: u64, control: &[u8], delimiters: Delimiters, line_break: LineBreak) {
+        let page = Page { delimiters, charset: Charset::Utf8, line_break };
+        self.out.extend_from_slice(tag.as_bytes());
+        self.out.push(delimiters.element);
+        self.out.extend_from_slice(count.to_string().as_bytes());
+        self.out.push(delimiters.element);
+        // The header was written with the same control number.
+        let written = page.text(control, &mut self.encoded, &mut self.out);
+        debug_assert!(written.is_ok(), "the header holds it");
+        self.end_segment(page);
+    }
+
+    /// The delimiters of the document, of the open interchange, or some that its data does not hold.
+    fn delimiters(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Result<Delimiters, EdiWriteError> {
+        let one = |node| {
+            let text = draft.field(node);
+            if text.is_empty() {
+                return Ok(None);
+            }
+            core::str::from_utf8(text).ok().and_then(delimiter_of).map(Some).ok_or(EdiWriteError::Delimiters)
+        };
+        let given = (one(nodes.element)?, one(nodes.component)?, one(nodes.terminator)?);
+        let delimiters = if let (Some(element), Some(component), Some(terminator)) = given {
+            Delimiters {
+                standard,
+                element,
+                component,
+                terminator,
+                repetition: one(nodes.repetition)?,
+                release: one(nodes.release)?,
+                decimal_mark: one(nodes.decimal_mark)?.unwrap_or(b'.'),
+            }
+        } else if let Some(open) = self.open.interchange.as_ref().filter(|open| open.delimiters.standard == standard) {
+            open.delimiters
+        } else if let Some(delimiters) = self.options.delimiters.filter(|delimiters| delimiters.standard == standard) {
+            delimiters
+        } else {
+            free_delimiters(draft, nodes, standard)
+        };
+        if start::check(&delimiters).is_some() { Err(EdiWriteError::Delimiters) } else { Ok(delimiters) }
+    }
+
+    fn charset(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Charset {
+        let set = CharacterSet::of(draft.field(nodes.interchange.edifact[0]));
+        match (self.options.charset, standard, set) {
+            (Some(charset), _, _) => charset,
+            (None, Standard::Edifact, Some(CharacterSet::Utf8 | CharacterSet::Iso10646)) => Charset::Utf8,
+            _ => Charset::SingleByte(CodePage::LATIN1),
+        }
+    }
+}
+
+/// How text is written.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    delimiters: Delimiters,
+    charset: Charset,
+    line_break: LineBreak,
+}
+
+impl Page {
+    /// Appends UTF-8 text in the character set, service characters released.
+    fn text(&self, text: &[u8], encoded: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+        let bytes = if text.is_ascii() {
+            text
+        } else {
+            encoded.clear();
+            let error = EdiWriteError::Character { charset: self.charset.name() };
+            let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
+            self.charset.encode_into(text, encoded).map_err(|_| error)?;
+            &encoded[..]
+        };
+        let d = &self.delimiters;
+        let mut from = 0;
+        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| d.is_service(**byte)) {
+            let release = d.release.ok_or(EdiWriteError::Collision {
+                what: match *byte {
+                    byte if byte == d.element => "element separator",
+                    byte if byte == d.component => "component separator",
+                    byte if byte == d.terminator => "segment terminator",
+                    _ => "repetition separator",
+                },
+            })?;
+            out.extend_from_slice(&bytes[from..at]);
+            out.push(release);
+            from = at;
+        }
+        out.extend_from_slice(&bytes[from..]);
+        Ok(())
+    }
+}
+
+/// Usual delimiters, or others where data holds those.
+fn free_delimiters(draft: &Draft, nodes: &Nodes, standard: Standard) -> Delimiters {
+    if standard == Standard::Edifact {
+        let version_4 = draft.field(nodes.interchange.edifact[1]) == b"4";
+        return if version_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
+    }
+    let mut used: Vec<u8> = Vec::new();
+    let mut pick = |candidates: &[u8]| {
+        let free = candidates.iter().find(|byte| !used.contains(byte) && !draft.holds(**byte)).or(candidates.first());
+        let byte = free.copied().unwrap_or(b'*');
+        used.push(byte);
+        byte
+    };
+    let version = draft.field(nodes.interchange.x12[11]);
+    Delimiters {
+        standard,
+        element: pick(b"*|\x1d"),
+        component: pick(b":>\\\x1f"),
+        terminator: pick(b"~\n\x1c"),
+        repetition: (version >= &b"00402"[..]).then(|| pick(b"^!`\x1e")),
+        release: None,
+        decimal_mark: b'.',
+    }
+}
+
+fn control_node(nodes: &HeaderNodes, standard: Standard, level: Level) -> NodeId {
+    let fields = header_fields(standard, level);
+    let at = fields.iter().position(|field| field.name == "control_number").expect("every header has a control number");
+    nodes.fields(standard)[at]
+}
+
+impl Sink for EdiWriter {
+    fn enter(&mut self, node: NodeId) {
+        let nodes = &self.nodes;
+        if node == NodeId::ROOT {
+            self.draft.clear();
+            self.errors.clear();
+            self.before = self.open.clone();
+        } else if node == nodes.group.group {
+            self.draft.has_group = true;
+        } else if node == nodes.transaction.group {
+            self.draft.has_transaction = true;
+        } else if node == nodes.segments {
+            self.parts_from = self.draft.parts.len();
+            self.draft.segments.push(DraftSegment::default());
+        } else if node == nodes.elements {
+            self.forms = 0;
+            self.draft.parts.push(Part::Element);
+        } else if node == nodes.repetitions {
+            self.draft.parts.push(Part::Repetition);
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if node == self.nodes.segments {
+            let parts = self.parts_from..self.draft.parts.len();
+            if let Some(segment) = self.draft.segments.last_mut() {
+                segment.parts = parts;
+            }
+        } else if node == self.nodes.elements {
+            if self.forms > 1 {
+                self.errors.push(EdiWriteError::Element);
+            }
+        } else if node == NodeId::ROOT {
+            if self.errors.is_empty()
+                && let Err(error) = self.document()
+            {
+                self.errors.push(error);
+            }
+            if self.errors.is_empty() {
+                self.open.out_len = self.out.len();
+            } else {
+                self.discard();
+            }
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        let nodes = &self.nodes;
+        if node == nodes.components || node == nodes.repetitions {
+            self.forms += 1;
+        }
+    }
+
+    fn close_list(&mut self, _node: NodeId) {}
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let mut number = Vec::new();
+        let text: &[u8] = match value {
+            Value::Null => return,
+            Value::Text(run) | Value::Ascii(run) => run.bytes(),
+            Value::Bytes(bytes) | Value::Raw(bytes) => bytes,
+            Value::Bool(true) => b"true",
+            Value::Bool(false) => b"false",
+            other => {
+                if write_number(&mut number, other).is_none() {
+                    return;
+                }
+                &number
+            }
+        };
+        let nodes = &self.nodes;
+        if node < nodes.segments {
+            self.draft.set_field(node, text);
+            return;
+        }
+        let range = self.draft.keep(text);
+        if node == nodes.tag {
+            if let Some(segment) = self.draft.segments.last_mut() {
+                segment.tag = range;
+            }
+        } else if node == nodes.binary {
+            self.forms += 1;
+            self.draft.parts.push(Part::Binary(range));
+        } else {
+            self.forms += u32::from(node == nodes.value);
+            self.draft.parts.push(Part::Component(range));
+        }
+    }
+
+    fn discard(&mut self) {
+        self.out.truncate(self.before.out_len);
+        self.open = self.before.clone();
+    }
+}

@@ -1,0 +1,48 @@
+//! EDI: X12 and UN/EDIFACT.
+//!
+//! * [`SegmentSplitter`] finds the segments and elements of a byte stream of interchanges, in chunks of any size.
+//! * [`Segment`] and [`Element`] are spans into the input; nothing is copied or allocated for them.
+//! * [`EnvelopeReader`] finds interchanges, groups and transactions and checks their counts and control numbers.
+//! * [`DocumentReader`] drives any [`quayline_core::Sink`] with one document per transaction, without a guide; [`EdiWriter`] is the sink that
+//!   makes interchanges of them again; [`RowReader`] gives one row per segment.
+//! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
+//!
+//! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
+//!
+//! Sources: ASC X12.5 and X12.6 (interchange control and application syntax), ISO 9735 (EDIFACT application level syntax rules) versions
+//! 1 to 4.
+//!
+//! # Leniencies
+//! Each is a fault of severity warning, or an error by [`Rules::Strict`]:
+//! * bytes between interchanges ([`EdiError::Noise`]); white space there, a UTF-8 byte order mark, NUL and 0x1A are nothing at all;
+//! * an ISA whose elements do not have their fixed widths;
+//! * a letter as ISA11 where a repetition separator is expected;
+//! * a syntax identifier or version that UNB should not have;
+//! * line breaks inside segments, which are left out; line breaks and spaces behind terminators are nothing at all unless rules are strict;
+//! * empty segments;
+//! * a last trailer without its terminator.
+
+mod codes;
+mod delimiters;
+mod envelope;
+mod fault;
+mod generic;
+mod level;
+mod position;
+mod segment;
+mod splitter;
+mod start;
+
+pub use codes::AcknowledgmentCodes;
+pub use delimiters::{Delimiters, Standard};
+pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
+pub use fault::{EdiError, EdiFault, ServiceCharacter};
+pub use generic::{
+    DocumentPass, DocumentReader, DocumentStep, EdiWriteError, EdiWriter, EdiWriterOptions, GenericOptions,
+    ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
+};
+pub use level::Level;
+pub use position::Position;
+pub use segment::{Element, Segment};
+pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
+pub use start::CharacterSet;

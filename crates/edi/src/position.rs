@@ -1,0 +1,70 @@
+//! Where in a file of interchanges something stands.
+
+use core::fmt;
+use std::sync::Arc;
+
+use quayline_core::{ByteOffset, Place};
+
+/// A place in a file. Numbers count from 1; 0 means that the place lies outside such a thing.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Position {
+    /// Byte in the file, from 0.
+    pub byte: ByteOffset,
+    /// Interchange in the file.
+    pub interchange: u32,
+    /// Functional group in the interchange.
+    pub group: u32,
+    /// Transaction set or message: in the group, or in the interchange where there are no groups.
+    pub transaction: u32,
+    /// Segment: in the transaction with its header as 1, or, outside of transactions, in the interchange with its header as 1.
+    pub segment: u64,
+    /// Element in the segment; 0 is the tag or the whole segment.
+    pub element: u32,
+    /// Repetition of the element.
+    pub repetition: u32,
+    /// Component of the element.
+    pub component: u32,
+}
+
+impl Position {
+    /// The same with an element.
+    #[must_use]
+    pub fn element(self, element: u32) -> Self {
+        Position { element, ..self }
+    }
+
+    /// The same with a component.
+    #[must_use]
+    pub fn component(self, component: u32) -> Self {
+        Position { component, ..self }
+    }
+
+    /// As the place of a finding.
+    #[must_use]
+    pub fn place(&self, file: Option<&Arc<str>>) -> Place {
+        let path = self.to_string();
+        let path = if path.is_empty() { None } else { Some(path) };
+        Place { file: file.cloned(), byte: Some(self.byte), path, ..Place::default() }
+    }
+}
+
+/// `interchange 1, group 1, transaction 2, segment 14, element 5, repetition 1, component 2`, without what is 0 and without the byte.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("interchange", u64::from(self.interchange)),
+            ("group", self.group.into()),
+            ("transaction", self.transaction.into()),
+            ("segment", self.segment),
+            ("element", self.element.into()),
+            ("repetition", self.repetition.into()),
+            ("component", self.component.into()),
+        ];
+        let mut separator = "";
+        for (name, number) in parts.into_iter().filter(|(_, number)| *number > 0) {
+            write!(f, "{separator}{name} {number}")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}

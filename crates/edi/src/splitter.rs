@@ -1,0 +1,736 @@
+//! Finds the segments of a stream of interchanges.
+
+mod between;
+mod binary;
+mod special;
+
+use quayline_charset::DelimiterIndex;
+use quayline_core::{ByteOffset, Limits, Severity};
+
+use crate::delimiters::{Delimiters, Standard};
+use crate::fault::{EdiError, EdiFault};
+use crate::position::Position;
+use crate::segment::Segment;
+use binary::Terminator;
+
+/// Finds interchanges, segments and elements in a byte stream, of both standards, one interchange behind another.
+///
+/// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
+/// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
+/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 32 KiB, more only
+/// while one segment is longer than that.
+///
+/// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
+/// * bytes that are no interchange, up to the next one;
+/// * a header that cannot be used, and all up to the next interchange;
+/// * a segment that is too long or has too many elements.
+///
+/// ```
+/// use quayline_core::Limits;
+/// use quayline_edi::{EndOfInput, Rules, SegmentSplitter, Step};
+///
+/// let mut splitter = SegmentSplitter::new(&Limits::default(), Rules::Lenient);
+/// let mut pass = splitter.over(b"UNB+UNOA:3+A+B+990802:1557+1'UNZ+0+1'", EndOfInput::Yes);
+/// assert_eq!(pass.advance(), Step::Interchange);
+/// assert_eq!(pass.advance(), Step::Segment);
+/// assert_eq!(pass.segment().element(5).map(|reference| reference.raw()), Some(&b"1"[..]));
+/// assert_eq!(pass.advance(), Step::Segment);
+/// assert_eq!(pass.segment().tag(), b"UNZ");
+/// assert_eq!(pass.advance(), Step::Done);
+/// ```
+#[derive(Clone, Debug)]
+pub struct SegmentSplitter {
+    rules: Rules,
+    segment_bytes_max: usize,
+    elements_max: usize,
+    binary_bytes_max: usize,
+    faults_max: usize,
+    mode: Mode,
+    delimiters: Delimiters,
+    /// Of the first byte that no pass is done with.
+    offset: u64,
+    interchange: u32,
+    segment: u64,
+    /// What stands behind the first terminator of the interchange.
+    pub(crate) line_break: LineBreak,
+    /// The interchange begins with UNA.
+    pub(crate) una: bool,
+    /// Bytes behind the last segment that are known to hold no terminator.
+    looked: usize,
+    /// Faults that are told once in an interchange.
+    told: Told,
+    faults: Vec<EdiFault>,
+    faults_more: u64,
+    /// Faults whose positions are complete.
+    numbered: usize,
+    /// The source ends inside a segment.
+    pub(crate) cut: bool,
+    index: DelimiterIndex,
+}
+
+/// Whether the input is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EndOfInput {
+    /// More may follow.
+    No,
+    /// The source has ended behind the input.
+    Yes,
+}
+
+/// How departures from the standards are judged; what is read is the same.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Rules {
+    /// Leniencies are warnings, white space between segments is nothing.
+    #[default]
+    Lenient,
+    /// All are errors.
+    Strict,
+}
+
+/// What [`Pass::advance`] found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Step {
+    /// An interchange begins; its header is the next segment.
+    Interchange,
+    /// A segment.
+    Segment,
+    /// The input ends before the next segment does: finish the pass and begin another with more bytes.
+    NeedMore,
+    /// The source has ended.
+    Done,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Mode {
+    /// At the first byte of the stream.
+    First,
+    /// Between interchanges: nothing but white space so far.
+    Between,
+    /// Between interchanges, behind bytes from `from` that are none; `told` once they have a fault; `before` is the last of them.
+    Noise { from: u64, told: bool, before: u8 },
+    /// Before the first segment of an interchange.
+    Header,
+    /// Behind the first segment.
+    Inside,
+    /// In a segment that is too long.
+    PassOver { released: bool },
+    /// In binary data that is too long.
+    PassBytes { left: u64 },
+    /// Behind everything.
+    Done,
+}
+
+/// Line ends behind segment terminators.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum LineBreak {
+    /// Nothing: segments stand directly behind each other.
+    #[default]
+    None,
+    /// LF.
+    Lf,
+    /// CR LF.
+    CrLf,
+}
+
+impl LineBreak {
+    /// Its bytes.
+    #[must_use]
+    pub fn bytes(self) -> &'static [u8] {
+        match self {
+            LineBreak::None => b"",
+            LineBreak::Lf => b"\n",
+            LineBreak::CrLf => b"\r\n",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    break_inside: bool,
+    break_behind: bool,
+    empty: bool,
+}
+
+/// Bytes of the first window of an interchange: many are short.
+const WINDOW_FIRST: usize = 1 << 10;
+/// Bytes of a window that stays in the first-level cache with its positions.
+const WINDOW: usize = 1 << 14;
+
+impl SegmentSplitter {
+    /// Starts at the beginning of a stream.
+    #[must_use]
+    pub fn new(limits: &Limits, rules: Rules) -> Self {
+        SegmentSplitter {
+            rules,
+            segment_bytes_max: limits.segment_bytes_max.max(1),
+            elements_max: limits.segment_elements_max,
+            binary_bytes_max: limits.record_bytes_max,
+            faults_max: limits.findings_max,
+            mode: Mode::First,
+            delimiters: Delimiters::X12,
+            offset: 0,
+            interchange: 0,
+            segment: 0,
+            line_break: LineBreak::None,
+            una: false,
+            looked: 0,
+            told: Told::default(),
+            faults: Vec::new(),
+            faults_more: 0,
+            numbered: 0,
+            cut: false,
+            index: DelimiterIndex::new(),
+        }
+    }
+
+    /// Starts at `offset` with what [`SegmentSplitter::state`] gave there. Interchanges and segments count from there.
+    #[must_use]
+    pub fn resume(limits: &Limits, rules: Rules, offset: ByteOffset, state: u64) -> Self {
+        let mut splitter = SegmentSplitter::new(limits, rules);
+        splitter.offset = offset.0;
+        splitter.delimiters = Delimiters::from_bits(state);
+        splitter.mode = match state >> 56 {
+            1 => Mode::Between,
+            2 => Mode::Header,
+            3 => Mode::Inside,
+            4 => Mode::Done,
+            _ => Mode::First,
+        };
+        splitter
+    }
+
+    /// State for a checkpoint between two segments: the delimiters ([`Delimiters::to_bits`]) and, in the highest byte, whether it lies at the
+    /// start (0), between interchanges (1), before (2) or behind (3) the first segment of one, or at the end (4). `None` while something too
+    /// long is being passed over.
+    #[must_use]
+    pub fn state(&self) -> Option<u64> {
+        let place = match self.mode {
+            Mode::First => 0,
+            Mode::Between | Mode::Noise { .. } => 1,
+            Mode::Header => 2,
+            Mode::Inside => 3,
+            Mode::Done => 4,
+            Mode::PassOver { .. } | Mode::PassBytes { .. } => return None,
+        };
+        Some(place << 56 | self.delimiters.to_bits())
+    }
+
+    /// The first byte that no pass is done with.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        ByteOffset(self.offset)
+    }
+
+    /// The delimiters of the interchange that began last.
+    #[must_use]
+    pub fn delimiters(&self) -> &Delimiters {
+        &self.delimiters
+    }
+
+    /// Looks at `input`, which begins with the first byte that no pass was done with.
+    pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> Pass<'s> {
+        // Positions have 32 bits.
+        let most = (u32::MAX >> 1) as usize;
+        let (input, end) = if input.len() > most { (&input[..most], EndOfInput::No) } else { (input, end) };
+        self.index.clear();
+        Pass {
+            splitter: self,
+            input,
+            end,
+            at: 0,
+            base: 0,
+            window: WINDOW_FIRST,
+            next: Cursor::default(),
+            found: Found::default(),
+        }
+    }
+
+    /// The faults since the last call, in the order of the file, at most `Limits::findings_max` of a file.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.faults_max = self.faults_max.saturating_sub(self.faults.len());
+        self.numbered = 0;
+        self.faults.drain(..)
+    }
+
+    /// Whether there are any.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// Faults beyond the limit.
+    #[must_use]
+    pub fn faults_more(&self) -> u64 {
+        self.faults_more
+    }
+
+    /// Lets `number` complete the positions of the faults that were put aside since the last call.
+    #[inline(always)]
+    pub(crate) fn number_faults(&mut self, number: impl Fn(Position) -> Position) {
+        if self.numbered != self.faults.len() {
+            for fault in &mut self.faults[self.numbered..] {
+                fault.at = number(fault.at);
+            }
+            self.numbered = self.faults.len();
+        }
+    }
+
+    #[cold]
+    pub(crate) fn fault(&mut self, error: EdiError, at: Position) {
+        self.cut |= matches!(error, EdiError::Unterminated | EdiError::BinaryCut { .. });
+        if self.faults.len() >= self.faults_max {
+            self.faults_more += 1;
+            return;
+        }
+        let lenient = self.rules == Rules::Lenient && error.is_leniency();
+        let severity = if lenient { Severity::Warning } else { Severity::Error };
+        self.faults.push(EdiFault { error, at, severity });
+    }
+}
+
+/// One look at the bytes that the caller has.
+#[derive(Debug)]
+pub struct Pass<'s> {
+    splitter: &'s mut SegmentSplitter,
+    input: &'s [u8],
+    end: EndOfInput,
+    /// First byte of the input behind the last segment.
+    at: usize,
+    /// Byte of the input where the positions of the index begin.
+    base: usize,
+    window: usize,
+    /// The first positions of the index that no segment has.
+    next: Cursor,
+    /// The segment that was found last.
+    found: Found,
+}
+
+/// Places in the lists of the index.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cursor {
+    stop: usize,
+    end: usize,
+    part: usize,
+    mark: usize,
+}
+
+/// Where a segment's positions lie in the lists of the index.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    base: usize,
+    start: u32,
+    from: Cursor,
+    to: Cursor,
+    own: Own,
+}
+
+/// What the index does not hold of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+enum Own {
+    #[default]
+    No,
+    /// Element ends around binary data: so many of these.
+    Ends([u32; 4], usize),
+    /// The tag, where it has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT dropped): so many of these bytes.
+    Tag([u8; 3], usize),
+}
+
+/// What became of a segment that the index has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Verdict {
+    Step(Step),
+    /// It is passed over, or the index does not hold any more.
+    Again,
+}
+
+impl Pass<'_> {
+    /// Goes to what comes next.
+    #[inline(always)]
+    pub fn advance(&mut self) -> Step {
+        loop {
+            if self.splitter.mode == Mode::Inside
+                && let Some(verdict) = self.indexed()
+            {
+                match verdict {
+                    Verdict::Step(step) => return step,
+                    Verdict::Again => continue,
+                }
+            }
+            if let Verdict::Step(step) = self.refill() {
+                return step;
+            }
+        }
+    }
+
+    /// The segment that [`Pass::advance`] found last.
+    ///
+    /// # Panics
+    /// If it did not find one.
+    #[inline(always)]
+    #[must_use]
+    pub fn segment(&self) -> Segment<'_> {
+        let Found { base, start, from, to, own } = &self.found;
+        let index = &self.splitter.index;
+        let text = &self.input[*base..];
+        let (ends, parts, marks) = match own {
+            Own::Ends(ends, count) => (&ends[..*count], &[][..], &[][..]),
+            _ => (
+                &index.ends()[from.end..to.end],
+                &index.parts()[from.part..to.part],
+                &index.marks()[from.mark..to.mark],
+            ),
+        };
+        let tag = match own {
+            Own::Tag(tag, len) => &tag[..*len],
+            _ => &text[*start as usize..ends[0] as usize],
+        };
+        let binary = matches!(own, Own::Ends(..));
+        Segment { tag, text, start: *start, ends, parts, marks, delimiters: &self.splitter.delimiters, binary }
+    }
+
+    /// Position of the segment that was found last, by interchange and segment in it.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position {
+            byte: ByteOffset(self.splitter.offset + (self.found.base + self.found.start as usize) as u64),
+            interchange: self.splitter.interchange,
+            segment: self.splitter.segment,
+            ..Position::default()
+        }
+    }
+
+    /// Number of the segment that was found last, in its interchange, the header as 1.
+    #[inline(always)]
+    #[must_use]
+    pub fn segment_number(&self) -> u64 {
+        self.splitter.segment
+    }
+
+    /// Bytes of the input before the segment that was found last.
+    #[must_use]
+    pub fn segment_start(&self) -> usize {
+        self.found.base + self.found.start as usize
+    }
+
+    /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
+    pub(crate) fn end_byte(&self) -> ByteOffset {
+        let at = match self.splitter.mode {
+            Mode::Done | Mode::Header => self.at,
+            _ => self.segment_start(),
+        };
+        ByteOffset(self.splitter.offset + at as u64)
+    }
+
+    /// Bytes of the input that are done with.
+    #[must_use]
+    pub fn consumed(&self) -> usize {
+        self.at
+    }
+
+    /// The splitter, for its faults and delimiters.
+    #[must_use]
+    pub fn splitter(&mut self) -> &mut SegmentSplitter {
+        self.splitter
+    }
+
+    pub(crate) fn delimiters(&self) -> &Delimiters {
+        &self.splitter.delimiters
+    }
+
+    pub(crate) fn style(&self) -> (LineBreak, bool) {
+        (self.splitter.line_break, self.splitter.una)
+    }
+
+    /// Ends the pass; the caller drops so many bytes from the start of its buffer.
+    pub fn finish(self) -> usize {
+        // `drop` moves the splitter's offset.
+        self.at
+    }
+
+    /// The next segment of the index, if it has one.
+    #[inline(always)]
+    fn indexed(&mut self) -> Option<Verdict> {
+        let splitter = &mut *self.splitter;
+        let index = &splitter.index;
+        let mut from = self.next;
+        let stop = *index.stops().get(from.stop)? as usize;
+        let end = index.ends()[stop - 1];
+        let tag_end = index.ends()[from.end];
+        let mut to = Cursor { stop: from.stop + 1, end: stop, part: from.part, mark: from.mark };
+        while index.parts().get(to.part).is_some_and(|at| *at < end) {
+            to.part += 1;
+        }
+        while index.marks().get(to.mark).is_some_and(|at| *at < end) {
+            to.mark += 1;
+        }
+        let text = &self.input[self.base..];
+        let mut start = u32_of(self.at - self.base);
+        let mut first = text[start as usize];
+        if first <= b' ' {
+            start += splitter.blanks_behind(&text[start as usize..end as usize], self.at);
+            first = text[start as usize];
+            while from.mark < to.mark && index_mark(&splitter.index, from.mark) < start {
+                from.mark += 1;
+            }
+        }
+        self.next = to;
+        self.at = self.base + end as usize + 1;
+        self.found = Found { base: self.base, start, from, to, own: Own::No };
+        splitter.segment += 1;
+        // A tag has two or three bytes, the first a letter.
+        let plain = matches!(tag_end.wrapping_sub(start), 2 | 3)
+            && PLAIN_FIRST[usize::from(first)]
+            && to.mark == from.mark
+            && stop - from.end <= splitter.elements_max;
+        Some(if plain { Verdict::Step(Step::Segment) } else { self.special() })
+    }
+
+    /// Makes the next step scan from behind the segment that was found.
+    fn forget_index(&mut self) {
+        self.next.stop = usize::MAX;
+    }
+
+    /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; goes there if so.
+    fn begins(&mut self, begin: usize) -> bool {
+        let text = &self.input[begin..];
+        let header = matches!(text.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
+            && text.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric());
+        if header {
+            self.at = begin;
+            self.splitter.mode = Mode::Between;
+        }
+        header
+    }
+
+    /// Makes the index reach the next segment, or goes to the next interchange.
+    #[inline(never)]
+    fn refill(&mut self) -> Verdict {
+        match self.splitter.mode {
+            Mode::Inside | Mode::Header => self.scan(),
+            Mode::PassOver { released } => self.pass_over(released),
+            Mode::PassBytes { left } => self.pass_bytes(left),
+            Mode::First | Mode::Between | Mode::Noise { .. } | Mode::Done => self.between(),
+        }
+    }
+
+    fn scan(&mut self) -> Verdict {
+        // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
+        let most = self.splitter.segment_bytes_max + 1;
+        let rest = &self.input[self.at..];
+        if self.still_open(rest, most) {
+            return Verdict::Step(Step::NeedMore);
+        }
+        self.base = self.at;
+        self.next = Cursor::default();
+        loop {
+            let window = self.window.min(most).min(rest.len());
+            self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
+            if !self.splitter.index.stops().is_empty() {
+                self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
+                return self.first_segment();
+            }
+            if window == rest.len() || window == most {
+                break;
+            }
+            self.window *= 4;
+        }
+        self.window = WINDOW;
+        let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t');
+        let begin = self.at + rest.iter().take_while(|byte| blank(byte)).count();
+        if self.splitter.mode == Mode::Inside {
+            if self.begins(begin) {
+                return Verdict::Again;
+            }
+            if let Some(verdict) = self.binary(begin, Terminator::NotSeen) {
+                return verdict;
+            }
+        }
+        if rest.len() >= most {
+            return self.too_long(begin);
+        }
+        if self.end == EndOfInput::No {
+            self.splitter.looked = rest.len();
+            return Verdict::Step(Step::NeedMore);
+        }
+        self.last_segment(begin)
+    }
+
+    /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
+    /// them each time.
+    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
+        let looked = core::mem::take(&mut self.splitter.looked);
+        let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
+        let open = plain
+            && looked > 0
+            && looked <= rest.len()
+            && rest.len() < most
+            && self.end == EndOfInput::No
+            && memchr::memchr(self.splitter.delimiters.terminator, &rest[looked..]).is_none();
+        if open {
+            self.splitter.looked = rest.len();
+        }
+        open
+    }
+
+    /// Behind a scan that found a segment.
+    fn first_segment(&mut self) -> Verdict {
+        if self.splitter.mode == Mode::Inside {
+            return Verdict::Again;
+        }
+        // ISA11 and ISA16 are separators; UNB may hold none but its own.
+        let verdict = self.indexed().unwrap_or(Verdict::Again);
+        self.splitter.mode = Mode::Inside;
+        if self.splitter.delimiters.standard == Standard::X12 {
+            self.found.from.part = self.found.to.part;
+        }
+        verdict
+    }
+
+    /// The source ends without a terminator: what is left is a segment all the same, and a trailer may be so.
+    fn last_segment(&mut self, begin: usize) -> Verdict {
+        if begin == self.input.len() {
+            self.at = begin;
+            self.splitter.mode = Mode::Done;
+            return Verdict::Step(Step::Done);
+        }
+        let with_terminator = [&self.input[self.at..], &[self.splitter.delimiters.terminator]].concat();
+        self.splitter.index.scan(&self.splitter.delimiters.set(), &with_terminator);
+        let index = &self.splitter.index;
+        let to = Cursor {
+            stop: index.stops().len(),
+            end: index.ends().len(),
+            part: index.parts().len(),
+            mark: index.marks().len(),
+        };
+        self.found = Found { base: self.at, start: u32_of(begin - self.at), from: Cursor::default(), to, own: Own::No };
+        self.next = to;
+        self.at = self.input.len();
+        self.splitter.segment += 1;
+        let at = self.position();
+        if to.stop == 0 {
+            // The last byte is a release character.
+            self.splitter.fault(EdiError::Unterminated, at);
+            self.splitter.mode = Mode::Done;
+            return Verdict::Again;
+        }
+        self.splitter.mode = Mode::Done;
+        if !matches!(self.segment().tag(), b"IEA" | b"UNZ") {
+            self.splitter.fault(EdiError::Unterminated, at);
+        }
+        Verdict::Step(Step::Segment)
+    }
+
+    #[cold]
+    fn too_long(&mut self, begin: usize) -> Verdict {
+        self.splitter.segment += 1;
+        self.found = Found { base: begin, ..Found::default() };
+        let at = self.position();
+        self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
+        self.splitter.mode = match self.splitter.mode {
+            // An interchange without a header is none.
+            Mode::Header => {
+                self.at = begin + 3;
+                Mode::Noise { from: at.byte.0, told: true, before: b'A' }
+            }
+            _ => Mode::PassOver { released: false },
+        };
+        Verdict::Again
+    }
+
+    /// Goes behind the terminator of a segment that is too long.
+    #[cold]
+    fn pass_over(&mut self, mut released: bool) -> Verdict {
+        let Delimiters { terminator, release, .. } = self.splitter.delimiters;
+        for (i, byte) in self.input[self.at..].iter().enumerate() {
+            if released {
+                released = false;
+            } else if Some(*byte) == release {
+                released = true;
+            } else if *byte == terminator {
+                self.at += i + 1;
+                self.splitter.mode = Mode::Inside;
+                return Verdict::Again;
+            }
+        }
+        self.at = self.input.len();
+        self.splitter.mode = Mode::PassOver { released };
+        self.out_of_input()
+    }
+
+    /// Goes behind binary data that is too long, and behind its terminator.
+    #[cold]
+    fn pass_bytes(&mut self, left: u64) -> Verdict {
+        let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len() - self.at);
+        self.at += step;
+        let left = left - step as u64;
+        self.splitter.mode = if left == 0 { Mode::PassOver { released: false } } else { Mode::PassBytes { left } };
+        if left == 0 { Verdict::Again } else { self.out_of_input() }
+    }
+
+    /// All bytes of the input are done with.
+    fn out_of_input(&mut self) -> Verdict {
+        Verdict::Step(match self.end {
+            EndOfInput::No => Step::NeedMore,
+            EndOfInput::Yes => {
+                self.splitter.mode = Mode::Done;
+                Step::Done
+            }
+        })
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.splitter.offset += self.at as u64;
+    }
+}
+
+impl SegmentSplitter {
+    /// Counts the white space at the start of a segment, without delimiters that may be some of it; `at` is its byte in the input.
+    #[cold]
+    fn blanks_behind(&mut self, text: &[u8], at: usize) -> u32 {
+        let set = self.delimiters;
+        let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t') && !set.is_service(*byte);
+        let blanks = text.iter().take_while(|byte| blank(byte)).count();
+        if self.segment == 1 {
+            self.line_break = match &text[..blanks] {
+                b"\n" => LineBreak::Lf,
+                b"\r\n" => LineBreak::CrLf,
+                _ => LineBreak::None,
+            };
+        }
+        if blanks > 0 && self.rules == Rules::Strict && !std::mem::replace(&mut self.told.break_behind, true) {
+            let byte = ByteOffset(self.offset + at as u64);
+            let at = Position { byte, interchange: self.interchange, segment: self.segment, ..Position::default() };
+            self.fault(EdiError::BreakBehind, at);
+        }
+        u32_of(blanks)
+    }
+}
+
+#[inline(always)]
+fn index_mark(index: &DelimiterIndex, number: usize) -> u32 {
+    index.marks()[number]
+}
+
+/// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.
+const PLAIN_FIRST: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = b'A';
+    while byte <= b'Z' {
+        table[byte as usize] = !matches!(byte, b'B' | b'I' | b'U');
+        byte += 1;
+    }
+    table
+};
+
+/// Positions within an input, which has less than 2^31 bytes.
+#[inline(always)]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "`SegmentSplitter::over` takes no more than 2^31 bytes of an input"
+)]
+fn u32_of(position: usize) -> u32 {
+    position as u32
+}

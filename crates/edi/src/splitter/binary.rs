@@ -1,0 +1,119 @@
+//! Segments that hold binary data, whose bytes are counted and not looked at: X12's BIN (length, data) and BDS (filter, length, data).
+
+use quayline_core::ByteOffset;
+
+use super::{EndOfInput, Found, Mode, Own, Pass, Step, Verdict, u32_of};
+use crate::fault::EdiError;
+use crate::position::Position;
+
+/// Bytes within which the elements before the data must stand.
+const HEAD_BYTES_MAX: usize = 64;
+
+/// Whether the index has the end of the segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Terminator {
+    /// It has: what is wrong can be told now.
+    Seen,
+    /// The segment will be looked at again.
+    NotSeen,
+}
+
+impl Pass<'_> {
+    /// The segment at byte `begin` of the input if it is a binary one; it is not counted yet. `None` where it is not, or is to be read as any
+    /// other.
+    #[cold]
+    pub(super) fn binary(&mut self, begin: usize, seen: Terminator) -> Option<Verdict> {
+        let text = &self.input[begin..];
+        let count = match text.first_chunk::<3>()? {
+            b"BIN" => 1,
+            b"BDS" => 2,
+            _ => return None,
+        };
+        let delimiters = self.splitter.delimiters;
+        let mut ends = [0usize; 4];
+        let mut found = 0;
+        let head = &text[..text.len().min(HEAD_BYTES_MAX)];
+        for (at, byte) in head.iter().enumerate() {
+            if found > count {
+                break;
+            }
+            if *byte == delimiters.terminator {
+                return None;
+            }
+            if *byte == delimiters.element {
+                ends[found] = at;
+                found += 1;
+            }
+        }
+        if found <= count {
+            let more = text.len() < HEAD_BYTES_MAX && self.end == EndOfInput::No;
+            return more.then(|| self.wait(begin));
+        }
+        if ends[0] != 3 {
+            return None;
+        }
+        let digits = &text[ends[count - 1] + 1..ends[count]];
+        let number = core::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+        let at = self.upcoming(begin);
+        let tell = |pass: &mut Self, error, at| {
+            if seen == Terminator::Seen {
+                pass.splitter.fault(error, at);
+            }
+        };
+        let Some(declared) = number.and_then(|text| text.parse::<u64>().ok()) else {
+            tell(self, EdiError::BinaryLength, at.element(if count == 1 { 1 } else { 2 }));
+            return None;
+        };
+        let data = begin + ends[count] + 1;
+        if declared > self.splitter.binary_bytes_max as u64 {
+            self.splitter.fault(EdiError::BinaryTooLong { declared, limit: self.splitter.binary_bytes_max }, at);
+            self.count(begin);
+            self.at = data;
+            self.splitter.mode = Mode::PassBytes { left: declared };
+            return Some(Verdict::Again);
+        }
+        let there = self.input.len() - data;
+        if there as u64 <= declared {
+            if self.end == EndOfInput::No {
+                return Some(self.wait(begin));
+            }
+            self.splitter.fault(EdiError::BinaryCut { declared, found: there as u64 }, at);
+            self.count(begin);
+            self.at = self.input.len();
+            self.splitter.mode = Mode::Done;
+            return Some(Verdict::Again);
+        }
+        let len = usize::try_from(declared).expect("less than the input's length");
+        if self.input[data + len] != delimiters.terminator {
+            tell(self, EdiError::BinaryEnd, at);
+            return None;
+        }
+        ends[count + 1] = ends[count] + 1 + len;
+        self.count(begin);
+        self.found.own = Own::Ends(ends.map(u32_of), count + 2);
+        self.at = data + len + 1;
+        Some(Verdict::Step(Step::Segment))
+    }
+
+    /// Position of the segment at `begin`, which is not counted yet.
+    fn upcoming(&self, begin: usize) -> Position {
+        Position {
+            byte: ByteOffset(self.splitter.offset + begin as u64),
+            interchange: self.splitter.interchange,
+            segment: self.splitter.segment + 1,
+            ..Position::default()
+        }
+    }
+
+    fn count(&mut self, begin: usize) {
+        self.splitter.segment += 1;
+        self.found = Found { base: begin, ..Found::default() };
+        self.forget_index();
+    }
+
+    fn wait(&mut self, begin: usize) -> Verdict {
+        self.at = begin;
+        self.forget_index();
+        Verdict::Step(Step::NeedMore)
+    }
+}

@@ -1,0 +1,101 @@
+//! Segments that are not certainly plain data.
+
+use quayline_core::ByteOffset;
+
+use super::binary::Terminator;
+use super::{Mode, Own, Pass, Step, Verdict};
+use crate::delimiters::Standard;
+use crate::fault::EdiError;
+use crate::position::Position;
+
+impl Pass<'_> {
+    /// Judges the segment that was found last: one of the envelope, with binary data, with marks or a bad tag, or beyond a limit.
+    #[inline(never)]
+    pub(super) fn special(&mut self) -> Verdict {
+        let begin = self.segment_start();
+        let at = self.position();
+        let segment = self.segment();
+        let (is_empty, elements) = (segment.raw().is_empty(), segment.len());
+        let tag = Tag::of(segment.tag(), segment.delimiters().component);
+        let raw_tag_len = segment.tag().len();
+        let line_break = self.line_break();
+        if is_empty {
+            self.splitter.segment -= 1;
+            if !core::mem::replace(&mut self.splitter.told.empty, true) {
+                self.splitter.fault(EdiError::Empty, at);
+            }
+            return Verdict::Again;
+        }
+        if elements > self.splitter.elements_max {
+            self.splitter.fault(EdiError::TooManyElements { limit: self.splitter.elements_max }, at);
+            return Verdict::Again;
+        }
+        let is_header = self.splitter.segment == 1;
+        if !is_header && self.begins(begin) {
+            self.splitter.segment -= 1;
+            return Verdict::Again;
+        }
+        if let Some(byte) = line_break
+            && !core::mem::replace(&mut self.splitter.told.break_inside, true)
+        {
+            self.splitter.fault(EdiError::LineBreakInside, Position { byte, ..at });
+        }
+        let Some(tag) = tag else {
+            self.splitter.fault(EdiError::Tag { bytes: raw_tag_len }, at);
+            return Verdict::Step(Step::Segment);
+        };
+        if tag.len != raw_tag_len {
+            self.found.own = Own::Tag(tag.bytes, tag.len);
+        }
+        match (self.splitter.delimiters.standard, &tag.bytes) {
+            (Standard::X12, b"IEA") | (Standard::Edifact, b"UNZ") => self.splitter.mode = Mode::Between,
+            (Standard::X12, b"BIN" | b"BDS") => {
+                let (found, behind) = (self.found, self.at);
+                self.splitter.segment -= 1;
+                if let Some(verdict) = self.binary(begin, Terminator::Seen) {
+                    return verdict;
+                }
+                (self.found, self.at) = (found, behind);
+                self.splitter.segment += 1;
+            }
+            (Standard::X12, b"ISX") if self.splitter.segment == 2 => {
+                // What follows has a release character; the index was made without.
+                let release = self.segment().element(1).and_then(|element| element.raw().first().copied());
+                if let Some(byte) = release.filter(|byte| !self.splitter.delimiters.is_service(*byte)) {
+                    self.splitter.delimiters.release = Some(byte);
+                    self.forget_index();
+                }
+            }
+            _ => {}
+        }
+        Verdict::Step(Step::Segment)
+    }
+
+    /// The first line break inside the segment.
+    fn line_break(&self) -> Option<ByteOffset> {
+        let segment = self.segment();
+        let mark = segment.marks.iter().find(|mark| matches!(segment.text[**mark as usize], b'\r' | b'\n'))?;
+        Some(ByteOffset(self.splitter.offset + self.found.base as u64 + u64::from(*mark)))
+    }
+}
+
+/// A tag without line breaks and explicit nesting, filled with NUL.
+struct Tag {
+    bytes: [u8; 3],
+    len: usize,
+}
+
+impl Tag {
+    /// `None` for what is no tag: two or three capital letters or digits, the first a letter.
+    fn of(raw: &[u8], component: u8) -> Option<Self> {
+        let mut tag = Tag { bytes: [0; 3], len: 0 };
+        for byte in raw.iter().take_while(|byte| **byte != component).filter(|byte| !matches!(byte, b'\r' | b'\n')) {
+            if !byte.is_ascii_uppercase() && !byte.is_ascii_digit() {
+                return None;
+            }
+            *tag.bytes.get_mut(tag.len)? = *byte;
+            tag.len += 1;
+        }
+        (tag.len >= 2 && tag.bytes[0].is_ascii_uppercase()).then_some(tag)
+    }
+}

@@ -1,0 +1,305 @@
+//! Where an interchange begins and what its delimiters are.
+//!
+//! # Leniency
+//! * An ISA whose elements do not have their fixed widths is read by its separators ([`EdiError::IsaWidth`]).
+//! * ISA11 that is a letter from version 00402 on means that there is no repetition separator ([`EdiError::RepetitionKind`]).
+//! * Line breaks inside ISA, and between UNA and UNB, are passed over.
+
+use crate::EndOfInput;
+use crate::delimiters::{Delimiters, Standard};
+use crate::fault::{EdiError, ServiceCharacter};
+
+/// What stands at a place where an interchange may begin.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Start {
+    /// Too few bytes to tell.
+    NeedMore,
+    /// No header.
+    No,
+    /// A header. Its first segment stands `skip` bytes on (behind UNA); `leniencies` were needed.
+    Yes { delimiters: Delimiters, skip: usize, leniencies: Vec<EdiError> },
+    /// A header that cannot be used.
+    Refused(EdiError),
+}
+
+/// Bytes within which an interchange's first segment must end.
+pub(crate) const HEADER_BYTES_MAX: usize = 1024;
+
+/// Looks at the start of `text`. `certain` says that nothing but an interchange may stand here, so that `ISA` followed by a letter is a
+/// header with a bad separator and not a word.
+pub(crate) fn at(text: &[u8], end: EndOfInput, certain: Certain) -> Start {
+    let Some(tag) = text.first_chunk::<3>() else {
+        let cut = end == EndOfInput::No && [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| tag.starts_with(text));
+        return if cut { Start::NeedMore } else { Start::No };
+    };
+    let header: fn(&[u8], EndOfInput) -> Start = match tag {
+        b"ISA" => isa,
+        b"UNA" => una,
+        b"UNB" => unb_alone,
+        _ => return Start::No,
+    };
+    match text.get(3) {
+        None if end == EndOfInput::No => Start::NeedMore,
+        None => Start::No,
+        Some(separator) if separator.is_ascii_alphanumeric() && certain == Certain::No => Start::No,
+        Some(_) => header(text, end),
+    }
+}
+
+/// How sure it is that an interchange must begin here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Certain {
+    Yes,
+    /// Behind bytes that are no interchange.
+    No,
+}
+
+/// Offsets of the element separators in an ISA of fixed widths.
+const ISA_SEPARATORS: [usize; 16] = [3, 6, 17, 20, 31, 34, 50, 53, 69, 76, 81, 83, 89, 99, 101, 103];
+const ISA_BYTES: usize = 106;
+
+struct Isa<'a> {
+    standards_id: Option<u8>,
+    version: &'a [u8],
+    component: u8,
+    terminator: u8,
+    /// Bytes with the terminator.
+    bytes: usize,
+}
+
+fn isa(text: &[u8], end: EndOfInput) -> Start {
+    const STANDARD: Standard = Standard::X12;
+    let element = text[3];
+    if let Some(kind) = bad_kind(element) {
+        return Start::Refused(EdiError::DelimiterKind { standard: STANDARD, which: ServiceCharacter::Element, kind });
+    }
+    let isa = match isa_fields(text, element, end) {
+        Ok(isa) => isa,
+        Err(start) => return start,
+    };
+    let mut leniencies = Vec::new();
+    if isa.bytes != ISA_BYTES {
+        leniencies.push(EdiError::IsaWidth { found: isa.bytes });
+    }
+    let mut repetition = None;
+    if isa.version >= &b"00402"[..] && isa.version.iter().all(u8::is_ascii_digit) {
+        match isa.standards_id {
+            Some(byte) if byte.is_ascii_alphanumeric() || byte == b' ' => leniencies.push(EdiError::RepetitionKind),
+            other => repetition = other,
+        }
+    }
+    let delimiters = Delimiters {
+        standard: STANDARD,
+        element,
+        component: isa.component,
+        terminator: isa.terminator,
+        repetition,
+        release: None,
+        decimal_mark: b'.',
+    };
+    match check(&delimiters) {
+        Some(error) => Start::Refused(error),
+        None => Start::Yes { delimiters, skip: 0, leniencies },
+    }
+}
+
+fn isa_fields(text: &[u8], element: u8, end: EndOfInput) -> Result<Isa<'_>, Start> {
+    let fixed = |separators: &[usize]| separators.iter().all(|at| text.get(*at).is_none_or(|byte| *byte == element));
+    if fixed(&ISA_SEPARATORS) {
+        if text.len() >= ISA_BYTES {
+            return Ok(Isa {
+                standards_id: Some(text[82]),
+                version: &text[84..89],
+                component: text[104],
+                terminator: text[105],
+                bytes: ISA_BYTES,
+            });
+        }
+        if end == EndOfInput::No {
+            return Err(Start::NeedMore);
+        }
+    }
+    let unreadable = |why| Err(Start::Refused(EdiError::Header { standard: Standard::X12, why }));
+    let near = &text[..text.len().min(HEADER_BYTES_MAX)];
+    let mut separators = [0usize; 16];
+    let mut found = 0;
+    for at in memchr::memchr_iter(element, near).take(16) {
+        separators[found] = at;
+        found += 1;
+    }
+    let next_segment = near[separators[15]..].get(3..).unwrap_or(&[]);
+    let following = next_segment.iter().find(|byte| !byte.is_ascii_whitespace());
+    match (found, following) {
+        (16, Some(byte)) if byte.is_ascii_alphabetic() => {}
+        (16, Some(_)) => return unreadable("no segment follows where the separators say that ISA ends"),
+        _ if text.len() < HEADER_BYTES_MAX && end == EndOfInput::No => return Err(Start::NeedMore),
+        (16, None) => return unreadable("the file ends behind ISA"),
+        _ => return unreadable("ISA has fewer than 16 elements"),
+    }
+    let field = |number: usize| &near[separators[number - 1] + 1..separators[number]];
+    Ok(Isa {
+        standards_id: field(11).first().copied(),
+        version: field(12),
+        component: near[separators[15] + 1],
+        terminator: near[separators[15] + 2],
+        bytes: separators[15] + 3,
+    })
+}
+
+/// UNA: component, element, decimal mark, release, reserved or repetition, terminator; then UNB.
+fn una(text: &[u8], end: EndOfInput) -> Start {
+    let Some([component, element, decimal_mark, release, repetition, terminator]) =
+        text.get(3..9).and_then(|characters| characters.first_chunk::<6>()).copied()
+    else {
+        return cut(text, end, "UNA has fewer than six service characters");
+    };
+    let blanks = text[9..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let skip = 9 + blanks;
+    let unb = &text[skip..];
+    if blanks > HEADER_BYTES_MAX || (unb.len() >= 3 && !unb.starts_with(b"UNB")) {
+        return refuse("UNA is not followed by UNB");
+    }
+    let delimiters = Delimiters {
+        standard: Standard::Edifact,
+        element,
+        component,
+        terminator,
+        repetition: None,
+        release: (release != b' ').then_some(release),
+        decimal_mark,
+    };
+    unb_with(unb, end, delimiters, skip, Some(repetition))
+}
+
+/// UNB without UNA: the byte behind it tells which defaults apply.
+fn unb_alone(text: &[u8], end: EndOfInput) -> Start {
+    let delimiters = match text[3] {
+        b'+' => Delimiters::EDIFACT,
+        0x1d => Delimiters::EDIFACT_B,
+        byte => {
+            return match bad_kind(byte) {
+                Some(kind) => Start::Refused(EdiError::DelimiterKind {
+                    standard: Standard::Edifact,
+                    which: ServiceCharacter::Element,
+                    kind,
+                }),
+                None => refuse("UNB is not followed by +, and no UNA says what else separates elements"),
+            };
+        }
+    };
+    unb_with(text, end, delimiters, 0, None)
+}
+
+fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize, reserved: Option<u8>) -> Start {
+    // Syntax identifier, component separator, version: `UNB+UNOC:3`.
+    let head = &unb[..unb.len().min(HEADER_BYTES_MAX)];
+    let ends =
+        |byte: &u8| *byte == delimiters.component || *byte == delimiters.element || *byte == delimiters.terminator;
+    let version = head.get(4..).and_then(|rest| {
+        let identifier = rest.iter().position(ends)?;
+        let version = &rest[identifier + 1..];
+        Some((&rest[..identifier], &version[..version.iter().position(ends)?]))
+    });
+    let Some((identifier, version)) = version else {
+        return cut(unb, end, "UNB has no syntax identifier and version");
+    };
+    if head[3] != delimiters.element {
+        return refuse("UNB is not followed by the element separator that UNA gives");
+    }
+    let mut leniencies = Vec::new();
+    if CharacterSet::of(identifier).is_none() {
+        leniencies.push(EdiError::Syntax { what: "syntax identifier" });
+    }
+    match version {
+        b"1" | b"2" | b"3" => {}
+        b"4" => {
+            let default = if reserved.is_none() && delimiters.release.is_some() { Some(b'*') } else { None };
+            delimiters.repetition = reserved.filter(|byte| *byte != b' ').or(default);
+        }
+        _ => leniencies.push(EdiError::Syntax { what: "syntax version" }),
+    }
+    match check(&delimiters) {
+        Some(error) => Start::Refused(error),
+        None => Start::Yes { delimiters, skip, leniencies },
+    }
+}
+
+fn cut(text: &[u8], end: EndOfInput, why: &'static str) -> Start {
+    if end == EndOfInput::No && text.len() < HEADER_BYTES_MAX { Start::NeedMore } else { refuse(why) }
+}
+
+fn refuse(why: &'static str) -> Start {
+    Start::Refused(EdiError::Header { standard: Standard::Edifact, why })
+}
+
+/// The first thing that is wrong with a set of delimiters: letters, digits and spaces are data, and each must be a byte of its own.
+pub(crate) fn check(delimiters: &Delimiters) -> Option<EdiError> {
+    let standard = delimiters.standard;
+    let all = [
+        (ServiceCharacter::Element, Some(delimiters.element)),
+        (ServiceCharacter::Component, Some(delimiters.component)),
+        (ServiceCharacter::Terminator, Some(delimiters.terminator)),
+        (ServiceCharacter::Repetition, delimiters.repetition),
+        (ServiceCharacter::Release, delimiters.release),
+    ];
+    for (i, (which, byte)) in all.iter().enumerate() {
+        let Some(byte) = byte else { continue };
+        if let Some(kind) = bad_kind(*byte) {
+            return Some(EdiError::DelimiterKind { standard, which: *which, kind });
+        }
+        if let Some((first, _)) = all[..i].iter().find(|(_, other)| *other == Some(*byte)) {
+            return Some(EdiError::DelimiterTwice { standard, first: *first, second: *which });
+        }
+    }
+    None
+}
+
+fn bad_kind(byte: u8) -> Option<&'static str> {
+    match byte {
+        b'0'..=b'9' => Some("digit"),
+        b'a'..=b'z' | b'A'..=b'Z' => Some("letter"),
+        b' ' => Some("space"),
+        _ => None,
+    }
+}
+
+/// The character sets that UNB's syntax identifier (data element 0001) names.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CharacterSet {
+    /// UNOA: capital letters, digits and some signs of ISO 646.
+    A,
+    /// UNOB: ISO 646 but for some signs.
+    B,
+    /// UNOC to UNOK: a part of ISO 8859, by its number.
+    Iso8859(u8),
+    /// UNOW: UTF-8.
+    Utf8,
+    /// UNOX: ISO 2022 code extension.
+    Iso2022,
+    /// UNOY: ISO 10646-1, one octet a byte of UTF-8 in practice.
+    Iso10646,
+}
+
+impl CharacterSet {
+    /// The set that a syntax identifier names; `None` for one that ISO 9735 does not have.
+    #[must_use]
+    pub fn of(identifier: &[u8]) -> Option<Self> {
+        Some(match identifier {
+            b"UNOA" => CharacterSet::A,
+            b"UNOB" => CharacterSet::B,
+            b"UNOC" => CharacterSet::Iso8859(1),
+            b"UNOD" => CharacterSet::Iso8859(2),
+            b"UNOE" => CharacterSet::Iso8859(5),
+            b"UNOF" => CharacterSet::Iso8859(7),
+            b"UNOG" => CharacterSet::Iso8859(3),
+            b"UNOH" => CharacterSet::Iso8859(4),
+            b"UNOI" => CharacterSet::Iso8859(6),
+            b"UNOJ" => CharacterSet::Iso8859(8),
+            b"UNOK" => CharacterSet::Iso8859(9),
+            b"UNOW" => CharacterSet::Utf8,
+            b"UNOX" => CharacterSet::Iso2022,
+            b"UNOY" => CharacterSet::Iso10646,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,443 @@
+//! Vectors of the envelope reader.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use quayline_core::{Limits, Severity};
+use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Header, Rules};
+
+/// Events, as nested words, and faults with their acknowledgement codes, when the bytes are known up to each of `ends` in turn.
+fn trace(text: &[u8], ends: impl IntoIterator<Item = usize>) -> String {
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let (mut out, mut from, mut depth) = (String::new(), 0, 0usize);
+    let mut done = false;
+    for known in ends.into_iter().chain([text.len()]) {
+        let end = if known == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+        if done {
+            continue;
+        }
+        let mut pass = reader.over(&text[from..known], end);
+        loop {
+            let event = pass.advance();
+            let name = |header: &Header| {
+                let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+                format!("{} {}", text(header.segment().tag()), text(&header.control_number()))
+            };
+            let closed = |closed| if closed == Closed::ByTrailer { "}" } else { "} unclosed" };
+            let line = match event {
+                Event::InterchangeStart => Some((1, format!("{} {{", name(pass.interchange())))),
+                Event::GroupStart => Some((1, format!("{} {{", name(pass.group().expect("open"))))),
+                Event::TransactionStart => Some((1, format!("{} {{", name(pass.transaction())))),
+                Event::Segment => Some((0, format!("{} at {}", pass.segment().tag().escape_ascii(), pass.position()))),
+                Event::TransactionEnd(how) | Event::GroupEnd(how) | Event::InterchangeEnd(how) => {
+                    Some((-1, closed(how).to_owned()))
+                }
+                Event::NeedMore | Event::Done => None,
+            };
+            for fault in pass.take_faults() {
+                let word = if fault.severity == Severity::Error { "error" } else { "warning" };
+                let codes = fault.error.acknowledgment();
+                let codes = [
+                    ("TA1", codes.interchange_note),
+                    ("AK9", codes.group),
+                    ("AK5", codes.transaction),
+                    ("AK3", codes.segment),
+                    ("CONTRL", codes.contrl),
+                ];
+                let codes: String =
+                    codes.iter().filter_map(|(name, code)| Some(format!(" {name}={}", (*code)?))).collect();
+                writeln!(
+                    out,
+                    "{word} {} at {} ({}): {};{codes}",
+                    fault.error.code(),
+                    fault.at.byte,
+                    fault.at,
+                    fault.error
+                )
+                .expect("a string");
+            }
+            if let Some((step, line)) = line {
+                depth -= usize::from(step < 0);
+                writeln!(out, "{:width$}{line}", "", width = 2 * depth).expect("a string");
+                depth += usize::from(step > 0);
+            }
+            match event {
+                Event::NeedMore => break,
+                Event::Done => {
+                    done = true;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        from += pass.finish();
+    }
+    assert!(done && depth == 0, "events nest");
+    out
+}
+
+/// Traces the text whole, byte by byte and cut at every place.
+fn check_text(text: &[u8], expected: &Expect) {
+    let whole = trace(text, []);
+    assert_eq!(whole, trace(text, 0..text.len()), "byte by byte");
+    for cut in 0..=text.len() {
+        assert_eq!(whole, trace(text, [cut]), "cut at {cut}");
+    }
+    expected.assert_eq(&whole);
+}
+
+/// A body of segments between ISA and the end.
+#[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
+fn check(body: &str, expected: Expect) {
+    let isa =
+        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";
+    check_text(format!("{isa}{body}").as_bytes(), &expected);
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
+fn check_edifact(body: &str, expected: Expect) {
+    check_text(format!("UNB+UNOC:3+S:14+R:14+260401:1200+7'{body}").as_bytes(), &expected);
+}
+
+const GS: &str = "GS*PO*S*R*20260401*1200*1*X*005010~";
+const UNG: &str = "UNG+ORDERS+S+R+260401:1200+3+UN+D:96A'";
+
+#[test]
+fn a_good_interchange() {
+    check(
+        &format!("{GS}ST*850*0001~BEG*00*SA*1~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*000000001~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+            }
+            ST 0002 {
+            }
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        "UNH+1+ORDERS:D:96A:UN'BGM+220'UNT+3+1'UNZ+1+7'",
+        expect![[r#"
+        UNB 7 {
+          UNH 1 {
+            BGM at interchange 1, transaction 1, segment 2
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        &format!("{UNG}UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNE+1+3'UNZ+1+7'"),
+        expect![[r#"
+        UNB 7 {
+          UNG 3 {
+            UNH 1 {
+            }
+          }
+        }
+    "#]],
+    );
+    check(
+        "TA1*000000001*260401*1200*A*000~IEA*0*1~",
+        expect![[r#"
+        ISA 000000001 {
+          TA1 at interchange 1, segment 2
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn counts_and_control_numbers_differ() {
+    check(
+        &format!("{GS}ST*850*0001~BEG*00*SA*1~SE*4*0002~GE*2*2~IEA*3*000000002~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+        error EDI-033 at 165 (interchange 1, group 1, transaction 1, segment 3, element 1): SE01 declares 4 segments, counted 3; AK5=4 CONTRL=29
+        error EDI-032 at 165 (interchange 1, group 1, transaction 1, segment 3, element 2): ST02 and SE02 differ: the control numbers of a header and its trailer must be equal; AK5=3 CONTRL=28
+            }
+        error EDI-033 at 175 (interchange 1, group 1, segment 6, element 1): GE01 declares 2 transaction sets, counted 1; AK9=5 CONTRL=29
+        error EDI-032 at 175 (interchange 1, group 1, segment 6, element 2): GS06 and GE02 differ: the control numbers of a header and its trailer must be equal; AK9=4 CONTRL=28
+          }
+        error EDI-033 at 182 (interchange 1, segment 7, element 1): IEA01 declares 3 groups, counted 1; TA1=021 CONTRL=29
+        error EDI-032 at 182 (interchange 1, segment 7, element 2): ISA13 and IEA02 differ: the control numbers of a header and its trailer must be equal; TA1=001 CONTRL=28
+        }
+    "#]],
+    );
+    check_edifact(
+        &format!("{UNG}UNH+1+ORDERS:D:96A:UN'UNT+3+2'UNE+2+4'UNZ+2+8'"),
+        expect![[r#"
+        UNB 7 {
+          UNG 3 {
+            UNH 1 {
+        error EDI-033 at 95 (interchange 1, group 1, transaction 1, segment 2, element 1): UNT 0074 declares 3 segments, counted 2; AK5=4 CONTRL=29
+        error EDI-032 at 95 (interchange 1, group 1, transaction 1, segment 2, element 2): UNH 0062 and UNT 0062 differ: the control numbers of a header and its trailer must be equal; AK5=3 CONTRL=28
+            }
+        error EDI-033 at 103 (interchange 1, group 1, segment 5, element 1): UNE 0060 declares 2 messages, counted 1; AK9=5 CONTRL=29
+        error EDI-032 at 103 (interchange 1, group 1, segment 5, element 2): UNG 0048 and UNE 0048 differ: the control numbers of a header and its trailer must be equal; AK9=4 CONTRL=28
+          }
+        error EDI-033 at 111 (interchange 1, segment 6, element 1): UNZ 0036 declares 2 groups or messages, counted 1; TA1=021 CONTRL=29
+        error EDI-032 at 111 (interchange 1, segment 6, element 2): UNB 0020 and UNZ 0020 differ: the control numbers of a header and its trailer must be equal; TA1=001 CONTRL=28
+        }
+    "#]],
+    );
+    check(
+        &format!("{GS}ST*850*0001~SE**0001~GE*A*1~IEA*99999999999999999999*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+        error EDI-034 at 153 (interchange 1, group 1, transaction 1, segment 2, element 1): SE01 is not a number, expected 2 (segments); AK5=4 CONTRL=29
+            }
+        error EDI-034 at 162 (interchange 1, group 1, segment 5, element 1): GE01 is not a number, expected 1 (transaction sets); AK9=5 CONTRL=29
+          }
+        error EDI-034 at 169 (interchange 1, segment 6, element 1): IEA01 is not a number, expected 1 (groups); TA1=021 CONTRL=29
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn trailers_are_missing() {
+    check(
+        &format!("{GS}ST*850*0001~BEG~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+        error EDI-030 at 157 (interchange 1, group 1, transaction 1): SE is missing: the transaction set is not closed; AK5=2 CONTRL=13
+            } unclosed
+            ST 0002 {
+            }
+          }
+        }
+    "#]],
+    );
+    check(
+        &format!("{GS}ST*850*0001~BEG~GE*1*1~IEA*1*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+        error EDI-030 at 157 (interchange 1, group 1, transaction 1): SE is missing: the transaction set is not closed; AK5=2 CONTRL=13
+            } unclosed
+          }
+        }
+    "#]],
+    );
+    check(
+        &format!("{GS}ST*850*0001~SE*2*0001~IEA*1*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+            }
+        error EDI-030 at 163 (interchange 1, group 1): GE is missing: the group is not closed; TA1=024 AK9=3 CONTRL=13
+          } unclosed
+        }
+    "#]],
+    );
+    check(
+        &format!("{GS}ST*850*0001~BEG~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+        error EDI-030 at 157 (interchange 1, group 1, transaction 1): SE is missing: the transaction set is not closed; AK5=2 CONTRL=13
+            } unclosed
+          } unclosed
+        } unclosed
+    "#]],
+    );
+    check(
+        &format!("{GS}ST*850*0001~BEG"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+        error EDI-012 at 153 (interchange 1, group 1, transaction 1, segment 2): the file ends before the segment terminator; TA1=023 AK9=3 AK5=2 CONTRL=13
+              BEG at interchange 1, group 1, transaction 1, segment 2
+            } unclosed
+          } unclosed
+        } unclosed
+    "#]],
+    );
+}
+
+#[test]
+fn headers_are_missing() {
+    check(
+        &format!("{GS}BEG~REF~SE*3*0001~GE*1*1~IEA*1*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+        error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment stands outside of any transaction set; AK3=2 CONTRL=33
+            BEG at interchange 1, group 1, segment 3
+            REF at interchange 1, group 1, segment 4
+          }
+        }
+    "#]],
+    );
+    check(
+        "ST*850*0001~BEG~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~",
+        expect![[r#"
+        ISA 000000001 {
+        error EDI-040 at 106 (interchange 1, transaction 1, segment 1): ST stands outside of a functional group; TA1=024 CONTRL=30
+          ST 0001 {
+            BEG at interchange 1, transaction 1, segment 2
+          }
+          ST 0002 {
+          }
+        }
+    "#]],
+    );
+    check(
+        "GE*1*1~IEA*0*1~",
+        expect![[r#"
+        ISA 000000001 {
+        error EDI-031 at 106 (interchange 1, segment 2): GE stands here, but no group is open; TA1=024 CONTRL=33
+        }
+    "#]],
+    );
+    check(
+        &format!("{GS}SE*1*1~GE*0*1~IEA*1*1~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+        error EDI-031 at 141 (interchange 1, group 1, segment 3): SE stands here, but no transaction set is open; AK3=2 CONTRL=33
+          }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn groups_do_not_nest_or_mix() {
+    check_edifact(
+        &format!("{UNG}UNG+ORDERS+S+R+260401:1200+4+UN+D:96A'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNE+1+4'UNE+1+3'UNZ+1+7'"),
+        expect![[r#"
+        UNB 7 {
+          UNG 3 {
+        error EDI-036 at 73 (interchange 1, group 1, segment 3): UNG stands inside a group that is still open; TA1=024 AK9=3 CONTRL=33
+          } unclosed
+          UNG 4 {
+            UNH 1 {
+            }
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        &format!("{UNG}UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNE+1+3'UNH+2+ORDERS:D:96A:UN'UNT+2+2'UNZ+1+7'"),
+        expect![[r#"
+        UNB 7 {
+          UNG 3 {
+            UNH 1 {
+            }
+          }
+        error EDI-040 at 111 (interchange 1, transaction 1, segment 1): the interchange has both groups and messages outside of groups; TA1=024 CONTRL=30
+          UNH 2 {
+          }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn control_numbers_repeat() {
+    check(
+        &format!("{GS}ST*850*0001~SE*2*0001~ST*850*0001~SE*2*0001~GE*2*1~{GS}GE*0*1~IEA*2*000000001~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+            }
+        error EDI-039 at 163 (interchange 1, group 1, transaction 2, segment 1, element 2): ST02 stood before in this group; AK5=23 CONTRL=26
+            ST 0001 {
+            }
+          }
+        error EDI-039 at 192 (interchange 1, group 2, segment 8, element 6): GS06 stood before in this interchange; AK9=19 CONTRL=26
+          GS 1 {
+          }
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn header_fields_are_wrong() {
+    check(
+        "GS*P*S**20260230*2560**X*~ST*85*1~SE*2*1~GE*1*~IEA*1*1~",
+        expect![[r#"
+        ISA 000000001 {
+        error EDI-038 at 106 (interchange 1, group 1, segment 2, element 1): GS01 is not two characters; AK9=1 CONTRL=12
+        error EDI-037 at 106 (interchange 1, group 1, segment 2, element 3): GS03 is missing; TA1=024 CONTRL=13
+        error EDI-038 at 106 (interchange 1, group 1, segment 2, element 4): GS04 is not a date (YYMMDD or CCYYMMDD); TA1=024 CONTRL=12
+        error EDI-038 at 106 (interchange 1, group 1, segment 2, element 5): GS05 is not a time (HHMM); TA1=024 CONTRL=12
+        error EDI-037 at 106 (interchange 1, group 1, segment 2, element 6): GS06 is missing; AK9=6 CONTRL=13
+        error EDI-037 at 106 (interchange 1, group 1, segment 2, element 8): GS08 is missing; AK9=2 CONTRL=13
+          GS  {
+        error EDI-038 at 132 (interchange 1, group 1, transaction 1, segment 1, element 1): ST01 is not three characters; AK5=6 CONTRL=12
+        error EDI-038 at 132 (interchange 1, group 1, transaction 1, segment 1, element 2): ST02 is not four to nine characters; AK5=7 CONTRL=12
+            ST 1 {
+            }
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        "UNH++ORDERS:D'UNT+2+'UNZ+1+7'",
+        expect![[r#"
+        UNB 7 {
+        error EDI-037 at 35 (interchange 1, transaction 1, segment 1, element 1, component 1): UNH 0062 is missing; AK5=5 CONTRL=13
+        error EDI-037 at 35 (interchange 1, transaction 1, segment 1, element 2, component 3): UNH S009 0054 is missing; AK5=5 CONTRL=13
+        error EDI-037 at 35 (interchange 1, transaction 1, segment 1, element 2, component 4): UNH S009 0051 is missing; AK5=5 CONTRL=13
+          UNH  {
+          }
+        }
+    "#]],
+    );
+    check_text(
+        b"ISA*00*          *00*          *ZZ*               *ZZ*RECEIVER       *261301*1260*U*00401*00000000A*2*X*:~IEA*0*1~",
+        &expect![[r#"
+            error EDI-037 at 0 (interchange 1, segment 1, element 6): ISA06 is missing; TA1=006 CONTRL=13
+            error EDI-038 at 0 (interchange 1, segment 1, element 9): ISA09 is not a date (YYMMDD or CCYYMMDD); TA1=014 CONTRL=12
+            error EDI-038 at 0 (interchange 1, segment 1, element 10): ISA10 is not a time (HHMM); TA1=015 CONTRL=12
+            error EDI-038 at 0 (interchange 1, segment 1, element 13): ISA13 is not nine digits; TA1=018 CONTRL=12
+            error EDI-038 at 0 (interchange 1, segment 1, element 14): ISA14 is not 0 or 1; TA1=019 CONTRL=12
+            error EDI-038 at 0 (interchange 1, segment 1, element 15): ISA15 is not P, T or I; TA1=020 CONTRL=12
+            ISA 00000000A {
+            error EDI-032 at 106 (interchange 1, segment 2, element 2): ISA13 and IEA02 differ: the control numbers of a header and its trailer must be equal; TA1=001 CONTRL=28
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn one_interchange_ends_where_another_begins() {
+    let isa =
+        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000002*0*T*:~";
+    check(
+        &format!("{GS}ST*850*0001~BEG~{isa}IEA*0*000000002~"),
+        expect![[r#"
+        ISA 000000001 {
+          GS 1 {
+            ST 0001 {
+              BEG at interchange 1, group 1, transaction 1, segment 2
+        error EDI-030 at 157 (interchange 1, group 1, transaction 1): SE is missing: the transaction set is not closed; AK5=2 CONTRL=13
+            } unclosed
+          } unclosed
+        } unclosed
+        ISA 000000002 {
+        }
+    "#]],
+    );
+}

@@ -1,0 +1,226 @@
+//! Generic documents: as JSON, and back to the same bytes.
+
+use expect_test::{Expect, expect};
+use quayline_core::{Limits, Sink, Tee};
+use quayline_edi::{
+    DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, RowReader, RowStep,
+    generic_shape, row_shape,
+};
+use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
+
+/// JSON lines of the documents, and the codes of faults, when the bytes are known up to each of `ends` in turn.
+pub(crate) fn documents(text: &[u8], ends: impl IntoIterator<Item = usize>, sink: &mut impl Sink) -> Vec<String> {
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let (mut from, mut done, mut faults) = (0, false, Vec::new());
+    for known in ends.into_iter().chain([text.len()]) {
+        let end = if known == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+        if done {
+            continue;
+        }
+        let mut pass = reader.over(&text[from..known], end);
+        loop {
+            let step = pass.read(sink);
+            faults.extend(pass.take_faults().map(|fault| fault.error.code().0.to_owned()));
+            match step {
+                DocumentStep::Document { from, to, .. } => assert!(from <= to),
+                DocumentStep::NeedMore => break,
+                DocumentStep::Done => {
+                    done = true;
+                    break;
+                }
+            }
+        }
+        from += pass.finish();
+    }
+    assert!(done);
+    faults
+}
+
+/// The documents as JSON lines.
+pub(crate) fn json(text: &[u8], ends: impl IntoIterator<Item = usize>) -> (Vec<u8>, Vec<String>) {
+    let mut writer = JsonWriter::new(&generic_shape(), JsonStyle::default());
+    let faults = documents(text, ends, &mut writer);
+    (writer.bytes().to_vec(), faults)
+}
+
+/// What is written of the documents.
+pub(crate) fn rewrite(text: &[u8]) -> Vec<u8> {
+    let mut writer = EdiWriter::new(EdiWriterOptions::default());
+    documents(text, [], &mut writer);
+    assert_eq!(writer.take_errors(), []);
+    writer.finish();
+    writer.bytes().to_vec()
+}
+
+/// Reads JSON lines back and writes them.
+pub(crate) fn write_json(lines: &[u8]) -> Result<String, String> {
+    let mut reader = JsonReader::new(&generic_shape(), ReaderOptions::default());
+    let mut writer = EdiWriter::new(EdiWriterOptions::default());
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        if let Err(fault) = reader.read(line, &mut writer) {
+            return Err(fault.to_string());
+        }
+        if let Some(error) = writer.take_errors().first() {
+            return Err(format!("{}: {error}", error.code()));
+        }
+    }
+    writer.finish();
+    Ok(writer.bytes().escape_ascii().to_string())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
+fn check(text: &str, expected: Expect) {
+    let text = text.as_bytes();
+    let (lines, faults) = json(text, []);
+    assert_eq!(faults, Vec::<String>::new());
+    expected.assert_eq(core::str::from_utf8(&lines).expect("JSON is UTF-8"));
+    for cut in 0..=text.len() {
+        assert_eq!(json(text, [cut]).0, lines, "cut at {cut}");
+    }
+    assert_eq!(rewrite(text).escape_ascii().to_string(), text.escape_ascii().to_string(), "written from the documents");
+    assert_eq!(write_json(&lines).as_deref(), Ok(&*text.escape_ascii().to_string()), "written from JSON");
+}
+
+const ISA: &str =
+    "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";
+
+#[test]
+fn x12_documents() {
+    check(
+        &format!(
+            "{ISA}GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001*005010X222A1~CLM*A1*100***11:B:1*Y~REF*1^2:3^~BIN*3*~*:~SE*5*0001~GE*1*1~IEA*1*000000001~"
+        ),
+        expect![[r#"
+            {"standard":"X12","delimiters":{"element":"*","component":":","repetition":"^","terminator":"~","decimal_mark":"."},"interchange":{"position":1,"authorization_qualifier":"00","security_qualifier":"00","sender_qualifier":"ZZ","sender":"SENDER","receiver_qualifier":"ZZ","receiver":"RECEIVER","date":"260401","time":"1200","version":"00501","control_number":"000000001","acknowledgment_requested":"0","test":"T"},"group":{"position":1,"functional_id":"HC","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"1","agency":"X","version":"005010"},"transaction":{"position":1,"type":"837","control_number":"0001","implementation":"005010X222A1"},"segments":[{"tag":"CLM","elements":[{"value":"A1"},{"value":"100"},{},{},{"components":["11","B","1"]},{"value":"Y"}]},{"tag":"REF","elements":[{"repetitions":[{"value":"1"},{"components":["2","3"]},{}]}]},{"tag":"BIN","elements":[{"value":"3"},{"binary":"7e2a3a"}]}]}
+        "#]],
+    );
+}
+
+#[test]
+fn edifact_documents() {
+    check(
+        "UNA:+,? '\r\nUNB+UNOC:3+S:14+R?+:14+260401:1200+7++ORDERS+++1'\r\nUNH+1+ORDERS:D:96A:UN'\r\nFTX+A++DON?'T?::?+??'\r\nUNT+3+1'\r\nUNZ+1+7'\r\n",
+        expect![[r#"
+            {"standard":"EDIFACT","delimiters":{"element":"+","component":":","release":"?","terminator":"'","decimal_mark":",","line_break":"CRLF","una":true},"interchange":{"position":1,"syntax_identifier":"UNOC","syntax_version":"3","sender":"S","sender_qualifier":"14","receiver":"R+","receiver_qualifier":"14","date":"260401","time":"1200","control_number":"7","application_reference":"ORDERS","agreement":"1"},"transaction":{"position":1,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"FTX","elements":[{"value":"A"},{},{"components":["DON'T:","+?"]}]}]}
+        "#]],
+    );
+    check(
+        "UNB+UNOY:4+S+R+20260401:1200+7'UNG+ORDERS+S+R+260401:1200+3+UN+D:96A'UNH+1+ORDERS:D:96A:UN'ALI+M\u{fc}nchen*:B'UNT+3+1'UNE+1+3'UNZ+1+7'",
+        expect![[r#"
+            {"standard":"EDIFACT","delimiters":{"element":"+","component":":","repetition":"*","release":"?","terminator":"'","decimal_mark":"."},"interchange":{"position":1,"syntax_identifier":"UNOY","syntax_version":"4","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"7"},"group":{"position":1,"functional_id":"ORDERS","sender":"S","receiver":"R","date":"260401","time":"1200","control_number":"3","agency":"UN","version":"D","release":"96A"},"transaction":{"position":1,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"ALI","elements":[{"repetitions":[{"value":"München"},{"components":["","B"]}]}]}]}
+        "#]],
+    );
+}
+
+#[test]
+fn what_stands_outside_of_transactions_is_a_document() {
+    let gs = "GS*PO*S*R*20260401*1200*1*X*005010~";
+    check(
+        &format!(
+            "{ISA}TA1*000000001*260401*1200*A*000~{gs}GE*0*1~IEA*1*000000001~{}IEA*0*000000002~",
+            ISA.replace("01*0*T", "02*0*T")
+        ),
+        expect![[r#"
+            {"standard":"X12","delimiters":{"element":"*","component":":","repetition":"^","terminator":"~","decimal_mark":"."},"interchange":{"position":1,"authorization_qualifier":"00","security_qualifier":"00","sender_qualifier":"ZZ","sender":"SENDER","receiver_qualifier":"ZZ","receiver":"RECEIVER","date":"260401","time":"1200","version":"00501","control_number":"000000001","acknowledgment_requested":"0","test":"T"},"segments":[{"tag":"TA1","elements":[{"value":"000000001"},{"value":"260401"},{"value":"1200"},{"value":"A"},{"value":"000"}]}]}
+            {"standard":"X12","delimiters":{"element":"*","component":":","repetition":"^","terminator":"~","decimal_mark":"."},"interchange":{"position":1,"authorization_qualifier":"00","security_qualifier":"00","sender_qualifier":"ZZ","sender":"SENDER","receiver_qualifier":"ZZ","receiver":"RECEIVER","date":"260401","time":"1200","version":"00501","control_number":"000000001","acknowledgment_requested":"0","test":"T"},"group":{"position":1,"functional_id":"PO","sender":"S","receiver":"R","date":"20260401","time":"1200","control_number":"1","agency":"X","version":"005010"}}
+            {"standard":"X12","delimiters":{"element":"*","component":":","repetition":"^","terminator":"~","decimal_mark":"."},"interchange":{"position":2,"authorization_qualifier":"00","security_qualifier":"00","sender_qualifier":"ZZ","sender":"SENDER","receiver_qualifier":"ZZ","receiver":"RECEIVER","date":"260401","time":"1200","version":"00501","control_number":"000000002","acknowledgment_requested":"0","test":"T"}}
+        "#]],
+    );
+}
+
+#[test]
+fn users_documents_need_little() {
+    let document = r#"{"standard":"X12","interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260401","time":"1200","version":"00501"},"group":{"functional_id":"PO","sender":"A","receiver":"B","date":"20260401","time":"1200","agency":"X","version":"005010"},"transaction":{"type":"850"},"segments":[{"tag":"BEG","elements":[{"value":"00"},{"value":"A*B"},{},{"value":5}]}]}"#;
+    let wrong_number = write_json(document.as_bytes());
+    expect![[r#"Err("JSON-012 1:393 $.segments[0].elements[3].value: expected a string, found a number")"#]]
+        .assert_eq(&format!("{wrong_number:?}"));
+    let document = document.replace("{\"value\":5}", "{\"components\":[\"A~\",\"\"]}");
+    let lines = format!("{document}\n{document}\n");
+    expect![[r#"ISA|00|          |00|          |ZZ|A              |ZZ|B              |260401|1200|^|00501|000000001|0|P|:\nGS|PO|A|B|20260401|1200|1|X|005010\nST|850|0001\nBEG|00|A*B||A~:\nSE|3|0001\nST|850|0002\nBEG|00|A*B||A~:\nSE|3|0002\nGE|2|1\nIEA|1|000000001\n"#]].assert_eq(&write_json(lines.as_bytes()).expect("written"));
+}
+
+#[test]
+fn documents_that_cannot_be_written() {
+    let errors = |body: &str| write_json(body.as_bytes()).expect_err("refused");
+    let interchange = r#""interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260401","time":"1200","version":"00401"}"#;
+    let delimiters = r##""delimiters":{"element":"*","component":":","terminator":"~","decimal_mark":"."}"##;
+    let mut out = String::new();
+    for body in [
+        r#"{"standard":"TRADACOMS"}"#.to_owned(),
+        r#"{"standard":"X12","interchange":{}}"#.to_owned(),
+        format!(r#"{{"standard":"X12",{}}}"#, interchange.replace(r#""sender":"A""#, r#""sender":"A123456789012345""#)),
+        format!(r#"{{"standard":"X12",{interchange},{}}}"#, delimiters.replace('~', "A")),
+        format!(
+            r#"{{"standard":"X12",{interchange},{delimiters},"segments":[{{"tag":"TA1","elements":[{{"value":"A~"}}]}}]}}"#
+        ),
+        format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"ta1"}}]}}"#),
+        format!(
+            r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"TA1","elements":[{{"value":"A","components":["B"]}}]}}]}}"#
+        ),
+        format!(
+            r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"TA1","elements":[{{"repetitions":[{{"value":"A"}},{{"value":"B"}}]}}]}}]}}"#
+        ),
+        format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"TA1","elements":[{{"value":"\u20ac"}}]}}]}}"#),
+        format!(r#"{{"standard":"X12",{interchange},"transaction":{{"type":"850"}},"segments":[{{"tag":"SE"}}]}}"#),
+    ] {
+        out.push_str(&errors(&body));
+        out.push('\n');
+    }
+    expect![[r#"
+        EDI-050: the document's `standard` is not X12 or EDIFACT
+        EDI-052: `interchange.sender_qualifier` is missing (ISA05)
+        EDI-053: `interchange.sender` has 16 characters, ISA06 has room for 15
+        EDI-051: `delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different
+        EDI-054: the data holds the character that is the segment terminator, and the interchange has no release character
+        EDI-055: the tag of a segment is not two or three capital letters or digits
+        EDI-056: an element has more than one of `value`, `components`, `repetitions` and `binary`
+        EDI-057: an element is repeated, but the interchange has no repetition separator
+        EDI-058: the text has a character that ISO-8859-1 does not have
+        EDI-059: the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves
+    "#]].assert_eq(&out);
+}
+
+#[test]
+fn a_discarded_document_leaves_nothing() {
+    let text = format!(
+        "{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~SE*2*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*000000001~"
+    );
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let mut writer = EdiWriter::new(EdiWriterOptions::default());
+    let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+    for _ in 0..2 {
+        assert!(matches!(pass.read(&mut writer), DocumentStep::Document { .. }));
+        writer.discard();
+        assert_eq!(writer.bytes(), b"");
+    }
+    writer.finish();
+    assert_eq!(writer.bytes(), b"");
+}
+
+#[test]
+fn bytes_beyond_the_character_set_are_told_and_come_back() {
+    let text = b"UNB+UNOA:3+S+R+260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+M\xfcnchen'FTX+K\xf6ln'UNT+4+1'UNZ+1+7'";
+    let mut both =
+        Tee(JsonWriter::new(&generic_shape(), JsonStyle::default()), EdiWriter::new(EdiWriterOptions::default()));
+    assert_eq!(documents(text, [], &mut both), ["EDI-041"]);
+    let json = String::from_utf8(both.0.bytes().to_vec()).expect("UTF-8");
+    assert!(json.contains("München") && json.contains("Köln"));
+    both.1.finish();
+    assert_eq!(both.1.bytes(), text);
+}
+
+#[test]
+fn rows() {
+    let text = format!(
+        "{ISA}GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001~CLM*A1*100***11:B:1~SE*3*0001~GE*1*1~IEA*1*000000001~"
+    );
+    let mut writer = JsonWriter::new(&row_shape(), JsonStyle::default());
+    let mut reader = RowReader::new(&GenericOptions { limits: Limits::default(), ..GenericOptions::default() });
+    let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+    while pass.read(&mut writer) == RowStep::Row {}
+    expect![[r#"
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":1,"tag":"ST","e01":"837","e02":"0001"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":2,"tag":"CLM","e01":"A1","e02":"100","e05":"11:B:1"}
+        {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":3,"tag":"SE","e01":"3","e02":"0001"}
+    "#]].assert_eq(core::str::from_utf8(writer.bytes()).expect("JSON"));
+}

@@ -1,0 +1,9 @@
+//! Tests of the EDI crate.
+
+mod corpus;
+mod envelope;
+mod generic;
+mod hostile;
+mod laws;
+mod splitter;
+mod trace;
