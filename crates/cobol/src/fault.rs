@@ -202,6 +202,23 @@ impl FaultKind {
             FaultKind::BadHex { .. } => "REC-029",
             FaultKind::TooManyElements { .. } => "REC-030",
             FaultKind::CountMismatch { .. } => "REC-031",
+            FaultKind::NegativeUnsigned => {
+                "if the field may be negative, the copybook's picture needs an S; to keep such bytes, `--invalid raw`"
+            }
+            FaultKind::BadEdited { .. } => {
+                "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
+            }
+            FaultKind::TextTooLong { .. } => "shorten the text: none of it is cut off silently",
+            FaultKind::Unmappable { .. } => {
+                "replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`"
+            }
+            FaultKind::TooManyDigits { .. } => {
+                "in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"
+            }
+            FaultKind::TooManyDecimals { .. } => {
+                "round the number to the decimals of the field: none is cut off silently"
+            }
+            FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
             FaultKind::ViewConflict => "REC-032",
             FaultKind::Missing => "REC-033",
             FaultKind::BadPreserve => "REC-034",
@@ -225,6 +242,23 @@ impl FaultKind {
                 "check that the copybook is the one the file was written with: the counter decides where every later field stands"
             }
             FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
+            FaultKind::NegativeUnsigned => {
+                "if the field may be negative, the copybook's picture needs an S; to keep such bytes, `--invalid raw`"
+            }
+            FaultKind::BadEdited { .. } => {
+                "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
+            }
+            FaultKind::TextTooLong { .. } => "shorten the text: none of it is cut off silently",
+            FaultKind::Unmappable { .. } => {
+                "replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`"
+            }
+            FaultKind::TooManyDigits { .. } => {
+                "in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"
+            }
+            FaultKind::TooManyDecimals { .. } => {
+                "round the number to the decimals of the field: none is cut off silently"
+            }
+            FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
             FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
             _ => return None,
         })

@@ -84,9 +84,7 @@ impl FlatFault {
             FlatFaultKind::OpenQuote => {
                 "a quote that opens in this row is never closed: double each quote inside a quoted cell"
             }
-            FlatFaultKind::EndlessRow { .. } => {
-                "raise the limit line_bytes_max if the row is real; else a quote that opens in this row is never closed"
-            }
+            FlatFaultKind::EndlessRow { .. } => "look for a quote that opens in this row and is never closed",
             FlatFaultKind::NotUtf8 => "save the file as UTF-8",
         };
         let line = self.line.map(|line| u32::try_from(line).unwrap_or(u32::MAX));

@@ -286,7 +286,7 @@ impl FrameFault {
                 "if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::TooLarge { .. } => {
-                "raise the limit if the record is real; `inspect` on the file proposes a framing"
+                "a record this long is not believed: `inspect` on the file proposes a framing"
             }
             FrameFaultKind::Reserved { segment: true, .. } => {
                 "the record is in segments: use `vbs` (with block headers) or `vbs:no-bdw`"
@@ -298,7 +298,7 @@ impl FrameFault {
                 "if the file has no block headers, use `rdw`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::EndlessLine { .. } => {
-                "raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise"
+                "the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing"
             }
             FrameFaultKind::SegmentOrder { .. } => "a block was lost or written twice: transfer the file again",
             FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",

@@ -123,7 +123,8 @@ impl RdwSpec {
 /// Word", z/OS DFSMS Using Data Sets, SC23-6855.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct BdwSpec {
-    /// Byte order of the length. Little means the word was byte-swapped: two reserved bytes, then the length, low byte first.
+    /// Byte order of the length. Little means the length's low byte first, and the reserved bytes in front of it (the word was swapped, so it
+    /// is written) or behind it (the halfword was swapped, as for an RDW): both are read.
     pub order: ByteOrder,
     /// What the length counts.
     pub counts: Counts,

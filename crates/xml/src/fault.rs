@@ -148,9 +148,9 @@ impl XmlFault {
             XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
             XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
             XmlFaultKind::TooLarge { .. } => {
-                "raise the limit if the record is real; if the file's outermost element is the record, say that there is no root"
+                "if the file's outermost element is the record, say that there is no root"
             }
-            XmlFaultKind::TooDeep { .. } => "raise the limit depth_max if the nesting is real",
+            XmlFaultKind::TooDeep { .. } => "look for an element nested by mistake, or one that is not closed",
             XmlFaultKind::UnknownElement { expected: Some(expected), .. } => return format!("`{expected}` is expected"),
             XmlFaultKind::UnknownElement { expected: None, .. } => "remove the element or correct its name",
             XmlFaultKind::Repeated => "keep one of the elements; only fields with OCCURS repeat",

@@ -1,5 +1,7 @@
 //! Which EBCDIC page: what the bytes on which pages differ would mean beside the text around them.
 
+use core::ops::Range;
+
 use super::{Candidate, RUN_MIN, Shares, percent, score, share};
 use crate::{Charset, CodePage};
 
@@ -9,6 +11,11 @@ pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
     let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant)).collect();
     let told = readings.iter().map(Reading::told).max().unwrap_or(0);
+    // A few may be numbers that have text around them by chance: they are told, and prefer no page.
+    let text_bytes = readings.first().map_or(0, |reading| reading.text_bytes);
+    let all = sample.iter().filter(|byte| **byte > BLANK && variant[usize::from(**byte)]).count();
+    let few = told < FEW.max(text_bytes / FEW_IN_TEXT).max(all / FEW_OF_ALL);
+    let common_share = readings.first().map_or(0.0, |reading| reading.share);
     let mut groups: Vec<(Reading, Vec<&'static CodePage>)> = Vec::new();
     for reading in readings {
         let page = reading.page;
@@ -19,12 +26,17 @@ pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     }
     let mut candidates = Vec::new();
     for (reading, pages) in groups {
-        let score = score(shares.fit(reading.share) * (0.5 + 0.5 * reading.plausibility(told)));
+        let (share, plausibility) =
+            if few { (reading.share.min(common_share), 1.0) } else { (reading.share, reading.plausibility(told)) };
+        let score = score(shares.fit(share) * (0.5 + 0.5 * plausibility));
         if score > 0 {
             let charset = Some(Charset::SingleByte(pages[0]));
             let alike = pages[1..].iter().copied().map(Charset::SingleByte).collect();
             let mut evidence = family_evidence(sample, shares, &reading);
             evidence.extend(reading.evidence(pages.len()));
+            if few && told > 0 {
+                evidence.push("these are too few to prefer a page: the most common one is named first".to_owned());
+            }
             candidates.push(Candidate { charset, score, alike, evidence });
         }
     }
@@ -36,11 +48,31 @@ pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
 /// The pages of other scripts have so many letters that random bytes form runs, so theirs are longer and end where a word changes its
 /// script or goes from small to capital letters.
 pub(super) fn run_bytes(sample: &[u8], page: &CodePage) -> usize {
-    let classes: Vec<Class> = (0..=255).map(|byte| Class::of(page.to_char(byte))).collect();
-    let min = if classes.contains(&Class::OtherSmall) { 2 * RUN_MIN } else { RUN_MIN };
+    runs(sample, page).iter().map(ExactSizeIterator::len).sum()
+}
+
+fn runs(sample: &[u8], page: &CodePage) -> Vec<Range<usize>> {
+    let classes = classes(page);
+    let min = if has_other_script(page) { 2 * RUN_MIN } else { RUN_MIN };
     let class = |byte: &u8| classes[usize::from(*byte)];
-    let runs = sample.chunk_by(|a, b| class(a).goes_on_with(class(b)));
-    runs.filter(|run| run.len() >= min && class(&run[0]) != Class::NoText).map(<[u8]>::len).sum()
+    let mut found = Vec::new();
+    let mut start = 0;
+    for run in sample.chunk_by(|a, b| class(a).goes_on_with(class(b))) {
+        let end = start + run.len();
+        if run.len() >= min && class(&run[0]) != Class::NoText {
+            found.push(start..end);
+        }
+        start = end;
+    }
+    found
+}
+
+fn classes(page: &CodePage) -> Vec<Class> {
+    (0..=255).map(|byte| Class::of(page.to_char(byte))).collect()
+}
+
+fn has_other_script(page: &CodePage) -> bool {
+    classes(page).contains(&Class::OtherSmall)
 }
 
 /// What a character is in running text.
@@ -84,8 +116,84 @@ const BY_USE: [u16; 25] = [
     870, 1026, 1025, 875,
 ];
 
+/// An EBCDIC blank.
+const BLANK: u8 = 0x40;
+/// Letters, digits, blanks and the like that must stand on each side of variant bytes.
+const BESIDE_MIN: usize = 2;
+/// Most variant bytes in a row that text has: more are numbers, or words of another script.
+const IN_A_ROW_MAX: usize = 3;
+
+/// Positions of the variant bytes that stand in text: up to [`IN_A_ROW_MAX`] with letters, digits or blanks on both sides, and in a page
+/// of another script all in runs that are mostly its letters. Packed and binary numbers have such bytes too, but seldom text around them.
+fn variants_in_text(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Vec<usize> {
+    // No punctuation that ends a packed number: zones 4 to 7 with digit C, D or F.
+    let plain = |byte: u8| {
+        matches!(byte, BLANK | 0x4b | 0x5e | 0x60 | 0x61 | 0x6b | 0x7a | 0x7e | 0xf0..=0xf9)
+            || Class::of(CodePage::IBM037.to_char(byte)) == Class::Latin
+    };
+    let mut found = Vec::new();
+    let mut start = 0;
+    // Length of the last stretch of plain text and whether it ends at `start`; a sample begins and ends at a blank.
+    let mut left = BESIDE_MIN;
+    for stretch in sample.chunk_by(|a, b| kind(*a, variant, &plain) == kind(*b, variant, &plain)) {
+        let end = start + stretch.len();
+        match kind(stretch[0], variant, &plain) {
+            Kind::Plain if start == 0 => left = BESIDE_MIN,
+            Kind::Plain => left = stretch.len(),
+            Kind::Other => left = 0,
+            Kind::Variant => {
+                let rest = &sample[end..];
+                let right = rest.iter().take(BESIDE_MIN).take_while(|byte| plain(**byte)).count();
+                let right_is_text = right == rest.len().min(BESIDE_MIN);
+                if stretch.len() <= IN_A_ROW_MAX && left >= BESIDE_MIN && right_is_text {
+                    found.extend(start..end);
+                }
+                left = 0;
+            }
+        }
+        start = end;
+    }
+    if has_other_script(page) {
+        let classes = classes(page);
+        let letter = |i: &usize| matches!(classes[usize::from(sample[*i])], Class::OtherSmall | Class::OtherCapital);
+        for run in runs(sample, page) {
+            if 2 * run.clone().filter(letter).count() < run.len() {
+                continue;
+            }
+            found.extend(run.filter(|i| variant[usize::from(sample[*i])]));
+        }
+        found.sort_unstable();
+        found.dedup();
+    }
+    found
+}
+
+#[derive(Eq, PartialEq)]
+enum Kind {
+    Plain,
+    Variant,
+    Other,
+}
+
+fn kind(byte: u8, variant: &[bool; 256], plain: &impl Fn(u8) -> bool) -> Kind {
+    match () {
+        () if plain(byte) => Kind::Plain,
+        () if byte > BLANK && variant[usize::from(byte)] => Kind::Variant,
+        () => Kind::Other,
+    }
+}
+
+/// Fewer variant bytes in text than this say nothing.
+const FEW: usize = 8;
+/// Nor do fewer than one in so many bytes of text.
+const FEW_IN_TEXT: usize = 500;
+/// Nor do fewer than one in so many of all variant bytes: where numbers have very many, some have text around them by chance.
+const FEW_OF_ALL: usize = 50;
+
 /// A sample in the light of one page.
 struct Reading {
+    /// Bytes in runs of the page's common characters.
+    text_bytes: usize,
     /// Share of the sample in runs of the page's common characters.
     share: f64,
     page: &'static CodePage,
@@ -97,25 +205,21 @@ struct Reading {
 
 impl Reading {
     fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256]) -> Self {
-        let text: Vec<bool> = (0..=255).map(|byte| Class::of(page.to_char(byte)) != Class::NoText).collect();
         let mut counts = [0usize; 256];
         let mut plausible = 0.0;
-        for run in sample.split(|byte| !matches!(byte, 0x40..=0xfe)).filter(|run| run.len() >= RUN_MIN) {
-            if 2 * run.iter().filter(|byte| text[usize::from(**byte)]).count() < run.len() {
-                continue;
-            }
-            for (i, byte) in run.iter().enumerate().filter(|(_, byte)| variant[usize::from(**byte)]) {
-                let before = i.checked_sub(1).map_or(0x40, |i| run[i]);
-                let behind = run.get(i + 1).copied().unwrap_or(0x40);
-                // A zone C or D with digit 0 behind digits is the sign of a number, not a brace or a letter.
-                if !(matches!(byte, 0xc0 | 0xd0) && matches!(before, 0xf0..=0xf9)) {
-                    counts[usize::from(*byte)] += 1;
-                    plausible += plausibility(page, *byte, before, behind);
-                }
+        for i in variants_in_text(sample, page, variant) {
+            let byte = sample[i];
+            let before = i.checked_sub(1).map_or(BLANK, |i| sample[i]);
+            let behind = sample.get(i + 1).copied().unwrap_or(BLANK);
+            // A zone C or D with digit 0 behind digits is the sign of a number, not a brace or a letter.
+            if !(matches!(byte, 0xc0 | 0xd0) && matches!(before, 0xf0..=0xf9)) {
+                counts[usize::from(byte)] += 1;
+                plausible += plausibility(page, byte, before, behind);
             }
         }
+        let text_bytes = run_bytes(sample, page);
         let uses = (0..=255).zip(counts).filter(|(_, count)| *count > 0).collect();
-        Reading { share: share(run_bytes(sample, page), sample), page, uses, plausible }
+        Reading { text_bytes, share: share(text_bytes, sample), page, uses, plausible }
     }
 
     /// How many bytes of the text tell pages apart.

@@ -72,6 +72,46 @@ fn packed_numbers_beside_the_text_do_not_hide_it() {
     );
 }
 
+/// Random packed numbers between names and dates, of which few give bytes that look like letters beside text.
+#[test]
+fn the_digits_of_packed_numbers_do_not_make_a_page() {
+    let mut state = 7u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for (records, packed) in [(12, 5), (12, 12), (400, 5), (400, 30)] {
+        let mut sample = Vec::new();
+        for _ in 0..records {
+            sample.extend(encoded("cp037", "MILLER      JOHN    20240131"));
+            for _ in 0..packed {
+                let digits = (0..5).map(|_| u8::try_from(next() % 100).unwrap());
+                sample.extend(digits.map(|n| n / 10 * 16 + n % 10));
+                sample.push(u8::try_from(next() % 10 * 16 + 12 + next() % 2).unwrap());
+            }
+            sample.extend(encoded("cp037", "00000471"));
+            sample.push(0xc0);
+        }
+        let first = detect(&sample)[0].charset;
+        assert_eq!(first, Some(Charset::SingleByte(CodePage::IBM037)), "{records} records, {packed} numbers each");
+    }
+}
+
+#[test]
+fn a_stray_variant_byte_does_not_prefer_an_uncommon_page() {
+    let mut sample = encoded("cp037", &ENGLISH.repeat(40));
+    sample.extend([0xd3, 0x9b, 0xc4, 0xa4]);
+    sample.extend(encoded("cp037", ENGLISH));
+    assert_eq!(detect(&sample)[0].charset, Some(Charset::SingleByte(CodePage::IBM037)));
+}
+
+#[test]
+fn the_example_file_is_of_the_usual_page() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/accounts/accounts.ebcdic");
+    let sample = std::fs::read(path).unwrap();
+    assert_eq!(detect(&sample)[0].charset, Some(Charset::SingleByte(CodePage::IBM037)));
+}
+
 #[test]
 fn german_text_is_recognised_by_its_letters() {
     let text = "MÜLLER UND SÖHNE GMBH     Köln, Königstraße 5      Größe 12, Überweisung an Bürgermeister Schäfer  ";

@@ -348,7 +348,7 @@ fn an_endless_line() {
         error[FRM-006]: no line end within line_bytes_max = 16777216 bytes
           at endless.dat, record 1, byte 0
 
-        hint: raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise
+        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
 
         error[FRM-040]: junk from the first record on: `lines:nl` does not hold there, and no other framing is evident in the first 16777316 bytes
           at endless.dat, record 1
@@ -364,7 +364,7 @@ fn an_endless_line() {
         error[JSON-020]: the document is longer than 16777216 bytes
           at endless.jsonl:1:16777217, record 1, byte 16777216
 
-        hint: raise the limit `record_bytes_max`, or look for a brace that is not closed
+        hint: look for a brace or quote that is not closed
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 

@@ -126,8 +126,7 @@ impl Reader<'_> {
             '$' | '>' => text.insert(0, indicator),
             found => {
                 let at = self.span(number, indicator.column as usize, 1);
-                let hint =
-                    "column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, say so (format free)";
+                let hint = "column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, add `--source-format free`";
                 self.error(codes::INDICATOR, at, format!("column 7 holds `{found}`, which is no indicator"), hint);
             }
         }
@@ -155,7 +154,7 @@ impl Reader<'_> {
             codes::TEXT_PAST_MARGIN,
             at,
             "a word runs past column 72; what stands from column 73 on is not read",
-            "move the text to the left, or say that it is in free form (format free)",
+            "move the text to the left, or if the text is in free form, add `--source-format free`",
         );
     }
 

@@ -72,12 +72,7 @@ impl Placing<'_, '_> {
                 self.bytes_max
             );
             let at = entry(self.record, index).occurs.as_ref().map_or(entry(self.record, index).at, |o| o.at);
-            self.context.error(
-                codes::RECORD_TOO_LONG,
-                at,
-                message,
-                "check the OCCURS counts around it, or raise the limit",
-            );
+            self.context.error(codes::RECORD_TOO_LONG, at, message, "check the OCCURS counts around it");
         }
     }
 

@@ -180,7 +180,7 @@ fn too_many(at: Range<usize>, positions_max: usize) -> PictureError {
         code: codes::PICTURE_COUNT,
         at,
         message: format!("the picture has more than {positions_max} character positions (limit record_bytes_max)"),
-        hint: "check the repeat count, or raise the limit",
+        hint: "check the repeat count",
     }
 }
 

@@ -46,19 +46,19 @@ fn an_endless_row_is_refused() {
     check(
         "ab\n\"cdefghijklm\n",
         expect![[r#"
-        1: ab
-        error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
-          at line 2
+            1: ab
+            error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
+              at line 2
 
-        hint: raise the limit line_bytes_max if the row is real; else a quote that opens in this row is never closed"#]],
+            hint: look for a quote that opens in this row and is never closed"#]],
     );
     check(
         "abcdefghij\r\nabcdefghijk\r\n",
         expect![[r#"
-        1: abcdefghij
-        error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
-          at line 2
+            1: abcdefghij
+            error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
+              at line 2
 
-        hint: raise the limit line_bytes_max if the row is real; else a quote that opens in this row is never closed"#]],
+            hint: look for a quote that opens in this row and is never closed"#]],
     );
 }

@@ -78,6 +78,8 @@ impl BdwSpec {
             ByteOrder::Big if a & 0x80 != 0 => (u32::from_be_bytes([a & 0x7f, b, c, d]), 0),
             ByteOrder::Big => (u32::from(u16::from_be_bytes([a, b])), u16::from_be_bytes([c, d])),
             ByteOrder::Little if d & 0x80 != 0 => (u32::from_le_bytes([a, b, c, d & 0x7f]), 0),
+            // The halfword was swapped, as in `rdw:le`; no length is 0, so this cannot be the other form.
+            ByteOrder::Little if [c, d] == [0, 0] => (u32::from(u16::from_le_bytes([a, b])), 0),
             ByteOrder::Little => (u32::from(u16::from_le_bytes([c, d])), u16::from_le_bytes([a, b])),
         };
         let own = if self.counts == Counts::Whole { BDW as i64 } else { 0 };

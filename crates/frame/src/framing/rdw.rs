@@ -106,8 +106,10 @@ impl Rdw {
             other.spec.header = RdwHeader::TwoReserved;
         }
         let (found, reserved) = other.read(header);
-        let sound =
-            reserved == 0 && found <= 32_760 && found as usize >= header.len() && found < self.read(header).0.max(4096);
+        let (own, own_reserved) = self.read(header);
+        // A small length reads as a large one in the wrong order, so the smaller of the two is the likely one.
+        let likelier = found < if own_reserved == 0 { own } else { own.max(4096) };
+        let sound = reserved == 0 && found <= 32_760 && found as usize >= header.len() && likelier;
         sound.then_some(Cause::OtherByteOrder)
     }
 

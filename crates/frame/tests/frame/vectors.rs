@@ -190,11 +190,11 @@ fn rdw_above_the_limit_is_refused() {
         &small(),
         b"\0\x0d\0\0abcdefghi",
         expect![[r#"
-        error[FRM-003]: the RDW says 13, expected at most 8 (record_bytes_max); the bytes are a sound length in the other byte order
-          at record 1, byte 0
+            error[FRM-003]: the RDW says 13, expected at most 8 (record_bytes_max)
+              at record 1, byte 0
 
-        hint: add `le` to the framing (or leave it out), as in `rdw:le`
-    "#]],
+            hint: a record this long is not believed: `inspect` on the file proposes a framing
+        "#]],
     );
 }
 
@@ -376,6 +376,31 @@ fn block_headers_may_be_little_and_count_the_rest() {
 }
 
 #[test]
+fn a_little_block_header_may_have_its_length_in_front_as_a_record_header() {
+    check(
+        "vb:le,bdw-le",
+        b"\x0e\0\0\0\x05\0\0\0a\x05\0\0\0b\x09\0\0\0\x05\0\0\0c",
+        expect![[r#"
+        a
+        b
+        c
+        done
+    "#]],
+    );
+    // Without a length in either place.
+    check(
+        "vb:le,bdw-le",
+        b"\0\0\0\0\x05\0\0\0a",
+        expect![[r#"
+        error[FRM-002]: the BDW says 0, expected at least 8; the bytes are zeros
+          at record 1, byte 0
+
+        hint: the file seems to be padded with zeros behind its last record: cut them, or correct the framing
+    "#]],
+    );
+}
+
+#[test]
 fn a_record_past_its_block_is_refused() {
     check(
         "vb",
@@ -514,7 +539,7 @@ fn a_spanned_record_above_the_limit_is_refused() {
             error[FRM-003]: the record has 10 bytes or more, expected at most 8 (record_bytes_max)
               at record 1, byte 9
 
-            hint: raise the limit if the record is real; `inspect` on the file proposes a framing
+            hint: a record this long is not believed: `inspect` on the file proposes a framing
         "#]],
     );
 }
@@ -606,7 +631,7 @@ fn an_endless_line_is_refused() {
         error[FRM-006]: no line end within line_bytes_max = 4 bytes
           at record 2, byte 5
 
-        hint: raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise
+        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
     "#]],
     );
     check_with(
@@ -618,7 +643,7 @@ fn an_endless_line_is_refused() {
         error[FRM-006]: no line end within line_bytes_max = 4 bytes
           at record 2, byte 6
 
-        hint: raise the limit line_bytes_max if the line is real; else the file is not in lines or ends them otherwise
+        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
     "#]],
     );
 }
@@ -712,7 +737,7 @@ fn a_length_field_out_of_range_is_refused() {
         error[FRM-003]: the length field says 20, expected at most 8 (record_bytes_max)
           at record 1, byte 0
 
-        hint: raise the limit if the record is real; `inspect` on the file proposes a framing
+        hint: a record this long is not believed: `inspect` on the file proposes a framing
     "#]],
     );
     check(

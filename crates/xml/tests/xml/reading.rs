@@ -386,7 +386,7 @@ fn limits_hold() {
         error[XML-015]: elements are nested deeper than depth_max = 3
           at line 1, column 24
 
-        hint: raise the limit depth_max if the nesting is real
+        hint: look for an element nested by mistake, or one that is not closed
     "#]],
     );
     check_with(
@@ -397,7 +397,7 @@ fn limits_hold() {
         error[XML-014]: an element is longer than record_bytes_max = 40 bytes
           at line 1, column 10
 
-        hint: raise the limit if the record is real; if the file's outermost element is the record, say that there is no root
+        hint: if the file's outermost element is the record, say that there is no root
     "#]],
     );
 }

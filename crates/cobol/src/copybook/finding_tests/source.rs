@@ -64,7 +64,7 @@ fn indicator() {
         1 |       Q01 A PIC X.
           |       ^
 
-        hint: column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, say so (format free)"#]],
+        hint: column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, add `--source-format free`"#]],
     );
 }
 
@@ -87,7 +87,7 @@ fn text_past_margin() {
             2 |            05 A-FIELD-WITH-A-RATHER-LONG-NAME            PIC X(10) JUSTIFIED RIGHT.
               |                                                                         ^
 
-            hint: move the text to the left, or say that it is in free form (format free)"#]],
+            hint: move the text to the left, or if the text is in free form, add `--source-format free`"#]],
     );
 }
 

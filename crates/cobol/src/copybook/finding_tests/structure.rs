@@ -367,7 +367,7 @@ fn limits() {
             4 |   10 D PIC X(1001).
               |            ^^^^^^^
 
-            hint: check the repeat count, or raise the limit"#]],
+            hint: check the repeat count"#]],
     );
     limited(
         &Limits { record_bytes_max: 1000, ..Limits::default() },
@@ -379,7 +379,7 @@ fn limits() {
             4 |    15 D PIC X(500) OCCURS 4000000000.
               |                    ^^^^^^^^^^^^^^^^^
 
-            hint: check the OCCURS counts around it, or raise the limit
+            hint: check the OCCURS counts around it
         "#]],
     );
     limited(
