@@ -202,23 +202,6 @@ impl FaultKind {
             FaultKind::BadHex { .. } => "REC-029",
             FaultKind::TooManyElements { .. } => "REC-030",
             FaultKind::CountMismatch { .. } => "REC-031",
-            FaultKind::NegativeUnsigned => {
-                "if the field may be negative, the copybook's picture needs an S; to keep such bytes, `--invalid raw`"
-            }
-            FaultKind::BadEdited { .. } => {
-                "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
-            }
-            FaultKind::TextTooLong { .. } => "shorten the text: none of it is cut off silently",
-            FaultKind::Unmappable { .. } => {
-                "replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`"
-            }
-            FaultKind::TooManyDigits { .. } => {
-                "in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"
-            }
-            FaultKind::TooManyDecimals { .. } => {
-                "round the number to the decimals of the field: none is cut off silently"
-            }
-            FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
             FaultKind::ViewConflict => "REC-032",
             FaultKind::Missing => "REC-033",
             FaultKind::BadPreserve => "REC-034",

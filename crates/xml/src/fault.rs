@@ -144,14 +144,16 @@ impl XmlFault {
                 "the program that wrote the file must escape `<` and `&` and leave out control characters"
             }
             XmlFaultKind::Syntax(_) => "correct the file with the program that wrote it: it is not well-formed XML",
-            XmlFaultKind::Doctype => "remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end",
+            XmlFaultKind::Doctype => {
+                "remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end"
+            }
             XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
             XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
-            XmlFaultKind::TooLarge { .. } => {
-                "if the file's outermost element is the record, say that there is no root"
-            }
+            XmlFaultKind::TooLarge { .. } => "if the file's outermost element is the record, say that there is no root",
             XmlFaultKind::TooDeep { .. } => "look for an element nested by mistake, or one that is not closed",
-            XmlFaultKind::UnknownElement { expected: Some(expected), .. } => return format!("`{expected}` is expected"),
+            XmlFaultKind::UnknownElement { expected: Some(expected), .. } => {
+                return format!("`{expected}` is expected");
+            }
             XmlFaultKind::UnknownElement { expected: None, .. } => "remove the element or correct its name",
             XmlFaultKind::Repeated => "keep one of the elements; only fields with OCCURS repeat",
             XmlFaultKind::Scattered => "put the elements of the list one behind the other",

@@ -44,6 +44,7 @@ fn main() {
     ];
     for (name, text, set) in inputs {
         println!("{name}: {:.1} MB, {:?}", text.len() as f64 / 1e6, DelimiterKernel::active());
+        #[expect(clippy::type_complexity, reason = "a table of names and passes, used here only")]
         let mut rows: Vec<(&str, Box<dyn FnMut() -> u64 + '_>)> = vec![
             ("write delimiter positions, AVX2", Box::new(|| positions(DelimiterKernel::Avx2, &set, &text))),
             ("write delimiter positions, best kernel", Box::new(|| positions(DelimiterKernel::active(), &set, &text))),
