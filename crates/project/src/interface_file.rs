@@ -394,5 +394,5 @@ fn syntax(source: &SourceText, error: &toml::de::Error) -> Finding {
         Some(span) => finding.at(source.place(&span)),
         None => finding.at(Place { file: Some(Arc::clone(&source.name)), ..Place::default() }),
     }
-    .hint("docs/errors/project.md shows every key of an interface file")
+    .hint("docs/interface.md shows every key of an interface file")
 }

@@ -59,6 +59,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) to_format: Option<String>,
     /// Interface file that selects, renames and gives defaults
+    ///
+    /// Its keys are in docs/interface.md.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) interface: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Records")]
@@ -304,7 +306,7 @@ How records stand in the file, as NAME or NAME:OPTION,OPTION...
 - mf: Micro Focus variable format with its file header";
 
 const EXAMPLES: &str = "\
-Formats are recognised: the input's from its content and name, the output's from the name of --output.
+Formats are recognised: the input's from its name or else its content, the output's from the name of --output.
 Everything but the output goes to standard error.
 
 Examples:
