@@ -161,11 +161,13 @@ fn charset(args: &ConvertArgs, records: bool) -> Result<Charset, Stop> {
         None => {
             let input = args.inputs.first().map(|path| shown(path)).unwrap_or_default();
             let finding = argument("the code page of the records is not named, and it is never guessed");
-            Err(finding
-                .hint(format!(
-                    "`quayline inspect {input}` proposes one with its evidence; then add, say, --encoding cp037"
-                ))
-                .into())
+            let hint = if args.from.is_none() && args.inputs.iter().any(|path| path == Path::new("-")) {
+                "add, say, --encoding cp037; if standard input holds no records, name its format with --from, as in --from csv"
+                    .to_owned()
+            } else {
+                format!("`quayline inspect {input}` proposes one with its evidence; then add, say, --encoding cp037")
+            };
+            Err(finding.hint(hint).into())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which format a file has: by content for what is read, by name for what is written.
+//! Which format a file has: by name, and for what is read else by content.
 
 use std::path::Path;
 
@@ -9,9 +9,16 @@ pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// The format of a source, from its first bytes and its name.
 ///
-/// JSON and XML are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
-/// or `!`, in text without control characters. CSV has no such mark, so its name says it. Everything else is records.
+/// A name that ends in .csv, .tsv, .json, .jsonl, .ndjson or .xml says it, whatever the file holds: what is wrong with it is then told as of
+/// that format. Else JSON and XML are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
+/// or `!`, in text without control characters. Everything else is records.
 pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
+    match extension(name).as_deref() {
+        Some("csv" | "tsv") => return FromFormat::Csv,
+        Some("json" | "jsonl" | "ndjson") => return FromFormat::Json,
+        Some("xml") => return FromFormat::Xml,
+        _ => {}
+    }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if is_text(head) {
         let start = head.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(head.len());
@@ -21,12 +28,6 @@ pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
             (Some(b'{'), Some(b'"' | b'}') | None) => return FromFormat::Json,
             (Some(b'['), Some(b'{' | b'[' | b']') | None) => return FromFormat::Json,
             (Some(b'<'), Some(b'?' | b'!' | b'_' | b'a'..=b'z' | b'A'..=b'Z')) => return FromFormat::Xml,
-            _ => {}
-        }
-        match extension(name).as_deref() {
-            Some("csv" | "tsv") => return FromFormat::Csv,
-            Some("json" | "jsonl" | "ndjson") => return FromFormat::Json,
-            Some("xml") => return FromFormat::Xml,
             _ => {}
         }
     }
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn content_decides_before_the_name() {
+    fn the_name_decides_and_content_where_it_says_nothing() {
         assert_eq!(source("x.dat", b"{\"A\":1}\n"), FromFormat::Json);
         assert_eq!(source("x.dat", b"\xef\xbb\xbf [\n  {\"A\":1}]"), FromFormat::Json);
         assert_eq!(source("x.dat", b"[]"), FromFormat::Json);
@@ -96,12 +97,16 @@ mod tests {
         assert_eq!(source("x.csv", b"A,B\n1,2\n"), FromFormat::Csv);
         assert_eq!(source("x.txt", b"A,B\n1,2\n"), FromFormat::Record);
         assert_eq!(source("x.jsonl", b""), FromFormat::Json);
+        assert_eq!(source("x.csv", b"{\"A\":1}\n"), FromFormat::Csv);
+        assert_eq!(source("x.csv", b"A,B\n\x00,\xff\n"), FromFormat::Csv);
+        assert_eq!(source("X.JSON", b"A,B\n"), FromFormat::Json);
+        assert_eq!(source("x.xml", b"\x00"), FromFormat::Xml);
     }
 
     #[test]
     fn records_are_not_taken_for_text() {
         // EBCDIC `# ` and an ASCII record that starts with a brace and goes on with no JSON.
-        assert_eq!(source("x.json", b"\x7b\x40\xc1\xc2\x00\x00\x0c"), FromFormat::Record);
+        assert_eq!(source("x.dat", b"\x7b\x40\xc1\xc2\x00\x00\x0c"), FromFormat::Record);
         assert_eq!(source("x.dat", b"{1234567890"), FromFormat::Record);
         assert_eq!(source("x.dat", b"<<<HEADER"), FromFormat::Record);
         assert_eq!(source("x.dat", b"\xf1\xf2\xf3"), FromFormat::Record);

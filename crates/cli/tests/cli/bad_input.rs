@@ -410,6 +410,8 @@ fn documents_that_do_not_fit_the_copybook() {
         error[REC-021]: text has 8 characters, field holds 4
           at long.jsonl:2, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
 
+        hint: shorten the text: none of it is cut off silently
+
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
         hint: to go on past records that do not convert, name a file for them with --rejects
@@ -419,6 +421,8 @@ fn documents_that_do_not_fit_the_copybook() {
         --- stderr
         error[REC-023]: number has 5 digits before the point, field holds 3
           at digits.jsonl:2, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
+
+        hint: in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -430,6 +434,8 @@ fn documents_that_do_not_fit_the_copybook() {
         error[REC-024]: number has more than 2 decimals
           at decimals.jsonl:2, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
 
+        hint: round the number to the decimals of the field: none is cut off silently
+
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
         hint: to go on past records that do not convert, name a file for them with --rejects
@@ -439,6 +445,8 @@ fn documents_that_do_not_fit_the_copybook() {
         --- stderr
         error[REC-022]: character U+20AC at position 1 is not in IBM037
           at character.jsonl:2, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
+
+        hint: replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
