@@ -157,6 +157,8 @@ fn columns_may_stand_in_any_order_and_rows_may_be_bad() {
     expect![[r#"
         error[REC-026]: expected a number
           at in.dat, record 2, byte 31, $.BALANCE (4 bytes, PIC S9(5)V99 COMP-3)
+
+        hint: write plain digits with an optional sign and a decimal point, without grouping
         error[FLAT-011]: the row has 2 cells, the header has 3 columns
           at in.dat:4, record 3, byte 39
 

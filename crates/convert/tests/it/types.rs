@@ -279,7 +279,9 @@ fn documents_of_types_encode_to_their_records() {
 
         hint: give it one member, named after a record type and holding its fields
         error[REC-023]: number has 3 digits before the point, field holds 2
-          at in.dat:1, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))"#]]
+          at in.dat:1, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))
+
+        hint: in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"#]]
     .assert_eq(&findings.join("\n"));
 }
 
