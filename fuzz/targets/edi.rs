@@ -10,10 +10,15 @@ use quayline_edi::{
 
 fuzz_target!(|data: &[u8]| {
     let [choice, cut, data @ ..] = data else { return };
-    let limits = Limits { segment_bytes_max: 400, segment_elements_max: 30, record_bytes_max: 200, ..Limits::default() };
+    let limits =
+        Limits { segment_bytes_max: 400, segment_elements_max: 30, record_bytes_max: 200, ..Limits::default() };
     let rules = if choice & 1 == 0 { Rules::Lenient } else { Rules::Strict };
     let cut = usize::from(*cut) * data.len() / 255;
-    assert_eq!(events(data, &[data.len()], &limits, rules), events(data, &[cut, data.len()], &limits, rules), "cut at {cut}");
+    assert_eq!(
+        events(data, &[data.len()], &limits, rules),
+        events(data, &[cut, data.len()], &limits, rules),
+        "cut at {cut}"
+    );
 
     if !documents(data, &mut Document::new()) {
         return;
