@@ -5,9 +5,11 @@ mod reader;
 mod rows;
 mod shape;
 mod text;
+mod write_error;
 mod writer;
 
 pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
 pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};
 pub use shape::generic_shape;
-pub use writer::{EdiWriteError, EdiWriter, EdiWriterOptions};
+pub use write_error::EdiWriteError;
+pub use writer::{EdiWriter, EdiWriterOptions};

@@ -43,6 +43,6 @@ pub use generic::{
 };
 pub use level::Level;
 pub use position::Position;
-pub use segment::{Element, Segment};
+pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;

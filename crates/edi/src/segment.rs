@@ -45,20 +45,20 @@ impl<'a> Segment<'a> {
     pub fn element(&self, number: usize) -> Option<Element<'a>> {
         let end = *self.ends.get(number)?;
         let start = if number == 0 { self.start } else { self.ends[number - 1] + 1 };
-        Some(self.span(start, end))
+        let (parts, marks) = (inside(self.parts, start, end), inside(self.marks, start, end));
+        Some(Element { text: self.text, start, end, parts, marks, delimiters: self.delimiters })
     }
 
     /// All elements from number 1.
     #[inline(always)]
-    pub fn elements(&self) -> impl ExactSizeIterator<Item = Element<'a>> + use<'a> {
-        let segment = *self;
+    #[must_use]
+    pub fn elements(&self) -> Elements<'a> {
         let (first, rest) = self.ends.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
-        let mut start = first + 1;
-        rest.iter().map(move |end| {
-            let element = segment.span(start, *end);
-            start = *end + 1;
-            element
-        })
+        let start = first + 1;
+        // A tag may have parts and marks too.
+        let behind = |positions: &'a [u32]| &positions[positions.iter().take_while(|at| **at < start).count()..];
+        let (parts, marks) = (behind(self.parts), behind(self.marks));
+        Elements { text: self.text, start, ends: rest.iter(), parts, marks, delimiters: self.delimiters }
     }
 
     /// Bytes of each element from number 1 as they stand in the input, delimiters between components and release characters included.
@@ -110,11 +110,6 @@ impl<'a> Segment<'a> {
     fn end(&self) -> u32 {
         *self.ends.last().expect("a segment has at least the end of its tag")
     }
-
-    #[inline(always)]
-    fn span(&self, start: u32, end: u32) -> Element<'a> {
-        Element { text: self.text, start, end, parts: self.parts, marks: self.marks, delimiters: self.delimiters }
-    }
 }
 
 impl fmt::Debug for Segment<'_> {
@@ -124,14 +119,66 @@ impl fmt::Debug for Segment<'_> {
     }
 }
 
+/// The positions of a rising list from `start` to before `end`.
+#[inline(always)]
+fn inside(positions: &[u32], start: u32, end: u32) -> &[u32] {
+    if positions.is_empty() {
+        return positions;
+    }
+    let first = positions.partition_point(|at| *at < start);
+    let behind = positions.partition_point(|at| *at < end);
+    &positions[first..behind]
+}
+
+/// The elements of a segment.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    text: &'a [u8],
+    start: u32,
+    ends: core::slice::Iter<'a, u32>,
+    /// From the next element on.
+    parts: &'a [u32],
+    marks: &'a [u32],
+    delimiters: &'a Delimiters,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Element<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Element<'a>> {
+        let end = *self.ends.next()?;
+        let start = core::mem::replace(&mut self.start, end + 1);
+        let take = |positions: &mut &'a [u32]| {
+            let mut count = 0;
+            while positions.get(count).is_some_and(|at| *at < end) {
+                count += 1;
+            }
+            let (these, rest) = positions.split_at(count);
+            *positions = rest;
+            these
+        };
+        let (parts, marks) = (take(&mut self.parts), take(&mut self.marks));
+        Some(Element { text: self.text, start, end, parts, marks, delimiters: self.delimiters })
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Elements<'_> {}
+
 /// An element, a repetition of one, or a component: a span of the input.
 #[derive(Clone, Copy)]
 pub struct Element<'a> {
     text: &'a [u8],
     start: u32,
     end: u32,
-    /// Of the whole segment.
+    /// Component and repetition separators inside.
     parts: &'a [u32],
+    /// Release characters and line breaks inside.
     marks: &'a [u32],
     delimiters: &'a Delimiters,
 }
@@ -162,7 +209,7 @@ impl<'a> Element<'a> {
     #[inline(always)]
     #[must_use]
     pub fn is_simple(&self) -> bool {
-        self.parts.is_empty() || self.inner(self.parts).is_empty()
+        self.parts.is_empty()
     }
 
     /// The data: release characters and line breaks removed, through `scratch` where there are any, otherwise the span itself.
@@ -180,14 +227,27 @@ impl<'a> Element<'a> {
         self.unmarked(scratch)
     }
 
+    /// Whether it has more than one repetition.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_repeated(&self) -> bool {
+        self.delimiters
+            .repetition
+            .is_some_and(|separator| self.parts.iter().any(|at| self.text[*at as usize] == separator))
+    }
+
     /// The repetitions; one where the element is not repeated.
-    pub fn repetitions(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
-        let separator = self.delimiters.repetition.unwrap_or(self.delimiters.element);
-        self.split(separator)
+    #[inline(always)]
+    #[must_use]
+    pub fn repetitions(&self) -> Parts<'a> {
+        // No part is an element separator.
+        self.split(self.delimiters.repetition.unwrap_or(self.delimiters.element))
     }
 
     /// The components; one where the element is no composite.
-    pub fn components(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
+    #[inline(always)]
+    #[must_use]
+    pub fn components(&self) -> Parts<'a> {
         self.split(self.delimiters.component)
     }
 
@@ -197,16 +257,9 @@ impl<'a> Element<'a> {
         self.components().nth(number.checked_sub(1)?)
     }
 
-    fn split(&self, separator: u8) -> impl Iterator<Item = Element<'a>> + use<'a> {
-        let whole = *self;
-        let mut parts = self.inner(self.parts).iter().filter(move |at| whole.text[**at as usize] == separator);
-        let mut next = Some(self.start);
-        core::iter::from_fn(move || {
-            let start = next?;
-            let end = parts.next().copied();
-            next = end.map(|end| end + 1);
-            Some(Element { start, end: end.unwrap_or(whole.end), ..whole })
-        })
+    #[inline(always)]
+    fn split(&self, separator: u8) -> Parts<'a> {
+        Parts { whole: *self, separator, start: Some(self.start), from: 0 }
     }
 
     #[cold]
@@ -215,31 +268,51 @@ impl<'a> Element<'a> {
     where
         'a: 's,
     {
-        let marks = self.inner(self.marks);
-        if marks.is_empty() {
-            return Run::new(&self.text[self.start as usize..], (self.end - self.start) as usize);
-        }
         scratch.clear();
         let mut from = self.start as usize;
-        for mark in marks {
+        for mark in self.marks {
             scratch.extend_from_slice(&self.text[from..*mark as usize]);
             from = *mark as usize + 1;
         }
         scratch.extend_from_slice(&self.text[from..self.end as usize]);
         Run::from(&scratch[..])
     }
+}
 
-    /// The positions of a list that lie inside.
+/// The repetitions of an element, or its components.
+#[derive(Clone, Debug)]
+pub struct Parts<'a> {
+    whole: Element<'a>,
+    separator: u8,
+    /// Of the next one.
+    start: Option<u32>,
+    /// Its first separator in the whole's.
+    from: usize,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Element<'a>;
+
     #[inline(always)]
-    fn inner(&self, positions: &'a [u32]) -> &'a [u32] {
-        // Segments have few of them; hostile ones have a million.
-        if positions.len() > 16 {
-            let first = positions.partition_point(|at| *at < self.start);
-            return &positions[first..positions.partition_point(|at| *at < self.end)];
+    fn next(&mut self) -> Option<Element<'a>> {
+        let start = self.start?;
+        let whole = &self.whole;
+        let mut to = self.from;
+        while whole.parts.get(to).is_some_and(|at| whole.text[*at as usize] != self.separator) {
+            to += 1;
         }
-        let first = positions.iter().position(|at| *at >= self.start).unwrap_or(positions.len());
-        let behind = positions[first..].iter().position(|at| *at >= self.end).map_or(positions.len(), |n| first + n);
-        &positions[first..behind]
+        let separator = whole.parts.get(to).copied();
+        let end = separator.unwrap_or(whole.end);
+        let part = Element {
+            start,
+            end,
+            parts: &whole.parts[self.from..to],
+            marks: inside(whole.marks, start, end),
+            ..*whole
+        };
+        self.start = separator.map(|at| at + 1);
+        self.from = to + 1;
+        Some(part)
     }
 }
 

@@ -2,16 +2,16 @@
 
 mod between;
 mod binary;
+mod scan;
 mod special;
 
 use quayline_charset::DelimiterIndex;
 use quayline_core::{ByteOffset, Limits, Severity};
 
-use crate::delimiters::{Delimiters, Standard};
+use crate::delimiters::Delimiters;
 use crate::fault::{EdiError, EdiFault};
 use crate::position::Position;
 use crate::segment::Segment;
-use binary::Terminator;
 
 /// Finds interchanges, segments and elements in a byte stream, of both standards, one interchange behind another.
 ///
@@ -241,6 +241,8 @@ impl SegmentSplitter {
             base: 0,
             window: WINDOW_FIRST,
             next: Cursor::default(),
+            next_part: u32::MAX,
+            next_mark: u32::MAX,
             found: Found::default(),
         }
     }
@@ -302,17 +304,21 @@ pub struct Pass<'s> {
     window: usize,
     /// The first positions of the index that no segment has.
     next: Cursor,
+    /// Positions of `next`'s part and mark, so that segments without any cost one comparison.
+    next_part: u32,
+    next_mark: u32,
     /// The segment that was found last.
     found: Found,
 }
 
 /// Places in the lists of the index.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
 struct Cursor {
-    stop: usize,
-    end: usize,
-    part: usize,
-    mark: usize,
+    stop: u32,
+    end: u32,
+    part: u32,
+    mark: u32,
 }
 
 /// Where a segment's positions lie in the lists of the index.
@@ -376,9 +382,9 @@ impl Pass<'_> {
         let (ends, parts, marks) = match own {
             Own::Ends(ends, count) => (&ends[..*count], &[][..], &[][..]),
             _ => (
-                &index.ends()[from.end..to.end],
-                &index.parts()[from.part..to.part],
-                &index.marks()[from.mark..to.mark],
+                &index.ends()[from.end as usize..to.end as usize],
+                &index.parts()[from.part as usize..to.part as usize],
+                &index.marks()[from.mark as usize..to.mark as usize],
             ),
         };
         let tag = match own {
@@ -454,15 +460,21 @@ impl Pass<'_> {
         let splitter = &mut *self.splitter;
         let index = &splitter.index;
         let mut from = self.next;
-        let stop = *index.stops().get(from.stop)? as usize;
-        let end = index.ends()[stop - 1];
-        let tag_end = index.ends()[from.end];
+        let stop = *index.stops().get(from.stop as usize)?;
+        let end = index.ends()[stop as usize - 1];
+        let tag_end = index.ends()[from.end as usize];
         let mut to = Cursor { stop: from.stop + 1, end: stop, part: from.part, mark: from.mark };
-        while index.parts().get(to.part).is_some_and(|at| *at < end) {
-            to.part += 1;
+        if self.next_part < end {
+            while index.parts().get(to.part as usize).is_some_and(|at| *at < end) {
+                to.part += 1;
+            }
+            self.next_part = index.parts().get(to.part as usize).copied().unwrap_or(u32::MAX);
         }
-        while index.marks().get(to.mark).is_some_and(|at| *at < end) {
-            to.mark += 1;
+        if self.next_mark < end {
+            while index.marks().get(to.mark as usize).is_some_and(|at| *at < end) {
+                to.mark += 1;
+            }
+            self.next_mark = index.marks().get(to.mark as usize).copied().unwrap_or(u32::MAX);
         }
         let text = &self.input[self.base..];
         let mut start = u32_of(self.at - self.base);
@@ -482,201 +494,24 @@ impl Pass<'_> {
         let plain = matches!(tag_end.wrapping_sub(start), 2 | 3)
             && PLAIN_FIRST[usize::from(first)]
             && to.mark == from.mark
-            && stop - from.end <= splitter.elements_max;
+            && (stop - from.end) as usize <= splitter.elements_max;
         Some(if plain { Verdict::Step(Step::Segment) } else { self.special() })
     }
 
     /// Makes the next step scan from behind the segment that was found.
     fn forget_index(&mut self) {
-        self.next.stop = usize::MAX;
+        self.next.stop = u32::MAX;
     }
 
-    /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; goes there if so.
+    /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; the caller goes there then.
     fn begins(&mut self, begin: usize) -> bool {
         let text = &self.input[begin..];
         let header = matches!(text.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
             && text.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric());
         if header {
-            self.at = begin;
             self.splitter.mode = Mode::Between;
         }
         header
-    }
-
-    /// Makes the index reach the next segment, or goes to the next interchange.
-    #[inline(never)]
-    fn refill(&mut self) -> Verdict {
-        match self.splitter.mode {
-            Mode::Inside | Mode::Header => self.scan(),
-            Mode::PassOver { released } => self.pass_over(released),
-            Mode::PassBytes { left } => self.pass_bytes(left),
-            Mode::First | Mode::Between | Mode::Noise { .. } | Mode::Done => self.between(),
-        }
-    }
-
-    fn scan(&mut self) -> Verdict {
-        // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
-        let most = self.splitter.segment_bytes_max + 1;
-        let rest = &self.input[self.at..];
-        if self.still_open(rest, most) {
-            return Verdict::Step(Step::NeedMore);
-        }
-        self.base = self.at;
-        self.next = Cursor::default();
-        loop {
-            let window = self.window.min(most).min(rest.len());
-            self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
-            if !self.splitter.index.stops().is_empty() {
-                self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
-                return self.first_segment();
-            }
-            if window == rest.len() || window == most {
-                break;
-            }
-            self.window *= 4;
-        }
-        self.window = WINDOW;
-        let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t');
-        let begin = self.at + rest.iter().take_while(|byte| blank(byte)).count();
-        if self.splitter.mode == Mode::Inside {
-            if self.begins(begin) {
-                return Verdict::Again;
-            }
-            if let Some(verdict) = self.binary(begin, Terminator::NotSeen) {
-                return verdict;
-            }
-        }
-        if rest.len() >= most {
-            return self.too_long(begin);
-        }
-        if self.end == EndOfInput::No {
-            self.splitter.looked = rest.len();
-            return Verdict::Step(Step::NeedMore);
-        }
-        self.last_segment(begin)
-    }
-
-    /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
-    /// them each time.
-    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
-        let looked = core::mem::take(&mut self.splitter.looked);
-        let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
-        let open = plain
-            && looked > 0
-            && looked <= rest.len()
-            && rest.len() < most
-            && self.end == EndOfInput::No
-            && memchr::memchr(self.splitter.delimiters.terminator, &rest[looked..]).is_none();
-        if open {
-            self.splitter.looked = rest.len();
-        }
-        open
-    }
-
-    /// Behind a scan that found a segment.
-    fn first_segment(&mut self) -> Verdict {
-        if self.splitter.mode == Mode::Inside {
-            return Verdict::Again;
-        }
-        // ISA11 and ISA16 are separators; UNB may hold none but its own.
-        let verdict = self.indexed().unwrap_or(Verdict::Again);
-        self.splitter.mode = Mode::Inside;
-        if self.splitter.delimiters.standard == Standard::X12 {
-            self.found.from.part = self.found.to.part;
-        }
-        verdict
-    }
-
-    /// The source ends without a terminator: what is left is a segment all the same, and a trailer may be so.
-    fn last_segment(&mut self, begin: usize) -> Verdict {
-        if begin == self.input.len() {
-            self.at = begin;
-            self.splitter.mode = Mode::Done;
-            return Verdict::Step(Step::Done);
-        }
-        let with_terminator = [&self.input[self.at..], &[self.splitter.delimiters.terminator]].concat();
-        self.splitter.index.scan(&self.splitter.delimiters.set(), &with_terminator);
-        let index = &self.splitter.index;
-        let to = Cursor {
-            stop: index.stops().len(),
-            end: index.ends().len(),
-            part: index.parts().len(),
-            mark: index.marks().len(),
-        };
-        self.found = Found { base: self.at, start: u32_of(begin - self.at), from: Cursor::default(), to, own: Own::No };
-        self.next = to;
-        self.at = self.input.len();
-        self.splitter.segment += 1;
-        let at = self.position();
-        if to.stop == 0 {
-            // The last byte is a release character.
-            self.splitter.fault(EdiError::Unterminated, at);
-            self.splitter.mode = Mode::Done;
-            return Verdict::Again;
-        }
-        self.splitter.mode = Mode::Done;
-        if !matches!(self.segment().tag(), b"IEA" | b"UNZ") {
-            self.splitter.fault(EdiError::Unterminated, at);
-        }
-        Verdict::Step(Step::Segment)
-    }
-
-    #[cold]
-    fn too_long(&mut self, begin: usize) -> Verdict {
-        self.splitter.segment += 1;
-        self.found = Found { base: begin, ..Found::default() };
-        let at = self.position();
-        self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
-        self.splitter.mode = match self.splitter.mode {
-            // An interchange without a header is none.
-            Mode::Header => {
-                self.at = begin + 3;
-                Mode::Noise { from: at.byte.0, told: true, before: b'A' }
-            }
-            _ => Mode::PassOver { released: false },
-        };
-        Verdict::Again
-    }
-
-    /// Goes behind the terminator of a segment that is too long.
-    #[cold]
-    fn pass_over(&mut self, mut released: bool) -> Verdict {
-        let Delimiters { terminator, release, .. } = self.splitter.delimiters;
-        for (i, byte) in self.input[self.at..].iter().enumerate() {
-            if released {
-                released = false;
-            } else if Some(*byte) == release {
-                released = true;
-            } else if *byte == terminator {
-                self.at += i + 1;
-                self.splitter.mode = Mode::Inside;
-                return Verdict::Again;
-            }
-        }
-        self.at = self.input.len();
-        self.splitter.mode = Mode::PassOver { released };
-        self.out_of_input()
-    }
-
-    /// Goes behind binary data that is too long, and behind its terminator.
-    #[cold]
-    fn pass_bytes(&mut self, left: u64) -> Verdict {
-        let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len() - self.at);
-        self.at += step;
-        let left = left - step as u64;
-        self.splitter.mode = if left == 0 { Mode::PassOver { released: false } } else { Mode::PassBytes { left } };
-        if left == 0 { Verdict::Again } else { self.out_of_input() }
-    }
-
-    /// All bytes of the input are done with.
-    fn out_of_input(&mut self) -> Verdict {
-        Verdict::Step(match self.end {
-            EndOfInput::No => Step::NeedMore,
-            EndOfInput::Yes => {
-                self.splitter.mode = Mode::Done;
-                Step::Done
-            }
-        })
     }
 }
 
@@ -687,12 +522,17 @@ impl Drop for Pass<'_> {
 }
 
 impl SegmentSplitter {
-    /// Counts the white space at the start of a segment, without delimiters that may be some of it; `at` is its byte in the input.
-    #[cold]
-    fn blanks_behind(&mut self, text: &[u8], at: usize) -> u32 {
+    /// Number of white space characters at the start of `text` that are not delimiters.
+    fn blanks(&self, text: &[u8]) -> usize {
         let set = self.delimiters;
         let blank = |byte: &u8| matches!(byte, b'\r' | b'\n' | b' ' | b'\t') && !set.is_service(*byte);
-        let blanks = text.iter().take_while(|byte| blank(byte)).count();
+        text.iter().take_while(|byte| blank(byte)).count()
+    }
+
+    /// Counts the white space at the start of a segment and tells of it; `at` is its byte in the input.
+    #[cold]
+    fn blanks_behind(&mut self, text: &[u8], at: usize) -> u32 {
+        let blanks = self.blanks(text);
         if self.segment == 1 {
             self.line_break = match &text[..blanks] {
                 b"\n" => LineBreak::Lf,
@@ -710,8 +550,8 @@ impl SegmentSplitter {
 }
 
 #[inline(always)]
-fn index_mark(index: &DelimiterIndex, number: usize) -> u32 {
-    index.marks()[number]
+fn index_mark(index: &DelimiterIndex, number: u32) -> u32 {
+    index.marks()[number as usize]
 }
 
 /// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.

@@ -8,11 +8,18 @@ mod generate;
 use std::hint::black_box;
 
 use quayline_charset::{DelimiterIndex, DelimiterKernel, DelimiterSet};
-use quayline_core::Limits;
-use quayline_edi::{EndOfInput, Rules, SegmentSplitter, Step};
+use quayline_core::{Limits, NodeId, Sink, Value};
+use quayline_edi::{
+    DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, EnvelopeReader, Event, GenericOptions,
+    Rules, SegmentSplitter, Step, generic_shape,
+};
+use quayline_json::{JsonStyle, JsonWriter};
+
+/// What is measured, and how it is run.
+type Row<'a> = (&'static str, Box<dyn FnMut() -> u64 + 'a>);
 
 /// What a reader holds at a time.
-const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 64 << 10;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -42,15 +49,20 @@ fn main() {
             },
         ),
     ];
+    let kernels = DelimiterKernel::available();
+    let second = kernels[kernels.len().saturating_sub(2)];
     for (name, text, set) in inputs {
-        println!("{name}: {:.1} MB, {:?}", text.len() as f64 / 1e6, DelimiterKernel::active());
-        #[expect(clippy::type_complexity, reason = "a table of names and passes, used here only")]
-        let mut rows: Vec<(&str, Box<dyn FnMut() -> u64 + '_>)> = vec![
-            ("write delimiter positions, AVX2", Box::new(|| positions(DelimiterKernel::Avx2, &set, &text))),
+        println!("{name}: {:.1} MB, {:?}, second {second:?}", text.len() as f64 / 1e6, DelimiterKernel::active());
+        let mut rows: Vec<Row<'_>> = vec![
+            ("write delimiter positions, second kernel", Box::new(|| positions(second, &set, &text))),
             ("write delimiter positions, best kernel", Box::new(|| positions(DelimiterKernel::active(), &set, &text))),
             ("split into segments", Box::new(|| segments(&text))),
             ("split into elements", Box::new(|| elements(&text))),
             ("split into components, released", Box::new(|| components(&text))),
+            ("envelopes checked", Box::new(|| envelopes(&text))),
+            ("generic documents to nothing", Box::new(|| documents(&text, &mut Nothing))),
+            ("generic documents as JSON", Box::new(|| json(&text))),
+            ("generic documents written again", Box::new(|| rewrite(&text))),
         ];
         let mut best = vec![f64::MAX; rows.len()];
         for _ in 0..rounds {
@@ -125,6 +137,115 @@ fn components(text: &[u8]) -> u64 {
         }
         sum
     })
+}
+
+fn envelopes(text: &[u8]) -> u64 {
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let (mut from, mut sum) = (0, 0);
+    loop {
+        let to = (from + BUFFER).min(text.len());
+        let end = if to == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+        let mut pass = reader.over(&text[from..to], end);
+        loop {
+            match pass.advance() {
+                Event::Segment => sum += pass.segment().len() as u64,
+                Event::NeedMore => break,
+                Event::Done => {
+                    assert_eq!(pass.take_faults().count(), 0, "the generated file is good");
+                    return sum;
+                }
+                _ => {}
+            }
+        }
+        from += pass.finish();
+    }
+}
+
+fn documents(text: &[u8], sink: &mut impl Taken) -> u64 {
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let (mut from, mut sum) = (0, 0);
+    loop {
+        let to = (from + BUFFER).min(text.len());
+        let end = if to == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+        let mut pass = reader.over(&text[from..to], end);
+        loop {
+            match pass.read(sink) {
+                DocumentStep::Document { .. } => sum += sink.take(),
+                DocumentStep::NeedMore => break,
+                DocumentStep::Done => return sum,
+            }
+        }
+        from += pass.finish();
+        sum += sink.take_part();
+    }
+}
+
+fn json(text: &[u8]) -> u64 {
+    documents(text, &mut JsonWriter::new(&generic_shape(), JsonStyle::default()))
+}
+
+fn rewrite(text: &[u8]) -> u64 {
+    let mut writer = EdiWriter::new(EdiWriterOptions::default());
+    let most = documents(text, &mut writer);
+    writer.finish();
+    let sum = most + writer.bytes().len() as u64;
+    assert_eq!(sum, text.len() as u64, "the generated file is canonical");
+    sum
+}
+
+/// A sink whose output is taken after each document.
+trait Taken: Sink {
+    fn take(&mut self) -> u64;
+    /// Output of a document that is not complete.
+    fn take_part(&mut self) -> u64 {
+        0
+    }
+}
+
+impl Taken for JsonWriter {
+    fn take_part(&mut self) -> u64 {
+        self.take()
+    }
+    fn take(&mut self) -> u64 {
+        let len = self.bytes().len() as u64;
+        self.clear();
+        len
+    }
+}
+
+impl Taken for EdiWriter {
+    fn take(&mut self) -> u64 {
+        let len = self.bytes().len() as u64;
+        self.clear();
+        len
+    }
+}
+
+struct Nothing;
+
+impl Sink for Nothing {
+    fn enter(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        black_box(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        black_box((node, &value));
+    }
+    fn discard(&mut self) {}
+}
+
+impl Taken for Nothing {
+    fn take(&mut self) -> u64 {
+        1
+    }
 }
 
 /// CPU seconds of this thread.

@@ -296,8 +296,12 @@ impl DocumentPass<'_> {
         {
             sink.open_list(state.nodes.segments);
         }
-        let plain = segment.is_plain() && !segment.binary && scan::is_ascii_printable(segment.raw());
-        let fit = if plain { send_plain(sink, &state.nodes, &segment) } else { state.send(sink, &segment) };
+        let ascii = scan::is_ascii_printable(segment.raw()) && !segment.binary;
+        let fit = match ascii {
+            true if segment.is_plain() => send_plain(sink, &state.nodes, &segment),
+            true => send_ascii(sink, &state.nodes, &segment, &mut state.scratch),
+            false => state.send(sink, &segment),
+        };
         if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
             let at = self.pass.position();
             self.fault(EdiError::Characters, at);
@@ -325,60 +329,75 @@ fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fi
     Fit::Fits
 }
 
+/// A segment in printable ASCII.
+fn send_ascii<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>, scratch: &mut Vec<u8>) -> Fit {
+    let tag = Value::Ascii(segment.tag().into());
+    send_any(sink, nodes, segment, tag, |sink, node, part| sink.value(node, Value::Ascii(part.data(scratch))));
+    Fit::Fits
+}
+
 impl State {
+    /// Any segment.
     fn send<S: Sink>(&mut self, sink: &mut S, segment: &Segment<'_>) -> Fit {
-        let nodes = &self.nodes;
-        let mut fit = Fit::Fits;
-        let mut worse = |found| fit = if found == Fit::Foreign { found } else { fit };
-        sink.enter(nodes.segments);
-        let (tag, found) = self.characters.value(segment.tag().into(), &mut self.decoded);
-        worse(found);
-        sink.value(nodes.tag, tag);
-        if segment.len() > 0 {
-            sink.open_list(nodes.elements);
-            let binary_at = if segment.binary { segment.len() } else { 0 };
-            for (i, element) in segment.elements().enumerate() {
-                sink.enter(nodes.elements);
-                let characters = self.characters;
-                let mut text = |sink: &mut S, node, part: &Element<'_>| {
-                    let (value, found) = characters.value(part.data(&mut self.scratch), &mut self.decoded);
-                    worse(found);
-                    sink.value(node, value);
-                };
-                if i + 1 == binary_at {
-                    sink.value(nodes.binary, Value::Bytes(element.raw()));
-                } else if element.is_simple() {
-                    if !element.is_empty() {
-                        text(sink, nodes.value, &element);
-                    }
-                } else if element.repetitions().nth(1).is_none() {
-                    sink.open_list(nodes.components);
-                    element.components().for_each(|part| text(sink, nodes.components, &part));
-                    sink.close_list(nodes.components);
-                } else {
-                    sink.open_list(nodes.repetitions);
-                    for repetition in element.repetitions() {
-                        sink.enter(nodes.repetitions);
-                        if repetition.is_simple() {
-                            if !repetition.is_empty() {
-                                text(sink, nodes.repetition_value, &repetition);
-                            }
-                        } else {
-                            sink.open_list(nodes.repetition_components);
-                            repetition.components().for_each(|part| text(sink, nodes.repetition_components, &part));
-                            sink.close_list(nodes.repetition_components);
-                        }
-                        sink.leave(nodes.repetitions);
-                    }
-                    sink.close_list(nodes.repetitions);
-                }
-                sink.leave(nodes.elements);
+        let mut tag = Vec::new();
+        let (tag, mut fit) = self.characters.value(segment.tag().into(), &mut tag);
+        send_any(sink, &self.nodes, segment, tag, |sink, node, part| {
+            let (value, found) = self.characters.value(part.data(&mut self.scratch), &mut self.decoded);
+            if found == Fit::Foreign {
+                fit = found;
             }
-            sink.close_list(nodes.elements);
-        }
-        sink.leave(nodes.segments);
+            sink.value(node, value);
+        });
         fit
     }
+}
+
+/// A segment whose texts `text` sends.
+#[inline(always)]
+fn send_any<S: Sink>(
+    sink: &mut S,
+    nodes: &Nodes,
+    segment: &Segment<'_>,
+    tag: Value<'_>,
+    mut text: impl FnMut(&mut S, NodeId, &Element<'_>),
+) {
+    sink.enter(nodes.segments);
+    sink.value(nodes.tag, tag);
+    if segment.len() > 0 {
+        sink.open_list(nodes.elements);
+        let binary_at = if segment.binary { segment.len() } else { 0 };
+        for (i, element) in segment.elements().enumerate() {
+            sink.enter(nodes.elements);
+            if i + 1 == binary_at {
+                sink.value(nodes.binary, Value::Bytes(element.raw()));
+            } else if element.is_simple() {
+                if !element.is_empty() {
+                    text(sink, nodes.value, &element);
+                }
+            } else if !element.is_repeated() {
+                sink.open_list(nodes.components);
+                element.components().for_each(|part| text(sink, nodes.components, &part));
+                sink.close_list(nodes.components);
+            } else {
+                sink.open_list(nodes.repetitions);
+                for repetition in element.repetitions() {
+                    sink.enter(nodes.repetitions);
+                    if !repetition.is_simple() {
+                        sink.open_list(nodes.repetition_components);
+                        repetition.components().for_each(|part| text(sink, nodes.repetition_components, &part));
+                        sink.close_list(nodes.repetition_components);
+                    } else if !repetition.is_empty() {
+                        text(sink, nodes.repetition_value, &repetition);
+                    }
+                    sink.leave(nodes.repetitions);
+                }
+                sink.close_list(nodes.repetitions);
+            }
+            sink.leave(nodes.elements);
+        }
+        sink.close_list(nodes.elements);
+    }
+    sink.leave(nodes.segments);
 }
 
 /// Sends the fields of a header; false if it has elements that no field holds.

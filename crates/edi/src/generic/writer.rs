@@ -1,11 +1,12 @@
 //! Generic documents as interchanges.
 
 use quayline_charset::{Charset, CodePage};
-use quayline_core::{Code, Fault, Finding, NodeId, Place, Shape, Sink, Value, write_number};
+use quayline_core::{NodeId, Shape, Sink, Value, write_number};
 
 use super::draft::{Draft, DraftSegment, Part};
 use super::shape::{HeaderNodes, Nodes};
 use super::text::delimiter_of;
+use super::write_error::EdiWriteError;
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Check, header_fields};
 use crate::level::Level;
@@ -21,104 +22,6 @@ pub struct EdiWriterOptions {
     pub line_break: LineBreak,
     /// The character set; absent, UTF-8 where UNB says so and ISO-8859-1 elsewhere.
     pub charset: Option<Charset>,
-}
-
-/// Why a document cannot be written.
-#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum EdiWriteError {
-    /// `EDI-050`: `standard` is missing or unknown.
-    #[error("the document's `standard` is not X12 or EDIFACT")]
-    Standard,
-    /// `EDI-051`: a delimiter that is none.
-    #[error(
-        "`delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different"
-    )]
-    Delimiters,
-    /// `EDI-052`: a header field that must be there.
-    #[error("`{path}` is missing ({reference})")]
-    FieldMissing {
-        /// Its path in documents.
-        path: String,
-        /// Its name in the standard.
-        reference: &'static str,
-    },
-    /// `EDI-053`: a header field that does not fit into a fixed width.
-    #[error("`{path}` has {found} characters, {reference} has room for {width}")]
-    FieldTooLong {
-        /// Its path in documents.
-        path: String,
-        /// Its name in the standard.
-        reference: &'static str,
-        /// Characters.
-        found: usize,
-        /// Room.
-        width: usize,
-    },
-    /// `EDI-054`: data holds a delimiter and there is no release character.
-    #[error("the data holds the character that is the {what}, and the interchange has no release character")]
-    Collision {
-        /// Which delimiter.
-        what: &'static str,
-    },
-    /// `EDI-055`: a tag that is none.
-    #[error("the tag of a segment is not two or three capital letters or digits")]
-    Tag,
-    /// `EDI-056`: an element in several forms.
-    #[error("an element has more than one of `value`, `components`, `repetitions` and `binary`")]
-    Element,
-    /// `EDI-057`: repetitions in a version that has none.
-    #[error("an element is repeated, but the interchange has no repetition separator")]
-    Repetition,
-    /// `EDI-058`: characters that the character set does not have.
-    #[error("the text has a character that {charset} does not have")]
-    Character {
-        /// Name of the character set.
-        charset: &'static str,
-    },
-    /// `EDI-059`: segments that a transaction cannot hold.
-    #[error(
-        "the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves"
-    )]
-    Envelope,
-}
-
-impl EdiWriteError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> Code {
-        Code(match self {
-            EdiWriteError::Standard => "EDI-050",
-            EdiWriteError::Delimiters => "EDI-051",
-            EdiWriteError::FieldMissing { .. } => "EDI-052",
-            EdiWriteError::FieldTooLong { .. } => "EDI-053",
-            EdiWriteError::Collision { .. } => "EDI-054",
-            EdiWriteError::Tag => "EDI-055",
-            EdiWriteError::Element => "EDI-056",
-            EdiWriteError::Repetition => "EDI-057",
-            EdiWriteError::Character { .. } => "EDI-058",
-            EdiWriteError::Envelope => "EDI-059",
-        })
-    }
-
-    /// As a finding at the place of the document.
-    #[must_use]
-    pub fn finding(&self, place: Place) -> Finding {
-        let finding = Finding::error(self.code(), Fault::Sender, self.to_string()).at(place);
-        match self {
-            EdiWriteError::Collision { .. } => {
-                finding.hint("choose other delimiters, or a standard with a release character")
-            }
-            EdiWriteError::Repetition => {
-                finding.hint("give `delimiters.repetition`, from X12 00402 or EDIFACT syntax 4 on")
-            }
-            EdiWriteError::Character { .. } => finding.hint("choose UNOY or the character set utf-8"),
-            EdiWriteError::Envelope => {
-                finding.hint("remove the segment; counts and control numbers are set by themselves")
-            }
-            _ => finding,
-        }
-    }
 }
 
 /// Writes documents of [`super::generic_shape`] as interchanges.

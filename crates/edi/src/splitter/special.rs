@@ -26,13 +26,29 @@ impl Pass<'_> {
             }
             return Verdict::Again;
         }
-        if elements > self.splitter.elements_max {
-            self.splitter.fault(EdiError::TooManyElements { limit: self.splitter.elements_max }, at);
-            return Verdict::Again;
-        }
         let is_header = self.splitter.segment == 1;
         if !is_header && self.begins(begin) {
+            self.at = begin;
             self.splitter.segment -= 1;
+            return Verdict::Again;
+        }
+        // What the index found in binary data is nothing.
+        if self.splitter.delimiters.standard == Standard::X12
+            && tag.as_ref().is_some_and(|tag| matches!(&tag.bytes, b"BIN" | b"BDS"))
+        {
+            let (found, behind) = (self.found, self.at);
+            self.splitter.segment -= 1;
+            if let Some(verdict) = self.binary(begin, Terminator::Seen) {
+                return verdict;
+            }
+            (self.found, self.at) = (found, behind);
+            self.splitter.segment += 1;
+        }
+        if elements > self.splitter.elements_max {
+            self.splitter.fault(EdiError::TooManyElements { limit: self.splitter.elements_max }, at);
+            if is_header {
+                self.no_header(begin);
+            }
             return Verdict::Again;
         }
         if let Some(byte) = line_break
@@ -49,15 +65,6 @@ impl Pass<'_> {
         }
         match (self.splitter.delimiters.standard, &tag.bytes) {
             (Standard::X12, b"IEA") | (Standard::Edifact, b"UNZ") => self.splitter.mode = Mode::Between,
-            (Standard::X12, b"BIN" | b"BDS") => {
-                let (found, behind) = (self.found, self.at);
-                self.splitter.segment -= 1;
-                if let Some(verdict) = self.binary(begin, Terminator::Seen) {
-                    return verdict;
-                }
-                (self.found, self.at) = (found, behind);
-                self.splitter.segment += 1;
-            }
             (Standard::X12, b"ISX") if self.splitter.segment == 2 => {
                 // What follows has a release character; the index was made without.
                 let release = self.segment().element(1).and_then(|element| element.raw().first().copied());

@@ -1,0 +1,198 @@
+//! Behind the last segment that the index has: the next window, and segments that end late or never.
+
+use super::binary::Terminator;
+use super::{Cursor, EndOfInput, Found, Mode, Own, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
+use crate::delimiters::{Delimiters, Standard};
+use crate::fault::EdiError;
+
+impl Pass<'_> {
+    /// Makes the index reach the next segment, or goes to the next interchange.
+    #[inline(never)]
+    pub(super) fn refill(&mut self) -> Verdict {
+        match self.splitter.mode {
+            Mode::Inside | Mode::Header => self.scan(),
+            Mode::PassOver { released } => self.pass_over(released),
+            Mode::PassBytes { left } => self.pass_bytes(left),
+            Mode::First | Mode::Between | Mode::Noise { .. } | Mode::Done => self.between(),
+        }
+    }
+
+    fn scan(&mut self) -> Verdict {
+        // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
+        let most = self.splitter.segment_bytes_max + 1;
+        let rest = &self.input[self.at..];
+        if self.still_open(rest, most) {
+            return Verdict::Step(Step::NeedMore);
+        }
+        self.base = self.at;
+        self.next = Cursor::default();
+        loop {
+            let window = self.window.min(most).min(rest.len());
+            self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
+            if !self.splitter.index.stops().is_empty() {
+                self.next_part = self.splitter.index.parts().first().copied().unwrap_or(u32::MAX);
+                self.next_mark = self.splitter.index.marks().first().copied().unwrap_or(u32::MAX);
+                self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
+                return self.first_segment();
+            }
+            if window == rest.len() || window == most {
+                break;
+            }
+            self.window *= 4;
+        }
+        self.window = WINDOW;
+        let begin = self.at + self.splitter.blanks(rest);
+        if self.splitter.mode == Mode::Inside {
+            if self.begins(begin) {
+                self.splitter.blanks_behind(&self.input[self.at..begin], self.at);
+                self.at = begin;
+                return Verdict::Again;
+            }
+            if let Some(verdict) = self.binary(begin, Terminator::NotSeen) {
+                return verdict;
+            }
+        }
+        if rest.len() >= most {
+            return self.too_long(begin);
+        }
+        if self.end == EndOfInput::No {
+            self.splitter.looked = rest.len();
+            return Verdict::Step(Step::NeedMore);
+        }
+        self.last_segment(begin)
+    }
+
+    /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
+    /// them each time.
+    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
+        let looked = core::mem::take(&mut self.splitter.looked);
+        let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
+        let open = plain
+            && looked > 0
+            && looked <= rest.len()
+            && rest.len() < most
+            && self.end == EndOfInput::No
+            && memchr::memchr(self.splitter.delimiters.terminator, &rest[looked..]).is_none();
+        if open {
+            self.splitter.looked = rest.len();
+        }
+        open
+    }
+
+    /// Behind a scan that found a segment.
+    fn first_segment(&mut self) -> Verdict {
+        if self.splitter.mode == Mode::Inside {
+            return Verdict::Again;
+        }
+        // ISA11 and ISA16 are separators; UNB may hold none but its own.
+        let verdict = self.indexed().unwrap_or(Verdict::Again);
+        if self.splitter.mode != Mode::Header {
+            return verdict;
+        }
+        self.splitter.mode = Mode::Inside;
+        if self.splitter.delimiters.standard == Standard::X12 {
+            self.found.from.part = self.found.to.part;
+        }
+        verdict
+    }
+
+    /// The source ends without a terminator: what is left is a segment all the same, and a trailer may be so.
+    fn last_segment(&mut self, begin: usize) -> Verdict {
+        if begin == self.input.len() {
+            self.at = begin;
+            self.splitter.mode = Mode::Done;
+            return Verdict::Step(Step::Done);
+        }
+        let with_terminator = [&self.input[self.at..], &[self.splitter.delimiters.terminator]].concat();
+        self.splitter.index.scan(&self.splitter.delimiters.set(), &with_terminator);
+        let index = &self.splitter.index;
+        let to = Cursor {
+            stop: u32_of(index.stops().len()),
+            end: u32_of(index.ends().len()),
+            part: u32_of(index.parts().len()),
+            mark: u32_of(index.marks().len()),
+        };
+        let start = u32_of(begin - self.at);
+        let mark = u32_of(index.marks().partition_point(|at| *at < start));
+        let from = Cursor { mark, ..Cursor::default() };
+        self.found = Found { base: self.at, start, from, to, own: Own::No };
+        self.next = to;
+        self.at = self.input.len();
+        self.splitter.segment += 1;
+        let at = self.position();
+        if to.stop == 0 {
+            // The last byte is a release character.
+            self.splitter.fault(EdiError::Unterminated, at);
+            self.splitter.mode = Mode::Done;
+            return Verdict::Again;
+        }
+        self.splitter.mode = Mode::Done;
+        if !matches!(self.segment().tag(), b"IEA" | b"UNZ") {
+            self.splitter.fault(EdiError::Unterminated, at);
+        }
+        Verdict::Step(Step::Segment)
+    }
+
+    #[cold]
+    fn too_long(&mut self, begin: usize) -> Verdict {
+        self.splitter.segment += 1;
+        self.found = Found { base: begin, ..Found::default() };
+        let at = self.position();
+        self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
+        if self.splitter.mode == Mode::Header {
+            self.no_header(begin);
+        } else {
+            self.splitter.mode = Mode::PassOver { released: false };
+        }
+        Verdict::Again
+    }
+
+    /// An interchange whose header is of no use is none: goes behind the tag, to look for the next.
+    #[cold]
+    pub(super) fn no_header(&mut self, begin: usize) {
+        self.at = begin + 3;
+        let from = self.splitter.offset + begin as u64;
+        self.splitter.mode = Mode::Noise { from, told: true, before: b'A' };
+    }
+
+    /// Goes behind the terminator of a segment that is too long.
+    #[cold]
+    fn pass_over(&mut self, mut released: bool) -> Verdict {
+        let Delimiters { terminator, release, .. } = self.splitter.delimiters;
+        for (i, byte) in self.input[self.at..].iter().enumerate() {
+            if released {
+                released = false;
+            } else if Some(*byte) == release {
+                released = true;
+            } else if *byte == terminator {
+                self.at += i + 1;
+                self.splitter.mode = Mode::Inside;
+                return Verdict::Again;
+            }
+        }
+        self.at = self.input.len();
+        self.splitter.mode = Mode::PassOver { released };
+        self.out_of_input()
+    }
+
+    /// Goes behind binary data that is too long, and behind its terminator.
+    #[cold]
+    fn pass_bytes(&mut self, left: u64) -> Verdict {
+        let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len() - self.at);
+        self.at += step;
+        let left = left - step as u64;
+        self.splitter.mode = if left == 0 { Mode::PassOver { released: false } } else { Mode::PassBytes { left } };
+        if left == 0 { Verdict::Again } else { self.out_of_input() }
+    }
+
+    /// All bytes of the input are done with.
+    pub(super) fn out_of_input(&mut self) -> Verdict {
+        Verdict::Step(match self.end {
+            EndOfInput::No => Step::NeedMore,
+            EndOfInput::Yes => {
+                self.splitter.mode = Mode::Done;
+                Step::Done
+            }
+        })
+    }
+}
