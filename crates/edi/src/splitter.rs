@@ -239,6 +239,7 @@ impl SegmentSplitter {
             end,
             at: 0,
             base: 0,
+            text: input,
             window: WINDOW_FIRST,
             next: Cursor::default(),
             next_part: u32::MAX,
@@ -301,6 +302,8 @@ pub struct Pass<'s> {
     at: usize,
     /// Byte of the input where the positions of the index begin.
     base: usize,
+    /// The input from there.
+    text: &'s [u8],
     window: usize,
     /// The first positions of the index that no segment has.
     next: Cursor,
@@ -324,7 +327,6 @@ struct Cursor {
 /// Where a segment's positions lie in the lists of the index.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    base: usize,
     start: u32,
     from: Cursor,
     to: Cursor,
@@ -376,9 +378,9 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        let Found { base, start, from, to, own } = &self.found;
+        let Found { start, from, to, own } = &self.found;
         let index = &self.splitter.index;
-        let text = &self.input[*base..];
+        let text = self.text;
         let (ends, parts, marks) = match own {
             Own::Ends(ends, count) => (&ends[..*count], &[][..], &[][..]),
             _ => (
@@ -399,7 +401,7 @@ impl Pass<'_> {
     #[must_use]
     pub fn position(&self) -> Position {
         Position {
-            byte: ByteOffset(self.splitter.offset + (self.found.base + self.found.start as usize) as u64),
+            byte: ByteOffset(self.splitter.offset + (self.base + self.found.start as usize) as u64),
             interchange: self.splitter.interchange,
             segment: self.splitter.segment,
             ..Position::default()
@@ -416,7 +418,7 @@ impl Pass<'_> {
     /// Bytes of the input before the segment that was found last.
     #[must_use]
     pub fn segment_start(&self) -> usize {
-        self.found.base + self.found.start as usize
+        self.base + self.found.start as usize
     }
 
     /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
@@ -476,7 +478,7 @@ impl Pass<'_> {
             }
             self.next_mark = index.marks().get(to.mark as usize).copied().unwrap_or(u32::MAX);
         }
-        let text = &self.input[self.base..];
+        let text = self.text;
         let mut start = u32_of(self.at - self.base);
         let mut first = text[start as usize];
         if first <= b' ' {
@@ -488,7 +490,7 @@ impl Pass<'_> {
         }
         self.next = to;
         self.at = self.base + end as usize + 1;
-        self.found = Found { base: self.base, start, from, to, own: Own::No };
+        self.found = Found { start, from, to, own: Own::No };
         splitter.segment += 1;
         // A tag has two or three bytes, the first a letter.
         let plain = matches!(tag_end.wrapping_sub(start), 2 | 3)

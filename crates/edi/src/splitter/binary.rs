@@ -107,7 +107,8 @@ impl Pass<'_> {
 
     fn count(&mut self, begin: usize) {
         self.splitter.segment += 1;
-        self.found = Found { base: begin, ..Found::default() };
+        self.found = Found::default();
+        (self.base, self.text) = (begin, &self.input[begin..]);
         self.forget_index();
     }
 

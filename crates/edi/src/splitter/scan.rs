@@ -24,7 +24,7 @@ impl Pass<'_> {
         if self.still_open(rest, most) {
             return Verdict::Step(Step::NeedMore);
         }
-        self.base = self.at;
+        (self.base, self.text) = (self.at, &self.input[self.at..]);
         self.next = Cursor::default();
         loop {
             let window = self.window.min(most).min(rest.len());
@@ -115,7 +115,7 @@ impl Pass<'_> {
         let start = u32_of(begin - self.at);
         let mark = u32_of(index.marks().partition_point(|at| *at < start));
         let from = Cursor { mark, ..Cursor::default() };
-        self.found = Found { base: self.at, start, from, to, own: Own::No };
+        self.found = Found { start, from, to, own: Own::No };
         self.next = to;
         self.at = self.input.len();
         self.splitter.segment += 1;
@@ -136,7 +136,7 @@ impl Pass<'_> {
     #[cold]
     fn too_long(&mut self, begin: usize) -> Verdict {
         self.splitter.segment += 1;
-        self.found = Found { base: begin, ..Found::default() };
+        self.found = Found { start: u32_of(begin - self.base), ..Found::default() };
         let at = self.position();
         self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
         if self.splitter.mode == Mode::Header {

@@ -82,7 +82,7 @@ impl Pass<'_> {
     fn line_break(&self) -> Option<ByteOffset> {
         let segment = self.segment();
         let mark = segment.marks.iter().find(|mark| matches!(segment.text[**mark as usize], b'\r' | b'\n'))?;
-        Some(ByteOffset(self.splitter.offset + self.found.base as u64 + u64::from(*mark)))
+        Some(ByteOffset(self.splitter.offset + self.base as u64 + u64::from(*mark)))
     }
 }
 
