@@ -327,6 +327,9 @@ struct Cursor {
 /// Where a segment's positions lie in the lists of the index.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
+    /// Its first byte in the input.
+    begin: usize,
+    /// The same from `Pass::base` on.
     start: u32,
     from: Cursor,
     to: Cursor,
@@ -378,7 +381,7 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        let Found { start, from, to, own } = &self.found;
+        let Found { start, from, to, own, .. } = &self.found;
         let index = &self.splitter.index;
         let text = self.text;
         let (ends, parts, marks) = match own {
@@ -401,7 +404,7 @@ impl Pass<'_> {
     #[must_use]
     pub fn position(&self) -> Position {
         Position {
-            byte: ByteOffset(self.splitter.offset + (self.base + self.found.start as usize) as u64),
+            byte: ByteOffset(self.splitter.offset + self.found.begin as u64),
             interchange: self.splitter.interchange,
             segment: self.splitter.segment,
             ..Position::default()
@@ -418,7 +421,7 @@ impl Pass<'_> {
     /// Bytes of the input before the segment that was found last.
     #[must_use]
     pub fn segment_start(&self) -> usize {
-        self.base + self.found.start as usize
+        self.found.begin
     }
 
     /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
@@ -490,7 +493,7 @@ impl Pass<'_> {
         }
         self.next = to;
         self.at = self.base + end as usize + 1;
-        self.found = Found { start, from, to, own: Own::No };
+        self.found = Found { begin: self.base + start as usize, start, from, to, own: Own::No };
         splitter.segment += 1;
         // A tag has two or three bytes, the first a letter.
         let plain = matches!(tag_end.wrapping_sub(start), 2 | 3)

@@ -137,7 +137,7 @@ impl DocumentPass<'_> {
     /// Sends what comes next, up to the end of a document.
     pub fn read<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
         if core::mem::take(&mut self.state.pending) {
-            self.begin(sink, true);
+            self.begin_transaction(sink);
         }
         loop {
             let event = self.pass.advance();
@@ -147,7 +147,8 @@ impl DocumentPass<'_> {
             match event {
                 Event::Segment => {
                     if self.state.open.is_none() {
-                        self.begin(sink, false);
+                        let from = self.pass.position().byte;
+                        self.begin(sink, from, false, self.pass.group().is_some());
                     }
                     self.segment(sink);
                 }
@@ -164,7 +165,7 @@ impl DocumentPass<'_> {
                         self.state.pending = true;
                         return self.end(sink);
                     }
-                    self.begin(sink, true);
+                    self.begin_transaction(sink);
                 }
                 Event::TransactionEnd(_) => return self.end(sink),
                 Event::GroupStart => {
@@ -175,7 +176,8 @@ impl DocumentPass<'_> {
                 }
                 Event::GroupEnd(_) => {
                     if self.state.open.is_none() && self.state.in_group == 0 {
-                        self.begin_in(sink, false, true);
+                        let from = self.pass.last_group().position().byte;
+                        self.begin(sink, from, false, true);
                     }
                     if self.state.open.is_some() {
                         return self.end(sink);
@@ -183,7 +185,8 @@ impl DocumentPass<'_> {
                 }
                 Event::InterchangeEnd(_) => {
                     if self.state.open.is_none() && self.state.in_interchange == 0 {
-                        self.begin(sink, false);
+                        let from = self.pass.interchange().position().byte;
+                        self.begin(sink, from, false, false);
                     }
                     if self.state.open.is_some() {
                         return self.end(sink);
@@ -220,15 +223,14 @@ impl DocumentPass<'_> {
         self.keep_faults();
     }
 
-    fn begin<S: Sink>(&mut self, sink: &mut S, is_transaction: bool) {
-        let in_group = self.pass.group().is_some();
-        self.begin_in(sink, is_transaction, in_group);
+    fn begin_transaction<S: Sink>(&mut self, sink: &mut S) {
+        let from = self.pass.transaction().position().byte;
+        self.begin(sink, from, true, self.pass.group().is_some());
     }
 
     /// `in_group`: also where the group was closed just now.
-    fn begin_in<S: Sink>(&mut self, sink: &mut S, is_transaction: bool, in_group: bool) {
-        let from = if is_transaction { self.pass.transaction().position() } else { self.pass.position() };
-        self.state.open = Some(Draft { from: from.byte, is_transaction, has_segments: false, errors: 0 });
+    fn begin<S: Sink>(&mut self, sink: &mut S, from: ByteOffset, is_transaction: bool, in_group: bool) {
+        self.state.open = Some(Draft { from, is_transaction, has_segments: false, errors: 0 });
         self.state.in_group += 1;
         self.state.in_interchange += 1;
         let delimiters = *self.pass.delimiters();

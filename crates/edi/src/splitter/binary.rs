@@ -3,6 +3,7 @@
 use quayline_core::ByteOffset;
 
 use super::{EndOfInput, Found, Mode, Own, Pass, Step, Verdict, u32_of};
+use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::position::Position;
 
@@ -23,6 +24,9 @@ impl Pass<'_> {
     /// other.
     #[cold]
     pub(super) fn binary(&mut self, begin: usize, seen: Terminator) -> Option<Verdict> {
+        if self.splitter.delimiters.standard != Standard::X12 {
+            return None;
+        }
         let text = &self.input[begin..];
         let count = match text.first_chunk::<3>()? {
             b"BIN" => 1,
@@ -107,7 +111,7 @@ impl Pass<'_> {
 
     fn count(&mut self, begin: usize) {
         self.splitter.segment += 1;
-        self.found = Found::default();
+        self.found = Found { begin, ..Found::default() };
         (self.base, self.text) = (begin, &self.input[begin..]);
         self.forget_index();
     }

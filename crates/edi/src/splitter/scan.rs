@@ -41,10 +41,12 @@ impl Pass<'_> {
             self.window *= 4;
         }
         self.window = WINDOW;
-        let begin = self.at + self.splitter.blanks(rest);
+        let mut begin = self.at;
         if self.splitter.mode == Mode::Inside {
+            if rest.first().is_some_and(|first| *first <= b' ') {
+                begin += self.splitter.blanks_behind(rest, self.at) as usize;
+            }
             if self.begins(begin) {
-                self.splitter.blanks_behind(&self.input[self.at..begin], self.at);
                 self.at = begin;
                 return Verdict::Again;
             }
@@ -115,7 +117,7 @@ impl Pass<'_> {
         let start = u32_of(begin - self.at);
         let mark = u32_of(index.marks().partition_point(|at| *at < start));
         let from = Cursor { mark, ..Cursor::default() };
-        self.found = Found { start, from, to, own: Own::No };
+        self.found = Found { begin, start, from, to, own: Own::No };
         self.next = to;
         self.at = self.input.len();
         self.splitter.segment += 1;
@@ -136,7 +138,7 @@ impl Pass<'_> {
     #[cold]
     fn too_long(&mut self, begin: usize) -> Verdict {
         self.splitter.segment += 1;
-        self.found = Found { start: u32_of(begin - self.base), ..Found::default() };
+        self.found = Found { begin, start: u32_of(begin - self.base), ..Found::default() };
         let at = self.position();
         self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
         if self.splitter.mode == Mode::Header {

@@ -10,6 +10,16 @@ use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 /// JSON lines of the documents, and the codes of faults, when the bytes are known up to each of `ends` in turn.
 pub(crate) fn documents(text: &[u8], ends: impl IntoIterator<Item = usize>, sink: &mut impl Sink) -> Vec<String> {
+    documents_and_ranges(text, ends, sink).0
+}
+
+/// The codes of faults, and the bytes of each document.
+pub(crate) fn documents_and_ranges(
+    text: &[u8],
+    ends: impl IntoIterator<Item = usize>,
+    sink: &mut impl Sink,
+) -> (Vec<String>, Vec<(u64, u64)>) {
+    let mut ranges = Vec::new();
     let mut reader = DocumentReader::new(&GenericOptions::default());
     let (mut from, mut done, mut faults) = (0, false, Vec::new());
     for known in ends.into_iter().chain([text.len()]) {
@@ -22,7 +32,10 @@ pub(crate) fn documents(text: &[u8], ends: impl IntoIterator<Item = usize>, sink
             let step = pass.read(sink);
             faults.extend(pass.take_faults().map(|fault| fault.error.code().0.to_owned()));
             match step {
-                DocumentStep::Document { from, to, .. } => assert!(from <= to),
+                DocumentStep::Document { from, to, .. } => {
+                    assert!(from < to);
+                    ranges.push((from.0, to.0));
+                }
                 DocumentStep::NeedMore => break,
                 DocumentStep::Done => {
                     done = true;
@@ -33,7 +46,7 @@ pub(crate) fn documents(text: &[u8], ends: impl IntoIterator<Item = usize>, sink
         from += pass.finish();
     }
     assert!(done);
-    faults
+    (faults, ranges)
 }
 
 /// The documents as JSON lines.
@@ -223,4 +236,15 @@ fn rows() {
         {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":2,"tag":"CLM","e01":"A1","e02":"100","e05":"11:B:1"}
         {"standard":"X12","sender":"SENDER","receiver":"RECEIVER","interchange":"000000001","group":"1","type":"837","transaction":"0001","segment":3,"tag":"SE","e01":"3","e02":"0001"}
     "#]].assert_eq(core::str::from_utf8(writer.bytes()).expect("JSON"));
+}
+
+/// What went wrong once: the place of a document without segments was that of the segment found last, which a later look at more bytes no
+/// longer knew. It is that of the header now.
+#[test]
+fn documents_without_segments_have_the_place_of_their_header() {
+    let text = format!("{ISA}GS*PO*S*R*20260401*1200*1*X*005010~");
+    for cut in 0..=text.len() {
+        let (faults, ranges) = documents_and_ranges(text.as_bytes(), [cut], &mut quayline_core::Document::new());
+        assert_eq!((faults, ranges), (vec!["EDI-030".to_owned()], vec![(106, 141)]), "cut at {cut}");
+    }
 }
