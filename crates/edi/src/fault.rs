@@ -17,6 +17,30 @@ pub struct EdiFault {
     pub at: Position,
     /// How bad: under strict rules, leniencies are errors.
     pub severity: Severity,
+    /// What acknowledgements say of it besides its code; guides' checks fill it.
+    pub context: Option<Box<FaultContext>>,
+}
+
+/// What acknowledgements repeat of a fault (AK3, AK4, IK3, IK4, CTX; UCS, UCD).
+#[derive(Clone, Default, Eq, PartialEq)]
+pub struct FaultContext {
+    /// Tag of the segment; of a missing one, the tag that was expected.
+    pub tag: String,
+    /// Innermost loop that the segment stands in.
+    pub loop_id: Option<String>,
+    /// Number of the data element in the standard's directory (AK402): `98`, `3035`.
+    pub data_element: Option<String>,
+    /// The value as it stands in the interchange (AK404, at most 99 bytes). It is payload: acknowledgements may repeat it, findings do not.
+    pub copy: Vec<u8>,
+    /// What made a situational requirement true (CTX): segment tag, position in the transaction and element.
+    pub trigger: Option<(String, Position)>,
+}
+
+impl core::fmt::Debug for FaultContext {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // No payload: debug output ends up in logs.
+        f.debug_struct("FaultContext").field("tag", &self.tag).field("loop_id", &self.loop_id).finish_non_exhaustive()
+    }
 }
 
 impl EdiFault {

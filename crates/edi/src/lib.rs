@@ -27,6 +27,7 @@ mod delimiters;
 mod envelope;
 mod fault;
 mod generic;
+pub mod guide;
 mod level;
 mod position;
 mod segment;
@@ -36,7 +37,7 @@ mod start;
 pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
-pub use fault::{EdiError, EdiFault, ServiceCharacter};
+pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter};
 pub use generic::{
     DocumentPass, DocumentReader, DocumentStep, EdiWriteError, EdiWriter, EdiWriterOptions, GenericOptions,
     ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,

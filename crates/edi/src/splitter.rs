@@ -288,7 +288,7 @@ impl SegmentSplitter {
         }
         let lenient = self.rules == Rules::Lenient && error.is_leniency();
         let severity = if lenient { Severity::Warning } else { Severity::Error };
-        self.faults.push(EdiFault { error, at, severity });
+        self.faults.push(EdiFault { error, at, severity, context: None });
     }
 }
 

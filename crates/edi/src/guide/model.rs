@@ -1,0 +1,302 @@
+//! A guide as data: what guide files, importers and overlays make, and what is compiled.
+
+use std::collections::BTreeMap;
+
+use crate::delimiters::Standard;
+
+/// What one transaction set or message of one version may hold.
+///
+/// Envelope segments (ST and SE, UNH and UNT) are not part of it. Names and descriptions are for people; nothing depends on them.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Guide {
+    /// Short name, unique among the guides in use: `837P`, `ORDERS-D96A`.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// X12 or EDIFACT.
+    pub standard: Standard,
+    /// What an interchange names to ask for this guide. X12: GS08 or ST03 (`005010X222A1`), or a prefix of it (`005010`).
+    /// EDIFACT: version, release and agency of UNH S009, and the association code where there is one (`D:96A:UN`, `D:96A:UN:EAN008`).
+    pub version: String,
+    /// ST01 (`837`) or UNH 0065 (`ORDERS`).
+    pub transaction: String,
+    /// GS01 (`HC`).
+    pub functional_group: Option<String>,
+    /// Where it was imported from: package, version, licence.
+    pub source: Option<String>,
+    /// What the structure refers to.
+    pub dictionary: Dictionary,
+    /// Segments and loops in order.
+    pub structure: Vec<Item>,
+    /// Balances and rules between segments.
+    pub rules: Vec<Rule>,
+}
+
+/// Elements, composites, segments and code lists by their ids.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Dictionary {
+    /// By data element number: `98`, `3035`.
+    pub elements: BTreeMap<String, ElementDef>,
+    /// By id: `C040`, `C082`.
+    pub composites: BTreeMap<String, CompositeDef>,
+    /// By tag: `NM1`, `NAD`.
+    pub segments: BTreeMap<String, SegmentDef>,
+    /// By name, mostly the number of the element.
+    pub codes: BTreeMap<String, CodeList>,
+}
+
+/// A simple data element.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ElementDef {
+    /// For people.
+    pub name: Option<String>,
+    /// Representation.
+    pub data_type: DataType,
+    /// Fewest characters (of a number: digits).
+    pub min: u32,
+    /// Most characters (of a number: digits).
+    pub max: u32,
+    /// Name of its code list in the dictionary.
+    pub codes: Option<String>,
+}
+
+/// Representation of a simple data element.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DataType {
+    /// X12 `AN`: characters.
+    Text,
+    /// X12 `ID`: a code.
+    Identifier,
+    /// X12 `N`, `N0` to `N9`: an integer with so many implied decimal places.
+    Implied(u8),
+    /// X12 `R`: a number with a decimal point where it needs one.
+    Decimal,
+    /// X12 `DT`: YYMMDD or CCYYMMDD.
+    Date,
+    /// X12 `TM`: HHMM, HHMMSS, HHMMSSd, HHMMSSdd.
+    Time,
+    /// X12 `B`: bytes.
+    Binary,
+    /// EDIFACT `a`: letters.
+    Letters,
+    /// EDIFACT `an`: any characters.
+    Alphanumeric,
+    /// EDIFACT `n`: a number with the interchange's decimal mark.
+    Number,
+}
+
+/// Codes of an element.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct CodeList {
+    /// For people.
+    pub name: Option<String>,
+    /// Codes in order, each once.
+    pub codes: Vec<CodeEntry>,
+    /// Maintained outside (ICD-10, ISO 3166): what is not listed here is no error.
+    pub open: bool,
+}
+
+/// One code.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct CodeEntry {
+    /// As it stands in an element.
+    pub value: String,
+    /// For people.
+    pub name: Option<String>,
+    /// First day on which it is valid, `YYYYMMDD`.
+    pub from: Option<u32>,
+    /// Last day on which it is valid, `YYYYMMDD`.
+    pub until: Option<u32>,
+}
+
+/// Several components in one element.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct CompositeDef {
+    /// For people.
+    pub name: Option<String>,
+    /// In order; always of simple elements.
+    pub components: Vec<ElementUse>,
+    /// Notes between components.
+    pub notes: Vec<SyntaxNote>,
+}
+
+/// A segment as the dictionary has it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct SegmentDef {
+    /// For people.
+    pub name: Option<String>,
+    /// In order from element 1.
+    pub elements: Vec<ElementUse>,
+    /// Notes between elements.
+    pub notes: Vec<SyntaxNote>,
+}
+
+/// An element in a segment, or a component in a composite.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ElementUse {
+    /// Which.
+    pub of: ElementOf,
+    /// For people, where it differs from the element's own.
+    pub name: Option<String>,
+    /// Whether it must stand there.
+    pub requirement: Requirement,
+    /// Most repetitions; `None` is unbounded. 1 for components.
+    pub repeat: Option<u32>,
+}
+
+/// What an element is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ElementOf {
+    /// Simple, by data element number.
+    Element(String),
+    /// Composite, by id.
+    Composite(String),
+}
+
+/// Whether something must, may or must not stand there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Requirement {
+    /// X12 `M`, guides' `R`.
+    Mandatory,
+    /// X12 `O`, `X`, `C`, guides' `S`.
+    Optional,
+    /// Guides' `N`.
+    NotUsed,
+}
+
+/// A syntax note: X12 `P0304`, EDIFACT `D1(010,020)`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SyntaxNote {
+    /// What it asks.
+    pub kind: NoteKind,
+    /// Elements (or components) by their number from 1, in the note's order.
+    pub elements: Vec<u8>,
+}
+
+/// Kind of a syntax note (X12.6 clause 3.8.4.3 and ISO 9735-1 dependency notes).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NoteKind {
+    /// X12 P, EDIFACT D2: if any stands there, all must.
+    AllOrNone,
+    /// X12 R, EDIFACT D3: at least one.
+    OneOrMore,
+    /// X12 E, EDIFACT D4: at most one.
+    OneOrNone,
+    /// EDIFACT D1: exactly one.
+    ExactlyOne,
+    /// X12 C, EDIFACT D5: if the first stands there, all others must.
+    IfFirstThenAll,
+    /// X12 L, EDIFACT D6: if the first stands there, at least one other must.
+    IfFirstThenOne,
+    /// EDIFACT D7: if the first stands there, none of the others may.
+    IfFirstThenNone,
+}
+
+/// A segment or a loop at its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Item {
+    /// A segment.
+    Segment(SegmentUse),
+    /// A loop (EDIFACT: segment group).
+    Loop(LoopUse),
+}
+
+/// A segment at its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SegmentUse {
+    /// Tag, also the dictionary's key.
+    pub tag: String,
+    /// Name in documents where siblings have the same tag (`REF_PriorAuthorization`); the compiler makes one from the qualifier otherwise.
+    pub id: Option<String>,
+    /// For people.
+    pub name: Option<String>,
+    /// Whether it must stand there.
+    pub requirement: Requirement,
+    /// Most occurrences in a row; `None` is unbounded.
+    pub max: Option<u32>,
+    /// Place among its siblings; those that stand next to each other with the same position may come in any order. 0: after those before it.
+    pub position: u32,
+    /// What tells it from siblings with the same tag. Without one the compiler takes the first element whose codes differ.
+    pub qualifier: Option<Qualifier>,
+    /// Where its elements differ from the dictionary's.
+    pub changes: Vec<ElementChange>,
+    /// Notes in place of the dictionary's.
+    pub notes: Option<Vec<SyntaxNote>>,
+}
+
+/// `01 = ST|BY`: the values of one element that say which of several segments it is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Qualifier {
+    /// Element from 1.
+    pub element: u8,
+    /// Component from 1; 0 where the element is simple.
+    pub component: u8,
+    /// Any of these.
+    pub values: Vec<String>,
+}
+
+/// Where an element differs from the dictionary's at one place of the structure.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ElementChange {
+    /// Element from 1.
+    pub element: u8,
+    /// Component from 1; 0 is the element itself.
+    pub component: u8,
+    /// For people.
+    pub name: Option<String>,
+    /// In place of the dictionary's.
+    pub requirement: Option<Requirement>,
+    /// In place of the dictionary's: fewest characters.
+    pub min: Option<u32>,
+    /// In place of the dictionary's: most characters.
+    pub max: Option<u32>,
+    /// In place of the dictionary's: most repetitions.
+    pub repeat: Option<u32>,
+    /// In place of the dictionary's.
+    pub codes: Option<Codes>,
+    /// In place of the dictionary's: another representation, such as a date in an AN element.
+    pub data_type: Option<DataType>,
+}
+
+/// Codes at one place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Codes {
+    /// A code list of the dictionary.
+    List(String),
+    /// Only these.
+    These(Vec<String>),
+    /// Any value.
+    Any,
+}
+
+/// A loop at its place. Its first item is a segment, its trigger: it opens each repetition.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LoopUse {
+    /// `2010AA`, `N1`, `SG25`.
+    pub id: String,
+    /// For people.
+    pub name: Option<String>,
+    /// Whether it must stand there.
+    pub requirement: Requirement,
+    /// Most repetitions; `None` is unbounded.
+    pub repeat: Option<u32>,
+    /// As a segment's.
+    pub position: u32,
+    /// Segments and loops in order.
+    pub items: Vec<Item>,
+}
+
+/// A balance or a rule between segments.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Rule {
+    /// Short name, shown in findings.
+    pub name: String,
+    /// Loop whose every repetition is checked; empty is the transaction.
+    pub at: String,
+    /// The expression as written: what must be true.
+    pub expression: String,
+    /// For people: what is wrong where it is not.
+    pub message: Option<String>,
+    /// A warning rather than an error.
+    pub warning: bool,
+}
