@@ -10,10 +10,18 @@ pub struct AcknowledgmentCodes {
     pub interchange_note: Option<&'static str>,
     /// AK905, X12 data element 716: functional group syntax error.
     pub group: Option<&'static str>,
-    /// AK502 and IK502, X12 data element 718: transaction set syntax error.
+    /// AK502 and IK502, X12 data elements 718 and 618: transaction set syntax error.
     pub transaction: Option<&'static str>,
-    /// AK304 and IK304, X12 data element 720: segment syntax error.
+    /// AK304 and IK304, X12 data elements 720 and 620: segment syntax error.
     pub segment: Option<&'static str>,
+    /// AK403 and IK403, X12 data elements 723 and 621: data element syntax error.
+    pub element: Option<&'static str>,
+    /// IK502, X12 data element 618, where 999 says it otherwise than 997: `I5`, `I6`.
+    pub implementation_transaction: Option<&'static str>,
+    /// IK304, X12 data element 620, where 999 says it otherwise than 997: `I4` to `I9`.
+    pub implementation_segment: Option<&'static str>,
+    /// IK403, X12 data element 621, where 999 says it otherwise than 997: `I6` to `I13`.
+    pub implementation_element: Option<&'static str>,
     /// EDIFACT data element 0085 of CONTRL: syntax error.
     pub contrl: Option<&'static str>,
 }
@@ -21,7 +29,9 @@ pub struct AcknowledgmentCodes {
 impl EdiError {
     /// What TA1, 997, 999 and CONTRL say of the error.
     ///
-    /// Sources: X12 data elements I18, 716, 718, 720; UN/EDIFACT code list 0085.
+    /// The innermost level that has a code tells of it: a data element, its segment, the transaction, the group, the interchange.
+    ///
+    /// Sources: X12 data elements I18, 716, 718, 720, 723, 618, 620, 621; UN/EDIFACT code list 0085.
     #[must_use]
     pub fn acknowledgment(&self) -> AcknowledgmentCodes {
         let none = AcknowledgmentCodes::default();
@@ -54,10 +64,15 @@ impl EdiError {
                 contrl: Some("13"),
                 ..none
             },
-            // Invalid character(s).
-            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
-                AcknowledgmentCodes { contrl: Some("21"), ..none }
-            }
+            // 6 and 21: invalid character(s).
+            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => AcknowledgmentCodes {
+                interchange_note: Some("022"),
+                transaction: Some("5"),
+                segment: Some("8"),
+                element: Some("6"),
+                contrl: Some("21"),
+                ..none
+            },
             EdiError::BinaryLength | EdiError::BinaryTooLong { .. } | EdiError::BinaryEnd => {
                 AcknowledgmentCodes { transaction: Some("5"), segment: Some("8"), contrl: Some("12"), ..none }
             }
@@ -76,13 +91,13 @@ impl EdiError {
             EdiError::TrailerAlone { level, .. } => match level {
                 Level::Interchange => ta1("022", "33"),
                 Level::Group => ta1("024", "33"),
-                // 2: unexpected segment.
-                Level::Transaction => AcknowledgmentCodes { segment: Some("2"), contrl: Some("33"), ..none },
+                Level::Transaction => ta1("024", "33"),
             },
             EdiError::Nested { .. } => {
                 AcknowledgmentCodes { interchange_note: Some("024"), group: Some("3"), contrl: Some("33"), ..none }
             }
-            EdiError::Outside { .. } => AcknowledgmentCodes { segment: Some("2"), contrl: Some("33"), ..none },
+            // No transaction can tell of what stands outside of all.
+            EdiError::Outside { .. } => ta1("024", "33"),
             EdiError::GroupsMixed { .. } => ta1("024", "30"),
             // 28: references do not match.
             EdiError::ControlDiffers { level, .. } => match level {

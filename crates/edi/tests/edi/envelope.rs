@@ -277,14 +277,14 @@ fn headers_are_missing() {
     check(
         &format!("{GS}BEG~REF~SE*3*0001~GE*1*1~IEA*1*1~"),
         expect![[r#"
-        ISA 000000001 {
-          GS 1 {
-        error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment stands outside of any transaction set; AK3=2 CONTRL=33
-            BEG at interchange 1, group 1, segment 3
-            REF at interchange 1, group 1, segment 4
-          }
-        }
-    "#]],
+            ISA 000000001 {
+              GS 1 {
+            error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment stands outside of any transaction set; TA1=024 CONTRL=33
+                BEG at interchange 1, group 1, segment 3
+                REF at interchange 1, group 1, segment 4
+              }
+            }
+        "#]],
     );
     check(
         "ST*850*0001~BEG~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~",
@@ -310,12 +310,12 @@ fn headers_are_missing() {
     check(
         &format!("{GS}SE*1*1~GE*0*1~IEA*1*1~"),
         expect![[r#"
-        ISA 000000001 {
-          GS 1 {
-        error EDI-031 at 141 (interchange 1, group 1, segment 3): SE stands here, but no transaction set is open; AK3=2 CONTRL=33
-          }
-        }
-    "#]],
+            ISA 000000001 {
+              GS 1 {
+            error EDI-031 at 141 (interchange 1, group 1, segment 3): SE stands here, but no transaction set is open; TA1=024 CONTRL=33
+              }
+            }
+        "#]],
     );
 }
 
