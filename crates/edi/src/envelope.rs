@@ -3,6 +3,7 @@
 mod header;
 mod open;
 mod seen;
+mod state;
 
 pub(crate) use header::Check;
 pub use header::{Header, HeaderField, header_fields};
@@ -130,6 +131,23 @@ impl EnvelopeReader {
     pub fn offset(&self) -> ByteOffset {
         self.splitter.offset()
     }
+
+    /// Header of the interchange that began last.
+    #[must_use]
+    pub fn interchange(&self) -> &Header {
+        &self.envelope.interchange.header
+    }
+
+    /// Goes on from another reader with the same limits and rules; buffers are kept.
+    pub fn go_to(&mut self, other: &EnvelopeReader) {
+        self.splitter.go_to(&other.splitter);
+        self.envelope.clone_from(&other.envelope);
+    }
+
+    /// Lets go of what a pass looked up, so that a copy is small.
+    pub(crate) fn drop_index(&mut self) {
+        self.splitter.drop_index();
+    }
 }
 
 /// One look at the bytes that the caller has.
@@ -214,6 +232,11 @@ impl EnvelopePass<'_> {
     /// Line breaks between segments, and whether there is UNA.
     pub(crate) fn style(&self) -> (LineBreak, bool) {
         self.pass.style()
+    }
+
+    /// Whether all of what was read was told.
+    pub(crate) fn is_between(&self) -> bool {
+        self.envelope.held == Held::No
     }
 
     /// Puts a fault aside that a layer above found.

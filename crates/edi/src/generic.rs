@@ -8,6 +8,7 @@ mod text;
 mod write_error;
 mod writer;
 
+pub use draft::{EdiDraft, EdiDrafter};
 pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
 pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};
 pub use shape::generic_shape;

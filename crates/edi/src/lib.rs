@@ -25,6 +25,7 @@
 mod codes;
 mod delimiters;
 mod envelope;
+mod excerpt;
 mod fault;
 mod generic;
 pub mod guide;
@@ -33,14 +34,16 @@ mod position;
 mod segment;
 mod splitter;
 mod start;
+mod state;
 
 pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
+pub use excerpt::{ExcerptWriter, Surroundings};
 pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter};
 pub use generic::{
-    DocumentPass, DocumentReader, DocumentStep, EdiWriteError, EdiWriter, EdiWriterOptions, GenericOptions,
-    ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
+    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiWriteError, EdiWriter, EdiWriterOptions,
+    GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
 };
 pub use level::Level;
 pub use position::Position;

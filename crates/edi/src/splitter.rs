@@ -4,6 +4,7 @@ mod between;
 mod binary;
 mod scan;
 mod special;
+mod state;
 
 use quayline_charset::DelimiterIndex;
 use quayline_core::{ByteOffset, Limits, Severity};

@@ -3,10 +3,13 @@
 use core::fmt;
 use std::borrow::Cow;
 
+use quayline_core::ByteOffset;
+
 use crate::delimiters::{Delimiters, Standard};
 use crate::level::Level;
 use crate::position::Position;
 use crate::segment::Segment;
+use crate::state::{StateReader, StateWriter};
 
 /// One fact in a header.
 ///
@@ -260,6 +263,49 @@ impl Header {
         copy(&mut self.marks, segment.marks);
     }
 
+    pub(crate) fn put_state(&self, out: &mut StateWriter) {
+        let at = &self.at;
+        out.number(at.byte.0);
+        for number in [at.interchange, at.group, at.transaction, at.element, at.repetition, at.component] {
+            out.number(number.into());
+        }
+        out.number(at.segment);
+        out.number(self.delimiters.to_bits());
+        out.text(&self.tag);
+        out.text(&self.text);
+        out.list(&self.ends);
+        out.list(&self.parts);
+        out.list(&self.marks);
+    }
+
+    pub(crate) fn from_state(level: Level, from: &mut StateReader<'_>) -> Option<Self> {
+        let byte = ByteOffset(from.number()?);
+        let [interchange, group, transaction, element, repetition, component] = [(); 6].map(|()| from.small());
+        let header = Header {
+            level,
+            at: Position {
+                byte,
+                interchange: interchange?,
+                group: group?,
+                transaction: transaction?,
+                element: element?,
+                repetition: repetition?,
+                component: component?,
+                segment: from.number()?,
+            },
+            delimiters: Delimiters::from_bits(from.number()?),
+            tag: from.text()?.to_vec(),
+            text: from.text()?.to_vec(),
+            ends: from.list()?,
+            parts: from.list()?,
+            marks: from.list()?,
+        };
+        let inside = |positions: &[u32]| positions.iter().all(|at| *at as usize <= header.text.len());
+        let good =
+            !header.ends.is_empty() && [&header.ends, &header.parts, &header.marks].iter().all(|all| inside(all));
+        good.then_some(header)
+    }
+
     /// What it opens.
     #[must_use]
     pub fn level(&self) -> Level {
@@ -270,6 +316,12 @@ impl Header {
     #[must_use]
     pub fn position(&self) -> Position {
         self.at
+    }
+
+    /// Its first byte in the file and the one behind its terminator.
+    pub(crate) fn bytes(&self) -> (ByteOffset, ByteOffset) {
+        let from = self.at.byte;
+        (from, ByteOffset(from.0 + self.text.len() as u64 + 1))
     }
 
     /// The delimiters of its interchange.

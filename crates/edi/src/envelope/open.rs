@@ -7,6 +7,7 @@ use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::level::{Level, Side};
 use crate::position::Position;
+use crate::state::{StateReader, StateWriter};
 
 /// One level of the envelope.
 #[derive(Clone, Debug)]
@@ -39,6 +40,30 @@ impl Open {
             seen: Seen::default(),
             forgiven: 0,
         }
+    }
+
+    pub(super) fn put_state(&self, out: &mut StateWriter) {
+        out.flag(self.is_open);
+        self.header.put_state(out);
+        out.number(self.number);
+        out.number(self.first);
+        out.number(self.counted);
+        out.flag(self.uncertain);
+        self.seen.put_state(out);
+        out.number(self.forgiven);
+    }
+
+    pub(super) fn from_state(level: Level, from: &mut StateReader<'_>) -> Option<Self> {
+        Some(Open {
+            is_open: from.flag()?,
+            header: Header::from_state(level, from)?,
+            number: from.number()?,
+            first: from.number()?,
+            counted: from.number()?,
+            uncertain: from.flag()?,
+            seen: Seen::from_state(from)?,
+            forgiven: from.number()?,
+        })
     }
 
     fn open(&mut self, number: u64, first: u64) {

@@ -1,5 +1,7 @@
 //! Which control numbers stood before, in bounded memory.
 
+use crate::state::{StateReader, StateWriter};
+
 /// Runs of control numbers. Numbers that count up, as nearly all do, are one run, whatever their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
@@ -16,6 +18,32 @@ impl Seen {
     pub(crate) fn clear(&mut self) {
         self.runs.clear();
         self.last = 0;
+    }
+
+    /// Starts of runs and their lengths, each counted from the end of the one before.
+    pub(crate) fn put_state(&self, out: &mut StateWriter) {
+        out.number(self.runs.len() as u64);
+        out.number(self.last as u64);
+        let mut before = 0;
+        for (start, end) in &self.runs {
+            out.number(start.wrapping_sub(before));
+            out.number(end - start);
+            before = *end;
+        }
+    }
+
+    pub(crate) fn from_state(from: &mut StateReader<'_>) -> Option<Self> {
+        let count = usize::try_from(from.number()?).ok().filter(|count| *count <= RUNS_MAX)?;
+        let last = usize::try_from(from.number()?).ok()?;
+        let mut before = 0u64;
+        let mut runs = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = before.wrapping_add(from.number()?);
+            let end = start.checked_add(from.number()?)?;
+            runs.push((start, end));
+            before = end;
+        }
+        Some(Seen { runs, last })
     }
 
     /// Adds a control number; false if it was there.

@@ -1,8 +1,147 @@
 //! A document on its way to an interchange: what a sink was sent, in arenas that are used again.
 
 use core::ops::Range;
+use std::sync::Arc;
 
-use quayline_core::NodeId;
+use quayline_core::{NodeId, Sink, Value, write_number};
+
+use super::shape::Nodes;
+use super::write_error::EdiWriteError;
+
+/// A generic document that was sent and not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. So what makes the
+/// documents and what writes them may be different threads.
+#[derive(Clone, Debug)]
+pub struct EdiDraft {
+    pub(super) draft: Draft,
+    pub(super) errors: Vec<EdiWriteError>,
+}
+
+/// Takes documents of [`super::generic_shape`] and hands them out whole.
+#[derive(Clone, Debug)]
+pub struct EdiDrafter {
+    pub(super) nodes: Arc<Nodes>,
+    len: usize,
+    pub(super) draft: Draft,
+    /// Forms that the current element has.
+    forms: u32,
+    parts_from: usize,
+    pub(super) errors: Vec<EdiWriteError>,
+    complete: bool,
+}
+
+impl EdiDrafter {
+    pub(super) fn of(nodes: Arc<Nodes>, len: usize) -> Self {
+        EdiDrafter { nodes, len, draft: Draft::new(len), forms: 0, parts_from: 0, errors: Vec::new(), complete: false }
+    }
+
+    /// A drafter of generic documents.
+    #[must_use]
+    pub fn new() -> Self {
+        let (shape, nodes) = Nodes::build();
+        EdiDrafter::of(Arc::new(nodes), shape.len())
+    }
+
+    /// The document that was sent, if it is complete and was not discarded. `used` is one that was written, whose memory is used again.
+    pub fn take(&mut self, used: Option<EdiDraft>) -> Option<EdiDraft> {
+        if !core::mem::take(&mut self.complete) {
+            return None;
+        }
+        let mut other = used.map_or_else(|| Draft::new(self.len), |used| used.draft);
+        core::mem::swap(&mut other, &mut self.draft);
+        Some(EdiDraft { draft: other, errors: core::mem::take(&mut self.errors) })
+    }
+}
+
+impl Default for EdiDrafter {
+    fn default() -> Self {
+        EdiDrafter::new()
+    }
+}
+
+impl Sink for EdiDrafter {
+    fn enter(&mut self, node: NodeId) {
+        let nodes = &self.nodes;
+        if node == NodeId::ROOT {
+            self.draft.clear();
+            self.errors.clear();
+            self.complete = false;
+        } else if node == nodes.group.group {
+            self.draft.has_group = true;
+        } else if node == nodes.transaction.group {
+            self.draft.has_transaction = true;
+        } else if node == nodes.segments {
+            self.parts_from = self.draft.parts.len();
+            self.draft.segments.push(DraftSegment::default());
+        } else if node == nodes.elements {
+            self.forms = 0;
+            self.draft.parts.push(Part::Element);
+        } else if node == nodes.repetitions {
+            self.draft.parts.push(Part::Repetition);
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if node == self.nodes.segments {
+            let parts = self.parts_from..self.draft.parts.len();
+            if let Some(segment) = self.draft.segments.last_mut() {
+                segment.parts = parts;
+            }
+        } else if node == self.nodes.elements {
+            if self.forms > 1 {
+                self.errors.push(EdiWriteError::Element);
+            }
+        } else if node == NodeId::ROOT {
+            self.complete = true;
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        let nodes = &self.nodes;
+        if node == nodes.components || node == nodes.repetitions {
+            self.forms += 1;
+        }
+    }
+
+    fn close_list(&mut self, _node: NodeId) {}
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let mut number = Vec::new();
+        let text: &[u8] = match value {
+            Value::Null => return,
+            Value::Text(run) | Value::Ascii(run) => run.bytes(),
+            Value::Bytes(bytes) | Value::Raw(bytes) => bytes,
+            Value::Bool(true) => b"true",
+            Value::Bool(false) => b"false",
+            other => {
+                if write_number(&mut number, other).is_none() {
+                    return;
+                }
+                &number
+            }
+        };
+        let nodes = &self.nodes;
+        if node < nodes.segments {
+            self.draft.set_field(node, text);
+            return;
+        }
+        let range = self.draft.keep(text);
+        if node == nodes.tag {
+            if let Some(segment) = self.draft.segments.last_mut() {
+                segment.tag = range;
+            }
+        } else if node == nodes.binary {
+            self.forms += 1;
+            self.draft.parts.push(Part::Binary(range));
+        } else {
+            self.forms += u32::from(node == nodes.value);
+            self.draft.parts.push(Part::Component(range));
+        }
+    }
+
+    fn discard(&mut self) {
+        self.complete = false;
+    }
+}
 
 /// The document so far.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +196,17 @@ impl Draft {
     /// A header field, empty where it is absent.
     pub(super) fn field(&self, node: NodeId) -> &[u8] {
         self.fields[node.index()].as_ref().map_or(b"", |range| self.bytes(range))
+    }
+
+    /// Which page of its transaction the document is, from 1.
+    pub(super) fn page(&self, node: NodeId) -> Result<u64, EdiWriteError> {
+        match self.field(node) {
+            b"" => Ok(1),
+            text => {
+                let number = core::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+                number.filter(|page| *page > 0).ok_or(EdiWriteError::Page { page: 0 })
+            }
+        }
     }
 
     pub(super) fn set_field(&mut self, node: NodeId, text: &[u8]) {

@@ -1,15 +1,19 @@
 //! Interchanges as generic documents.
 
+use std::sync::Arc;
+
 use quayline_charset::{Charset, scan};
 use quayline_core::{ByteOffset, Limits, NodeId, Run, Severity, Shape, Sink, Value};
 
 use super::shape::{HeaderNodes, Nodes};
 use super::text::{Characters, Fit, delimiter_name};
-use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header, header_fields};
+use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
+use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
 use crate::position::Position;
 use crate::segment::{Element, Segment};
 use crate::splitter::{EndOfInput, LineBreak, Rules};
+use crate::state::{StateReader, StateWriter};
 
 /// Choices of a [`DocumentReader`].
 #[derive(Clone, Debug, Default)]
@@ -37,11 +41,16 @@ pub struct DocumentReader {
 
 #[derive(Clone, Debug)]
 struct State {
-    nodes: Nodes,
-    shape: Shape,
+    nodes: Arc<Nodes>,
+    shape: Arc<Shape>,
     characters: Characters,
     told: bool,
     open: Option<Draft>,
+    /// The page of the transaction that begins next, where the one before it was ended by [`DocumentPass::break_page`].
+    page: Option<u64>,
+    /// Errors in the header of a document that is to begin.
+    header_errors: u64,
+    last_in_group: bool,
     /// A document that begins once the one before it was handed out.
     pending: bool,
     in_group: u64,
@@ -56,9 +65,12 @@ struct State {
 #[derive(Clone, Copy, Debug)]
 struct Draft {
     from: ByteOffset,
+    /// Behind its last segment so far.
+    to: ByteOffset,
     is_transaction: bool,
     has_segments: bool,
     errors: u64,
+    page: u64,
 }
 
 /// What [`DocumentPass::read`] did.
@@ -74,6 +86,10 @@ pub enum DocumentStep {
         is_transaction: bool,
         /// Errors found in it; the caller may discard it for them.
         errors: u64,
+        /// Which page of the transaction it is, from 1; 1 also where it is the whole.
+        page: u64,
+        /// Whether another page follows.
+        more: bool,
     },
     /// The input ends before the document does: finish the pass and begin another, with the same sink and more bytes.
     NeedMore,
@@ -90,11 +106,14 @@ impl DocumentReader {
             envelope: EnvelopeReader::new(&options.limits, options.rules),
             charset: options.charset,
             state: State {
-                nodes,
-                shape,
+                nodes: Arc::new(nodes),
+                shape: Arc::new(shape),
                 characters: Characters::of(&Header::new(crate::Level::Interchange), options.charset),
                 told: false,
                 open: None,
+                page: None,
+                header_errors: 0,
+                last_in_group: false,
                 pending: false,
                 in_group: 0,
                 in_interchange: 0,
@@ -115,12 +134,81 @@ impl DocumentReader {
     /// Looks at `input`, which begins with the first byte that no pass was done with.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> DocumentPass<'s> {
         let offset = self.envelope.offset();
-        DocumentPass { pass: self.envelope.over(input, end), offset, charset: self.charset, state: &mut self.state }
+        let pass = self.envelope.over(input, end);
+        DocumentPass { pass, offset, charset: self.charset, state: &mut self.state }
     }
 
     /// The faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.state.faults.drain(..)
+    }
+
+    /// The first byte that no pass is done with.
+    #[must_use]
+    pub fn offset(&self) -> ByteOffset {
+        self.envelope.offset()
+    }
+
+    /// The envelope as it stands here, for another reader that goes on from it.
+    #[must_use]
+    pub fn envelope(&self) -> &EnvelopeReader {
+        &self.envelope
+    }
+
+    /// First byte of the document that is open.
+    #[must_use]
+    pub fn open_since(&self) -> Option<ByteOffset> {
+        self.state.open.map(|open| open.from)
+    }
+
+    /// A reader that goes on from here, for another thread; between two passes and, but for [`DocumentPass::break_page`], two documents.
+    #[must_use]
+    pub fn snapshot(&mut self) -> DocumentReader {
+        self.envelope.drop_index();
+        self.clone()
+    }
+
+    /// Goes on from a snapshot of another reader with the same options; buffers are kept.
+    pub fn go_to(&mut self, snapshot: &DocumentReader) {
+        self.envelope.go_to(&snapshot.envelope);
+        self.charset = snapshot.charset;
+        let state = &mut self.state;
+        let buffers = (core::mem::take(&mut state.scratch), core::mem::take(&mut state.decoded));
+        *state = snapshot.state.clone();
+        (state.scratch, state.decoded) = buffers;
+    }
+
+    /// The place between two documents as bytes, for a checkpoint; some hundred of them, more where control numbers do not count up.
+    /// `None` inside a document.
+    ///
+    /// Source of the form: `state.rs`.
+    #[must_use]
+    pub fn state(&self) -> Option<Vec<u8>> {
+        let state = &self.state;
+        let between = state.open.is_none() && !state.pending && state.page.is_none();
+        between.then(|| {
+            let mut out = StateWriter::new();
+            self.envelope.put_state(&mut out);
+            out.number(state.interchange);
+            out.number(state.in_group);
+            out.number(state.in_interchange);
+            out.flag(state.told);
+            out.bytes
+        })
+    }
+
+    /// Goes on at `offset` with what [`DocumentReader::state`] gave there. `None` for bytes that it did not give.
+    #[must_use]
+    pub fn resume(options: &GenericOptions, offset: ByteOffset, state: &[u8]) -> Option<Self> {
+        let mut from = StateReader::new(state);
+        let mut reader = DocumentReader::new(options);
+        reader.envelope = EnvelopeReader::from_state(&options.limits, options.rules, offset, &mut from)?;
+        reader.state.interchange = from.number()?;
+        reader.state.in_group = from.number()?;
+        reader.state.in_interchange = from.number()?;
+        reader.state.told = from.flag()?;
+        reader.state.characters = Characters::of(reader.envelope.interchange(), options.charset);
+        from.is_empty().then_some(reader)
     }
 }
 
@@ -136,21 +224,62 @@ pub struct DocumentPass<'s> {
 impl DocumentPass<'_> {
     /// Sends what comes next, up to the end of a document.
     pub fn read<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
+        self.go::<S, true>(sink)
+    }
+
+    /// Goes to the end of a document without sending it: the same steps and, but for those about characters and header elements that
+    /// documents have no field for, the same faults as [`DocumentPass::read`].
+    pub fn skip(&mut self) -> DocumentStep {
+        self.go::<Nobody, false>(&mut Nobody)
+    }
+
+    /// Ends the document that is open as a page of its transaction; what follows is the next page. Between [`DocumentStep::NeedMore`] and
+    /// [`DocumentPass::finish`]. `None` where no document is open.
+    pub fn break_page<S: Sink>(&mut self, sink: &mut S) -> Option<DocumentStep> {
+        self.state.open?;
+        Some(self.page_end::<S, true>(sink))
+    }
+
+    /// [`DocumentPass::break_page`] for [`DocumentPass::skip`].
+    pub fn skip_page(&mut self) -> Option<DocumentStep> {
+        self.state.open?;
+        Some(self.page_end::<Nobody, false>(&mut Nobody))
+    }
+
+    fn page_end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
+        let open = self.state.open;
+        let step = self.end::<S, SEND>(sink);
+        match (step, open) {
+            (DocumentStep::Document { from, to, is_transaction: true, errors, page, .. }, Some(_)) => {
+                self.state.page = Some(page + 1);
+                DocumentStep::Document { from, to, is_transaction: true, errors, page, more: true }
+            }
+            (step, _) => step,
+        }
+    }
+
+    fn go<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
         if core::mem::take(&mut self.state.pending) {
-            self.begin_transaction(sink);
+            self.begin_transaction::<S, SEND>(sink);
+        }
+        if self.state.page.is_some() {
+            self.begin::<S, SEND>(sink, (self.offset, self.offset), true, self.pass.group().is_some());
         }
         loop {
             let event = self.pass.advance();
             if self.pass.has_faults() {
-                self.keep_faults();
+                self.keep_faults(event == Event::TransactionStart);
             }
             match event {
                 Event::Segment => {
                     if self.state.open.is_none() {
                         let from = self.pass.position().byte;
-                        self.begin(sink, from, false, self.pass.group().is_some());
+                        self.begin::<S, SEND>(sink, (from, from), false, self.pass.group().is_some());
                     }
-                    self.segment(sink);
+                    if SEND {
+                        self.segment(sink);
+                    }
+                    self.pass_on();
                 }
                 Event::NeedMore => return DocumentStep::NeedMore,
                 Event::Done => return DocumentStep::Done,
@@ -163,33 +292,38 @@ impl DocumentPass<'_> {
                 Event::TransactionStart => {
                     if self.state.open.is_some() {
                         self.state.pending = true;
-                        return self.end(sink);
+                        return self.end::<S, SEND>(sink);
                     }
-                    self.begin_transaction(sink);
+                    self.begin_transaction::<S, SEND>(sink);
                 }
-                Event::TransactionEnd(_) => return self.end(sink),
+                Event::TransactionEnd(closed) => {
+                    if closed == Closed::ByTrailer {
+                        self.pass_on();
+                    }
+                    return self.end::<S, SEND>(sink);
+                }
                 Event::GroupStart => {
                     self.state.in_group = 0;
                     if self.state.open.is_some() {
-                        return self.end(sink);
+                        return self.end::<S, SEND>(sink);
                     }
                 }
                 Event::GroupEnd(_) => {
                     if self.state.open.is_none() && self.state.in_group == 0 {
-                        let from = self.pass.last_group().position().byte;
-                        self.begin(sink, from, false, true);
+                        let at = self.pass.last_group().bytes();
+                        self.begin::<S, SEND>(sink, at, false, true);
                     }
                     if self.state.open.is_some() {
-                        return self.end(sink);
+                        return self.end::<S, SEND>(sink);
                     }
                 }
                 Event::InterchangeEnd(_) => {
                     if self.state.open.is_none() && self.state.in_interchange == 0 {
-                        let from = self.pass.interchange().position().byte;
-                        self.begin(sink, from, false, false);
+                        let at = self.pass.interchange().bytes();
+                        self.begin::<S, SEND>(sink, at, false, false);
                     }
                     if self.state.open.is_some() {
-                        return self.end(sink);
+                        return self.end::<S, SEND>(sink);
                     }
                 }
             }
@@ -201,17 +335,48 @@ impl DocumentPass<'_> {
         self.state.faults.drain(..)
     }
 
+    /// What is around the document that ended last, as it stands in the file.
+    #[must_use]
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings::of(&self.pass, self.state.last_in_group)
+    }
+
+    /// Bytes of the input that are done with.
+    #[must_use]
+    pub fn consumed(&self) -> usize {
+        self.pass.consumed()
+    }
+
+    /// First byte of the document that is open.
+    #[must_use]
+    pub fn open_since(&self) -> Option<ByteOffset> {
+        self.state.open.map(|open| open.from)
+    }
+
+    /// Whether nothing that was read is still to be told: here a reader may be left for another to go on.
+    #[must_use]
+    pub fn is_between(&self) -> bool {
+        self.state.open.is_none() && !self.state.pending && self.pass.is_between()
+    }
+
     /// Ends the pass; the caller drops so many bytes from the start of its buffer.
     #[must_use]
     pub fn finish(self) -> usize {
         self.pass.finish()
     }
 
+    /// `begins`: behind the header of a transaction, whose faults are those of the document that begins.
     #[cold]
-    fn keep_faults(&mut self) {
+    fn keep_faults(&mut self, begins: bool) {
+        let header = self.pass.transaction().position().byte;
         for fault in self.pass.take_faults() {
-            if let (Some(open), Severity::Error) = (&mut self.state.open, fault.severity) {
-                open.errors += 1;
+            let of_header = begins && fault.at.byte >= header && !matches!(fault.error, EdiError::GroupsMixed { .. });
+            if fault.severity == Severity::Error {
+                match &mut self.state.open {
+                    _ if of_header => self.state.header_errors += 1,
+                    Some(open) => open.errors += 1,
+                    None => {}
+                }
             }
             self.state.faults.push(fault);
         }
@@ -220,19 +385,42 @@ impl DocumentPass<'_> {
     #[cold]
     fn fault(&mut self, error: EdiError, at: Position) {
         self.pass.put_fault(error, at);
-        self.keep_faults();
+        self.keep_faults(false);
     }
 
-    fn begin_transaction<S: Sink>(&mut self, sink: &mut S) {
-        let from = self.pass.transaction().position().byte;
-        self.begin(sink, from, true, self.pass.group().is_some());
+    /// The document reaches behind what was found last.
+    #[inline(always)]
+    fn pass_on(&mut self) {
+        if let Some(open) = &mut self.state.open {
+            open.to = ByteOffset(self.offset.0 + self.pass.consumed() as u64);
+        }
+    }
+
+    fn begin_transaction<S: Sink, const SEND: bool>(&mut self, sink: &mut S) {
+        let at = self.pass.transaction().bytes();
+        self.begin::<S, SEND>(sink, at, true, self.pass.group().is_some());
     }
 
     /// `in_group`: also where the group was closed just now.
-    fn begin<S: Sink>(&mut self, sink: &mut S, from: ByteOffset, is_transaction: bool, in_group: bool) {
-        self.state.open = Some(Draft { from, is_transaction, has_segments: false, errors: 0 });
+    fn begin<S: Sink, const SEND: bool>(
+        &mut self,
+        sink: &mut S,
+        (from, to): (ByteOffset, ByteOffset),
+        is_transaction: bool,
+        in_group: bool,
+    ) {
+        let errors = core::mem::take(&mut self.state.header_errors);
+        let page = self.state.page.take().unwrap_or(1);
+        self.state.open = Some(Draft { from, to, is_transaction, has_segments: false, errors, page });
+        self.state.last_in_group = in_group;
         self.state.in_group += 1;
         self.state.in_interchange += 1;
+        if SEND {
+            self.send_headers(sink, is_transaction, in_group, page);
+        }
+    }
+
+    fn send_headers<S: Sink>(&mut self, sink: &mut S, is_transaction: bool, in_group: bool, page: u64) {
         let delimiters = *self.pass.delimiters();
         let (line_break, una) = self.pass.style();
         let state = &mut *self.state;
@@ -262,7 +450,9 @@ impl DocumentPass<'_> {
         sink.leave(nodes.delimiters);
         let mut lost = None;
         let mut put = |sink: &mut S, nodes: &HeaderNodes, header: &Header, number: u64| {
-            if !send_header(sink, nodes, header, number, state.characters, &mut state.decoded) {
+            let page =
+                if header.level() == crate::Level::Transaction && page > 1 { Some((nodes.page, page)) } else { None };
+            if !send_header(sink, nodes, header, (number, page), state.characters, &mut state.decoded) {
                 lost = lost.or(Some((header.level(), header.position())));
             }
         };
@@ -279,14 +469,16 @@ impl DocumentPass<'_> {
         }
     }
 
-    fn end<S: Sink>(&mut self, sink: &mut S) -> DocumentStep {
-        let to = ByteOffset(self.offset.0 + self.pass.consumed() as u64);
+    fn end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
         let Some(open) = self.state.open.take() else { return DocumentStep::NeedMore };
-        if open.has_segments {
-            sink.close_list(self.state.nodes.segments);
+        if SEND {
+            if open.has_segments {
+                sink.close_list(self.state.nodes.segments);
+            }
+            sink.leave(NodeId::ROOT);
         }
-        sink.leave(NodeId::ROOT);
-        DocumentStep::Document { from: open.from, to, is_transaction: open.is_transaction, errors: open.errors }
+        let Draft { from, to, is_transaction, errors, page, .. } = open;
+        DocumentStep::Document { from, to, is_transaction, errors, page, more: false }
     }
 
     #[inline(always)]
@@ -309,6 +501,18 @@ impl DocumentPass<'_> {
             self.fault(EdiError::Characters, at);
         }
     }
+}
+
+/// Nobody listens.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn enter(&mut self, _node: NodeId) {}
+    fn leave(&mut self, _node: NodeId) {}
+    fn open_list(&mut self, _node: NodeId) {}
+    fn close_list(&mut self, _node: NodeId) {}
+    fn value(&mut self, _node: NodeId, _value: Value<'_>) {}
+    fn discard(&mut self) {}
 }
 
 /// A segment of simple elements in printable ASCII.
@@ -407,7 +611,7 @@ fn send_header<S: Sink>(
     sink: &mut S,
     nodes: &HeaderNodes,
     header: &Header,
-    number: u64,
+    (number, page): (u64, Option<(NodeId, u64)>),
     characters: Characters,
     decoded: &mut Vec<u8>,
 ) -> bool {
@@ -415,6 +619,9 @@ fn send_header<S: Sink>(
     let fields = header_fields(standard, header.level());
     sink.enter(nodes.group);
     sink.value(nodes.position, Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
+    if let Some((node, page)) = page {
+        sink.value(node, Value::Int(i64::try_from(page).unwrap_or(i64::MAX), 0));
+    }
     for (field, node) in fields.iter().zip(nodes.fields(standard)) {
         let value = header.component(field.element, field.component);
         let separator = field.reference == "ISA11" && header.delimiters().repetition.is_some();

@@ -44,6 +44,8 @@ pub(super) struct Nodes {
 pub(super) struct HeaderNodes {
     pub(super) group: NodeId,
     pub(super) position: NodeId,
+    /// Of a transaction: which page of it, from 2. Of the others, the position.
+    pub(super) page: NodeId,
     /// In the order of [`header_fields`] of X12 and EDIFACT.
     pub(super) x12: Vec<NodeId>,
     pub(super) edifact: Vec<NodeId>,
@@ -105,6 +107,11 @@ impl Nodes {
 fn header(shape: &mut quayline_core::ShapeBuilder, level: Level, name: &str, occurs: Occurs) -> HeaderNodes {
     let group = shape.open(name, occurs);
     let position = shape.scalar("position", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional);
+    let page = if level == Level::Transaction {
+        shape.scalar("page", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional)
+    } else {
+        position
+    };
     let mut known: Vec<(&str, NodeId)> = Vec::new();
     let mut fields = |standard| {
         let fields = header_fields(standard, level).iter().map(|field| {
@@ -120,5 +127,5 @@ fn header(shape: &mut quayline_core::ShapeBuilder, level: Level, name: &str, occ
     let x12 = fields(Standard::X12);
     let edifact = fields(Standard::Edifact);
     shape.close();
-    HeaderNodes { group, position, x12, edifact }
+    HeaderNodes { group, position, page, x12, edifact }
 }

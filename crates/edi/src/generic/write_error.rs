@@ -60,6 +60,12 @@ pub enum EdiWriteError {
         "the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves"
     )]
     Envelope,
+    /// `EDI-060`: a page of a transaction that does not follow the one before it.
+    #[error("page {page} of a transaction does not stand behind the page before it")]
+    Page {
+        /// Which; 0 is none that can be.
+        page: u64,
+    },
 }
 
 impl EdiWriteError {
@@ -77,6 +83,7 @@ impl EdiWriteError {
             EdiWriteError::Repetition => "EDI-057",
             EdiWriteError::Character { .. } => "EDI-058",
             EdiWriteError::Envelope => "EDI-059",
+            EdiWriteError::Page { .. } => "EDI-060",
         })
     }
 
@@ -95,6 +102,9 @@ impl EdiWriteError {
             EdiWriteError::Envelope => {
                 finding.hint("remove the segment; counts and control numbers are set by themselves")
             }
+            EdiWriteError::Page { .. } => finding.hint(
+                "give the pages of a transaction in order, with the same `transaction`, `group` and `interchange`",
+            ),
             _ => finding,
         }
     }

@@ -1,9 +1,11 @@
 //! Generic documents as interchanges.
 
-use quayline_charset::{Charset, CodePage};
-use quayline_core::{NodeId, Shape, Sink, Value, write_number};
+use std::sync::Arc;
 
-use super::draft::{Draft, DraftSegment, Part};
+use quayline_charset::{Charset, CodePage};
+use quayline_core::{NodeId, Shape, Sink, Value};
+
+use super::draft::{Draft, DraftSegment, EdiDraft, EdiDrafter, Part};
 use super::shape::{HeaderNodes, Nodes};
 use super::text::delimiter_of;
 use super::write_error::EdiWriteError;
@@ -12,6 +14,7 @@ use crate::envelope::{Check, header_fields};
 use crate::level::Level;
 use crate::splitter::LineBreak;
 use crate::start::{self, CharacterSet};
+use crate::state::{StateReader, StateWriter};
 
 /// Choices of an [`EdiWriter`].
 #[derive(Clone, Debug, Default)]
@@ -32,13 +35,12 @@ pub struct EdiWriterOptions {
 /// line breaks behind every segment or none.
 #[derive(Clone, Debug)]
 pub struct EdiWriter {
-    nodes: Nodes,
+    nodes: Arc<Nodes>,
     shape: Shape,
     options: EdiWriterOptions,
-    draft: Draft,
-    /// Forms that the current element has.
-    forms: u32,
-    parts_from: usize,
+    drafter: EdiDrafter,
+    /// A draft that was written, for its memory.
+    used: Option<EdiDraft>,
     out: Vec<u8>,
     /// What the document begun last changed, so that it can be taken back.
     before: Saved,
@@ -53,7 +55,19 @@ struct Saved {
     out_len: usize,
     interchange: Option<OpenHeader>,
     group: Option<OpenHeader>,
+    /// Its trailer is written once no further page of it comes.
+    transaction: Option<OpenTransaction>,
     interchanges: u64,
+}
+
+#[derive(Clone, Debug)]
+struct OpenTransaction {
+    /// The header as written, without its terminator.
+    text: Vec<u8>,
+    control: Vec<u8>,
+    page: u64,
+    /// Segments so far, the header too.
+    segments: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -72,14 +86,13 @@ impl EdiWriter {
     #[must_use]
     pub fn new(options: EdiWriterOptions) -> Self {
         let (shape, nodes) = Nodes::build();
-        let draft = Draft::new(shape.len());
+        let nodes = Arc::new(nodes);
         EdiWriter {
+            drafter: EdiDrafter::of(Arc::clone(&nodes), shape.len()),
             nodes,
             shape,
             options,
-            draft,
-            forms: 0,
-            parts_from: 0,
+            used: None,
             out: Vec::new(),
             before: Saved::default(),
             open: Saved::default(),
@@ -119,15 +132,98 @@ impl EdiWriter {
         self.before = self.open.clone();
     }
 
-    fn document(&mut self) -> Result<(), EdiWriteError> {
-        let draft = core::mem::take(&mut self.draft);
-        let done = self.write(&draft);
-        self.draft = draft;
+    /// Writes a document that an [`EdiDrafter`] took.
+    ///
+    /// # Errors
+    /// Why it cannot be written; it left no bytes then.
+    pub fn write(&mut self, draft: &EdiDraft) -> Result<(), EdiWriteError> {
+        self.before = self.open.clone();
+        let done = match draft.errors.first() {
+            Some(error) => Err(error.clone()),
+            None => self.document(&draft.draft),
+        };
+        match done {
+            Ok(()) => self.open.out_len = self.out.len(),
+            Err(_) => self.back(),
+        }
         done
     }
 
-    fn write(&mut self, draft: &Draft) -> Result<(), EdiWriteError> {
-        let nodes = self.nodes.clone();
+    /// Takes the last document back.
+    fn back(&mut self) {
+        self.out.truncate(self.before.out_len);
+        self.open = self.before.clone();
+    }
+
+    /// What is open as bytes, for a checkpoint behind what was taken.
+    #[must_use]
+    pub fn state(&self) -> Vec<u8> {
+        let mut out = StateWriter::new();
+        out.number(self.open.interchanges);
+        for header in [&self.open.interchange, &self.open.group] {
+            out.flag(header.is_some());
+            let Some(OpenHeader { delimiters, line_break, position, text, control, counted }) = header else {
+                continue;
+            };
+            out.number(delimiters.to_bits());
+            out.number(match line_break {
+                LineBreak::None => 0,
+                LineBreak::Lf => 1,
+                LineBreak::CrLf => 2,
+            });
+            [position, text, control].iter().for_each(|bytes| out.text(bytes));
+            out.number(*counted);
+        }
+        out.flag(self.open.transaction.is_some());
+        if let Some(OpenTransaction { text, control, page, segments }) = &self.open.transaction {
+            out.text(text);
+            out.text(control);
+            out.number(*page);
+            out.number(*segments);
+        }
+        out.bytes
+    }
+
+    /// Goes on behind what [`EdiWriter::state`] gave. `None` for bytes that it did not give.
+    #[must_use]
+    pub fn resume(options: EdiWriterOptions, state: &[u8]) -> Option<Self> {
+        let mut from = StateReader::new(state);
+        let mut writer = EdiWriter::new(options);
+        writer.open.interchanges = from.number()?;
+        let mut header = || {
+            if !from.flag()? {
+                return Some(None);
+            }
+            Some(Some(OpenHeader {
+                delimiters: Delimiters::from_bits(from.number()?),
+                line_break: match from.number()? {
+                    0 => LineBreak::None,
+                    1 => LineBreak::Lf,
+                    2 => LineBreak::CrLf,
+                    _ => return None,
+                },
+                position: from.text()?.to_vec(),
+                text: from.text()?.to_vec(),
+                control: from.text()?.to_vec(),
+                counted: from.number()?,
+            }))
+        };
+        writer.open.interchange = header()?;
+        writer.open.group = header()?;
+        if from.flag()? {
+            writer.open.transaction = Some(OpenTransaction {
+                text: from.text()?.to_vec(),
+                control: from.text()?.to_vec(),
+                page: from.number()?,
+                segments: from.number()?,
+            });
+        }
+        writer.before = writer.open.clone();
+        from.is_empty().then_some(writer)
+    }
+
+    fn document(&mut self, draft: &Draft) -> Result<(), EdiWriteError> {
+        let nodes = Arc::clone(&self.nodes);
         let standard = match draft.field(nodes.standard) {
             b"X12" => Standard::X12,
             b"EDIFACT" => Standard::Edifact,
@@ -153,6 +249,10 @@ impl EdiWriter {
             .as_ref()
             .map_or_else(|| if control.is_empty() { next.clone() } else { control.clone() }, same_control);
         let mut header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
+        let page_number = draft.page(nodes.transaction.page)?;
+        if page_number == 1 {
+            self.close_transaction();
+        }
         let same = self.open.interchange.as_ref().is_some_and(|open| {
             open.text == header
                 && open.delimiters.element == delimiters.element
@@ -174,12 +274,15 @@ impl EdiWriter {
                 Some(OpenHeader { delimiters, line_break, position, text: header, control, counted: 0 });
         }
         self.group(draft, &nodes, standard, page)?;
-        self.transaction(draft, &nodes, standard, page)
+        self.transaction(draft, &nodes, page, page_number)
     }
 
     fn group(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, page: Page) -> Result<(), EdiWriteError> {
         if !draft.has_group {
-            self.close_group();
+            // A further page of a message that stands in no group leaves it open.
+            if self.open.group.is_some() || self.open.transaction.is_none() {
+                self.close_group();
+            }
             return Ok(());
         }
         let given = draft.field(control_node(&nodes.group, standard, Level::Group)).to_vec();
@@ -207,41 +310,56 @@ impl EdiWriter {
         Ok(())
     }
 
-    fn transaction(
-        &mut self,
-        draft: &Draft,
-        nodes: &Nodes,
-        standard: Standard,
-        page: Page,
-    ) -> Result<(), EdiWriteError> {
+    fn transaction(&mut self, draft: &Draft, nodes: &Nodes, page: Page, page_number: u64) -> Result<(), EdiWriteError> {
+        let standard = page.delimiters.standard;
         if !draft.has_transaction {
             for segment in &draft.segments {
                 self.segment(draft, segment, page)?;
             }
             return Ok(());
         }
-        let around = self.open.group.as_mut().or(self.open.interchange.as_mut());
-        let number = around.map_or(1, |open| {
-            open.counted += 1;
-            open.counted
-        });
         let given = draft.field(control_node(&nodes.transaction, standard, Level::Transaction));
-        let control = match (given.is_empty(), standard) {
-            (false, _) => given.to_vec(),
-            (true, Standard::X12) => format!("{number:04}").into_bytes(),
-            (true, Standard::Edifact) => number.to_string().into_bytes(),
-        };
-        let header = self.header(draft, &nodes.transaction, Level::Transaction, page, &control)?;
-        self.out.extend_from_slice(&header);
-        self.end_segment(page);
+        if page_number > 1 {
+            let control = match &self.open.transaction {
+                Some(open) if open.page + 1 == page_number => {
+                    if given.is_empty() {
+                        open.control.clone()
+                    } else {
+                        given.to_vec()
+                    }
+                }
+                _ => return Err(EdiWriteError::Page { page: page_number }),
+            };
+            let header = self.header(draft, &nodes.transaction, Level::Transaction, page, &control)?;
+            match &mut self.open.transaction {
+                Some(open) if open.text == header => open.page = page_number,
+                _ => return Err(EdiWriteError::Page { page: page_number }),
+            }
+        } else {
+            let around = self.open.group.as_mut().or(self.open.interchange.as_mut());
+            let number = around.map_or(1, |open| {
+                open.counted += 1;
+                open.counted
+            });
+            let control = match (given.is_empty(), standard) {
+                (false, _) => given.to_vec(),
+                (true, Standard::X12) => format!("{number:04}").into_bytes(),
+                (true, Standard::Edifact) => number.to_string().into_bytes(),
+            };
+            let text = self.header(draft, &nodes.transaction, Level::Transaction, page, &control)?;
+            self.out.extend_from_slice(&text);
+            self.end_segment(page);
+            self.open.transaction = Some(OpenTransaction { text, control, page: 1, segments: 1 });
+        }
         for segment in &draft.segments {
             if Level::of(standard, draft.bytes(&segment.tag)).is_some() {
                 return Err(EdiWriteError::Envelope);
             }
             self.segment(draft, segment, page)?;
         }
-        let trailer = Level::Transaction.trailer(standard);
-        self.trailer(trailer, draft.segments.len() as u64 + 2, &control, page.delimiters, page.line_break);
+        if let Some(open) = &mut self.open.transaction {
+            open.segments += draft.segments.len() as u64;
+        }
         Ok(())
     }
 
@@ -411,7 +529,16 @@ impl EdiWriter {
         }
     }
 
+    fn close_transaction(&mut self) {
+        if let (Some(open), Some(around)) = (self.open.transaction.take(), &self.open.interchange) {
+            let (delimiters, line_break) = (around.delimiters, around.line_break);
+            let trailer = Level::Transaction.trailer(delimiters.standard);
+            self.trailer(trailer, open.segments + 1, &open.control, delimiters, line_break);
+        }
+    }
+
     fn close_group(&mut self) {
+        self.close_transaction();
         if let Some(open) = self.open.group.take() {
             let trailer = Level::Group.trailer(open.delimiters.standard);
             self.trailer(trailer, open.counted, &open.control, open.delimiters, open.line_break);
@@ -543,95 +670,39 @@ fn control_node(nodes: &HeaderNodes, standard: Standard, level: Level) -> NodeId
 
 impl Sink for EdiWriter {
     fn enter(&mut self, node: NodeId) {
-        let nodes = &self.nodes;
         if node == NodeId::ROOT {
-            self.draft.clear();
-            self.errors.clear();
             self.before = self.open.clone();
-        } else if node == nodes.group.group {
-            self.draft.has_group = true;
-        } else if node == nodes.transaction.group {
-            self.draft.has_transaction = true;
-        } else if node == nodes.segments {
-            self.parts_from = self.draft.parts.len();
-            self.draft.segments.push(DraftSegment::default());
-        } else if node == nodes.elements {
-            self.forms = 0;
-            self.draft.parts.push(Part::Element);
-        } else if node == nodes.repetitions {
-            self.draft.parts.push(Part::Repetition);
+            self.errors.clear();
         }
+        self.drafter.enter(node);
     }
 
     fn leave(&mut self, node: NodeId) {
-        if node == self.nodes.segments {
-            let parts = self.parts_from..self.draft.parts.len();
-            if let Some(segment) = self.draft.segments.last_mut() {
-                segment.parts = parts;
-            }
-        } else if node == self.nodes.elements {
-            if self.forms > 1 {
-                self.errors.push(EdiWriteError::Element);
-            }
-        } else if node == NodeId::ROOT {
-            if self.errors.is_empty()
-                && let Err(error) = self.document()
-            {
+        self.drafter.leave(node);
+        if node == NodeId::ROOT
+            && let Some(draft) = self.drafter.take(self.used.take())
+        {
+            if let Err(error) = self.write(&draft) {
                 self.errors.push(error);
             }
-            if self.errors.is_empty() {
-                self.open.out_len = self.out.len();
-            } else {
-                self.discard();
-            }
+            self.used = Some(draft);
         }
     }
 
     fn open_list(&mut self, node: NodeId) {
-        let nodes = &self.nodes;
-        if node == nodes.components || node == nodes.repetitions {
-            self.forms += 1;
-        }
+        self.drafter.open_list(node);
     }
 
-    fn close_list(&mut self, _node: NodeId) {}
+    fn close_list(&mut self, node: NodeId) {
+        self.drafter.close_list(node);
+    }
 
     fn value(&mut self, node: NodeId, value: Value<'_>) {
-        let mut number = Vec::new();
-        let text: &[u8] = match value {
-            Value::Null => return,
-            Value::Text(run) | Value::Ascii(run) => run.bytes(),
-            Value::Bytes(bytes) | Value::Raw(bytes) => bytes,
-            Value::Bool(true) => b"true",
-            Value::Bool(false) => b"false",
-            other => {
-                if write_number(&mut number, other).is_none() {
-                    return;
-                }
-                &number
-            }
-        };
-        let nodes = &self.nodes;
-        if node < nodes.segments {
-            self.draft.set_field(node, text);
-            return;
-        }
-        let range = self.draft.keep(text);
-        if node == nodes.tag {
-            if let Some(segment) = self.draft.segments.last_mut() {
-                segment.tag = range;
-            }
-        } else if node == nodes.binary {
-            self.forms += 1;
-            self.draft.parts.push(Part::Binary(range));
-        } else {
-            self.forms += u32::from(node == nodes.value);
-            self.draft.parts.push(Part::Component(range));
-        }
+        self.drafter.value(node, value);
     }
 
     fn discard(&mut self) {
-        self.out.truncate(self.before.out_len);
-        self.open = self.before.clone();
+        self.drafter.discard();
+        self.back();
     }
 }

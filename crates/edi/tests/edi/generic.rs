@@ -238,6 +238,118 @@ fn rows() {
     "#]].assert_eq(core::str::from_utf8(writer.bytes()).expect("JSON"));
 }
 
+const ORDERS: &str = "UNB+UNOC:3+S:14+R:14+260401:1200+7'UNH+1+ORDERS:D:96A:UN'BGM+220'LIN+1'LIN+2'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM+220'UNT+3+2'UNZ+2+7'";
+
+/// Documents read where the file is cut at `cut`, by a reader that goes on from bytes there; an open document ends as a page.
+fn in_two_parts(text: &[u8], cut: usize, sink: &mut impl Sink) -> Option<Vec<String>> {
+    let options = GenericOptions::default();
+    let mut reader = DocumentReader::new(&options);
+    let mut faults = Vec::new();
+    let mut pass = reader.over(&text[..cut], EndOfInput::No);
+    let read = |pass: &mut quayline_edi::DocumentPass<'_>, sink: &mut _, faults: &mut Vec<String>| {
+        while matches!(pass.read(sink), DocumentStep::Document { .. }) {}
+        faults.extend(pass.take_faults().map(|fault| fault.error.code().0.to_owned()));
+    };
+    read(&mut pass, sink, &mut faults);
+    pass.break_page(sink);
+    let from = pass.finish();
+    let mut next = match reader.state() {
+        // Between documents.
+        Some(state) => DocumentReader::resume(&options, reader.offset(), &state).expect("its own state"),
+        None => reader.snapshot(),
+    };
+    let mut pass = next.over(&text[from..], EndOfInput::Yes);
+    read(&mut pass, sink, &mut faults);
+    Some(faults)
+}
+
+#[test]
+fn a_reader_goes_on_from_any_place() {
+    let x12 = format!(
+        "{ISA}TA1*000000001*260401*1200*A*000~GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001~CLM*A~CLM*B~SE*4*0001~ST*837*0001~SE*2*0001~GE*2*1~IEA*1*000000001~\nnoise\n{ORDERS}"
+    );
+    for text in [x12.as_bytes(), ORDERS.as_bytes()] {
+        let (whole, faults) = json(text, []);
+        for cut in 0..text.len() {
+            let mut both = Tee(
+                JsonWriter::new(&generic_shape(), JsonStyle::default()),
+                EdiWriter::new(EdiWriterOptions::default()),
+            );
+            let found = in_two_parts(text, cut, &mut both);
+            assert_eq!(found.as_ref(), Some(&faults), "cut at {cut}");
+            both.1.finish();
+            assert_eq!(both.1.take_errors(), []);
+            assert_eq!(
+                both.1.bytes().escape_ascii().to_string(),
+                rewrite(text).escape_ascii().to_string(),
+                "cut at {cut}"
+            );
+            // Without pages the documents are the same.
+            let lines = core::str::from_utf8(both.0.bytes()).expect("JSON is UTF-8");
+            if !lines.contains("\"page\":2") {
+                assert_eq!(lines.as_bytes(), whole, "cut at {cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_of_a_transaction_become_one() {
+    let mut writer = JsonWriter::new(&generic_shape(), JsonStyle::default());
+    let cut = ORDERS.find("LIN+2").expect("there");
+    in_two_parts(ORDERS.as_bytes(), cut, &mut writer);
+    let lines = String::from_utf8(writer.bytes().to_vec()).expect("JSON is UTF-8");
+    let transactions = lines.lines().map(|line| &line[line.find("\"transaction\"").expect("one")..]);
+    expect![[r#"
+        "transaction":{"position":1,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"BGM","elements":[{"value":"220"}]},{"tag":"LIN","elements":[{"value":"1"}]}]}
+        "transaction":{"position":1,"page":2,"control_number":"1","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"LIN","elements":[{"value":"2"}]}]}
+        "transaction":{"position":2,"control_number":"2","type":"ORDERS","version":"D","release":"96A","agency":"UN"},"segments":[{"tag":"BGM","elements":[{"value":"220"}]}]}
+    "#]]
+    .assert_eq(&transactions.map(|line| format!("{line}\n")).collect::<String>());
+    assert_eq!(write_json(lines.as_bytes()), Ok(ORDERS.as_bytes().escape_ascii().to_string()));
+    let pages: Vec<&str> = lines.lines().collect();
+    for wrong in [vec![pages[1]], vec![pages[2], pages[1]], vec![pages[0], pages[1], pages[1]]] {
+        let error = write_json(wrong.join("\n").as_bytes()).expect_err("refused");
+        assert_eq!(error, "EDI-060: page 2 of a transaction does not stand behind the page before it");
+    }
+}
+
+#[test]
+fn a_writer_goes_on_from_its_state() {
+    let text = format!(
+        "{ISA}GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001~CLM*A~SE*3*0001~ST*837*0002~SE*2*0002~GE*2*1~IEA*1*000000001~{ORDERS}"
+    );
+    let (lines, _) = json(text.as_bytes(), []);
+    let mut out = Vec::new();
+    let mut writer = EdiWriter::new(EdiWriterOptions::default());
+    for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let mut reader = JsonReader::new(&generic_shape(), ReaderOptions::default());
+        reader.read(line, &mut writer).expect("read");
+        out.extend_from_slice(writer.bytes());
+        writer.clear();
+        let state = writer.state();
+        writer = EdiWriter::resume(EdiWriterOptions::default(), &state).expect("its own state");
+        assert_eq!(writer.state(), state);
+    }
+    writer.finish();
+    out.extend_from_slice(writer.bytes());
+    assert_eq!(out.escape_ascii().to_string(), text.as_bytes().escape_ascii().to_string());
+}
+
+#[test]
+fn errors_in_a_header_are_those_of_its_transaction() {
+    let text = format!(
+        "{ISA}GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001~SE*2*0001~ST*837*0001~SE*2*0001~ST*837*0003~SE*9*0003~GE*3*1~IEA*1*000000001~"
+    );
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+    let mut found = Vec::new();
+    while let DocumentStep::Document { errors, .. } = pass.skip() {
+        found.push(errors);
+    }
+    assert_eq!(found, [0, 1, 1]);
+}
+
 /// What went wrong once: the place of a document without segments was that of the segment found last, which a later look at more bytes no
 /// longer knew. It is that of the header now.
 #[test]

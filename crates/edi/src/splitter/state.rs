@@ -1,0 +1,81 @@
+//! The place between two segments, for another splitter that goes on from it and for a checkpoint.
+
+use quayline_core::{ByteOffset, Limits};
+
+use super::{LineBreak, Mode, Rules, SegmentSplitter, Told};
+use crate::delimiters::Delimiters;
+use crate::state::{StateReader, StateWriter};
+
+impl SegmentSplitter {
+    /// Goes on from another splitter; the memory of the index is kept.
+    pub(crate) fn go_to(&mut self, other: &SegmentSplitter) {
+        let index = core::mem::take(&mut self.index);
+        *self = other.clone();
+        self.index = index;
+    }
+
+    pub(crate) fn drop_index(&mut self) {
+        self.index.clear();
+    }
+
+    pub(crate) fn put_state(&self, out: &mut StateWriter) {
+        let (mode, numbers) = match self.mode {
+            Mode::First => (0, [0; 3]),
+            Mode::Between => (1, [0; 3]),
+            Mode::Noise { from, told, before } => (2, [from, told.into(), before.into()]),
+            Mode::Header => (3, [0; 3]),
+            Mode::Inside => (4, [0; 3]),
+            Mode::PassOver { released } => (5, [released.into(), 0, 0]),
+            Mode::PassBytes { left } => (6, [left, 0, 0]),
+            Mode::Done => (7, [0; 3]),
+        };
+        out.number(mode);
+        numbers.iter().for_each(|number| out.number(*number));
+        out.number(self.delimiters.to_bits());
+        out.number(self.interchange.into());
+        out.number(self.segment);
+        out.number(match self.line_break {
+            LineBreak::None => 0,
+            LineBreak::Lf => 1,
+            LineBreak::CrLf => 2,
+        });
+        out.flag(self.una);
+        let Told { break_inside, break_behind, empty } = self.told;
+        [break_inside, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
+    }
+
+    pub(crate) fn from_state(
+        limits: &Limits,
+        rules: Rules,
+        offset: ByteOffset,
+        from: &mut StateReader<'_>,
+    ) -> Option<Self> {
+        let mut splitter = SegmentSplitter::new(limits, rules);
+        splitter.offset = offset.0;
+        let (mode, a, b, c) = (from.number()?, from.number()?, from.number()?, from.number()?);
+        splitter.mode = match mode {
+            0 => Mode::First,
+            1 => Mode::Between,
+            2 => Mode::Noise { from: a, told: b == 1, before: u8::try_from(c).ok()? },
+            3 => Mode::Header,
+            4 => Mode::Inside,
+            5 => Mode::PassOver { released: a == 1 },
+            6 => Mode::PassBytes { left: a },
+            7 => Mode::Done,
+            _ => return None,
+        };
+        splitter.delimiters = Delimiters::from_bits(from.number()?);
+        splitter.interchange = from.small()?;
+        splitter.segment = from.number()?;
+        splitter.line_break = match from.number()? {
+            0 => LineBreak::None,
+            1 => LineBreak::Lf,
+            2 => LineBreak::CrLf,
+            _ => return None,
+        };
+        splitter.una = from.flag()?;
+        splitter.told = Told { break_inside: from.flag()?, break_behind: from.flag()?, empty: from.flag()? };
+        splitter.cut = from.flag()?;
+        Some(splitter)
+    }
+}
