@@ -1,0 +1,19 @@
+//! Open dictionaries and users' own schemas into EDI guides.
+//!
+//! Nothing of a dictionary is part of this crate: it reads what a user has, and gives [`quayline_edi::guide::Guide`]s.
+
+mod codes;
+mod factor;
+mod groups;
+mod imported;
+pub mod json;
+mod notes;
+pub mod pyx12;
+mod read;
+mod source_text;
+mod structure;
+mod xml_tree;
+
+pub use imported::Imported;
+pub use read::{Form, form, import};
+pub use source_text::SourceText;

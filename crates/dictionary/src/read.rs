@@ -1,0 +1,154 @@
+//! What a user names on the command line: a file or a folder of a known form.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, Findings, Place};
+
+use crate::codes;
+use crate::imported::Imported;
+use crate::json;
+use crate::pyx12::Pyx12;
+use crate::source_text::SourceText;
+
+/// Forms of dictionaries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Form {
+    /// pyx12's maps: a folder with `dataele.xml`, or one map in it.
+    Pyx12,
+    /// Our own description in JSON.
+    Json,
+}
+
+/// Imports a file or a folder, whose form is told by its content.
+///
+/// # Errors
+/// It cannot be read, is of no known form, or not as its form has it.
+pub fn import(path: &Path) -> Result<Imported, Findings> {
+    match form(path)? {
+        Form::Pyx12 if path.is_dir() => import_pyx12_folder(path),
+        Form::Pyx12 => import_pyx12_map(path),
+        Form::Json => {
+            let text = read_text(path)?;
+            json::read_guides(SourceText::new(&path.display().to_string(), &text))
+        }
+    }
+}
+
+/// The form of a file or folder.
+///
+/// # Errors
+/// It cannot be read or is of no known form.
+pub fn form(path: &Path) -> Result<Form, Findings> {
+    if path.is_dir() {
+        if path.join("dataele.xml").is_file() {
+            return Ok(Form::Pyx12);
+        }
+    } else {
+        let text = read_text(path)?;
+        let head = text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
+        if head.starts_with('{') || head.starts_with('[') {
+            return Ok(Form::Json);
+        }
+        if text.contains("<transaction") && path.with_file_name("dataele.xml").is_file() {
+            return Ok(Form::Pyx12);
+        }
+    }
+    let finding = at(path, codes::UNKNOWN_FORM, "none of the forms of dictionaries that can be imported");
+    Err(Findings(vec![finding.hint("`docs/guide-import.md` lists them, and how to fetch the open ones")]))
+}
+
+fn import_pyx12_map(path: &Path) -> Result<Imported, Findings> {
+    let shared = pyx12(path.parent().unwrap_or(Path::new(".")))?;
+    let text = read_text(path)?;
+    shared.import(SourceText::new(&path.display().to_string(), &text))
+}
+
+/// All maps. Of several for one version, the one that the index lists is taken, else the first by name; the others are told.
+fn import_pyx12_folder(folder: &Path) -> Result<Imported, Findings> {
+    let shared = pyx12(folder)?;
+    let is_map = |name: &str| name.ends_with(".xml") && name.starts_with(|c: char| c.is_ascii_digit());
+    let mut maps: Vec<(bool, PathBuf)> = Vec::new();
+    for path in files(folder)? {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if is_map(&name) {
+            maps.push((!shared.is_listed(&name), path));
+        }
+    }
+    maps.sort();
+    let mut all = Imported::default();
+    for (_, path) in maps {
+        let text = read_text(&path)?;
+        let name = path.display().to_string();
+        let mut imported = shared.import(SourceText::new(&name, &text))?;
+        imported.guides.retain(|guide| {
+            let first = all.guides.iter().find(|known| known.name == guide.name);
+            if first.is_some() {
+                let message = format!("another map for {} was imported", guide.name);
+                let hint = "name this file alone to import it instead";
+                all.findings.push(warning(&path, codes::LEFT_OUT, message).hint(hint));
+            }
+            first.is_none()
+        });
+        if !imported.guides.is_empty() {
+            all.extend(imported);
+        }
+    }
+    Ok(all)
+}
+
+fn pyx12(folder: &Path) -> Result<Pyx12, Findings> {
+    let names = ["dataele.xml", "codes.xml", "maps.xml"].map(|name| folder.join(name));
+    let mut texts = Vec::new();
+    for path in &names {
+        texts.push((path.display().to_string(), read_text(path)?));
+    }
+    let [elements, external, maps] = [0, 1, 2].map(|at: usize| SourceText::new(&texts[at].0, &texts[at].1));
+    Pyx12::new(elements, external, maps, Some(pyx12_version(folder)))
+}
+
+/// Name, version and licence, from the metadata that a Python package has beside it.
+fn pyx12_version(folder: &Path) -> String {
+    let beside = folder.parent().and_then(Path::parent).and_then(|site| fs::read_dir(site).ok());
+    let names = beside.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let version =
+        names.filter_map(|name| Some(name.strip_prefix("pyx12-")?.strip_suffix(".dist-info")?.to_owned())).min();
+    format!("pyx12 {}, BSD-3-Clause", version.as_deref().unwrap_or("of unknown version"))
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
+    let unreadable = |e: std::io::Error| Findings(vec![at(folder, codes::UNREADABLE, reason(&e))]);
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_file() {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn read_text(path: &Path) -> Result<String, Findings> {
+    fs::read_to_string(path).map_err(|e| Findings(vec![at(path, codes::UNREADABLE, reason(&e))]))
+}
+
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::InvalidData => "the file is not UTF-8".into(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+fn at(path: &Path, code: quayline_core::Code, message: impl Into<String>) -> Finding {
+    Finding::error(code, Fault::Config, message).at(place(path))
+}
+
+fn warning(path: &Path, code: quayline_core::Code, message: impl Into<String>) -> Finding {
+    Finding::warning(code, Fault::Config, message).at(place(path))
+}
+
+fn place(path: &Path) -> Place {
+    Place { file: Some(path.display().to_string().into()), ..Place::default() }
+}

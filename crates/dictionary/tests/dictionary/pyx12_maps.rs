@@ -1,0 +1,366 @@
+use expect_test::{Expect, expect};
+use quayline_dictionary::pyx12::Pyx12;
+use quayline_dictionary::{SourceText, json};
+
+const ELEMENTS: &str = r#"<data_elements>
+  <data_ele ele_num="143" data_type="ID" min_len="3" max_len="3" name="Set"/>
+  <data_ele ele_num="98" data_type="ID" min_len="2" max_len="3" name="Entity"/>
+  <data_ele ele_num="93" data_type="AN" min_len="1" max_len="60"/>
+  <data_ele ele_num="26" data_type="ID" min_len="2" max_len="3"/>
+  <data_ele ele_num="735" data_type="ID" min_len="1" max_len="2"/>
+  <data_ele ele_num="628" data_type="AN" min_len="1" max_len="12"/>
+  <data_ele ele_num="374" data_type="ID" min_len="3" max_len="3"/>
+  <data_ele ele_num="1250" data_type="ID" min_len="2" max_len="3"/>
+  <data_ele ele_num="1251" data_type="AN" min_len="1" max_len="35"/>
+  <data_ele ele_num="782" data_type="R" min_len="1" max_len="18"/>
+</data_elements>"#;
+const CODES: &str = "<codesets><codeset><id>country</id><name>Countries</name>
+  <version><code>DE</code><code>FR</code></version></codeset></codesets>";
+const INDEX: &str =
+    r#"<maps><version icvn="00501"><map vriic="005010X999" fic="HC" abbr="999">x.xml</map></version></maps>"#;
+
+/// A map around the content of its transaction.
+fn map(content: &str) -> String {
+    format!(
+        r#"<transaction xid="837"><name>Claims</name><loop xid="ISA_LOOP"><loop xid="GS_LOOP"><loop xid="ST_LOOP">
+           <segment xid="ST"><element xid="ST01"><data_ele>143</data_ele><usage>R</usage><seq>01</seq>
+           <valid_codes><code>837</code></valid_codes></element></segment>{content}<segment xid="SE"/>
+           </loop></loop></loop></transaction>"#
+    )
+}
+
+fn import(content: &str) -> Result<quayline_dictionary::Imported, quayline_core::Findings> {
+    let text = |text| SourceText::new("shared.xml", text);
+    let pyx12 = Pyx12::new(text(ELEMENTS), text(CODES), text(INDEX), None).expect("the shared files are fine");
+    pyx12.import(SourceText::new("x.xml", &map(content)))
+}
+
+fn check(content: &str, expected: Expect) {
+    let text = match import(content) {
+        Err(findings) => findings.to_string(),
+        Ok(imported) => {
+            let mut text: String = imported.guides.iter().map(json::write_guide).collect();
+            // Shorter: what is told once above, and lines of brackets.
+            let bracket = |line: &&str| line.trim_start_matches([' ', ']', '}', ',', '{', '[']).is_empty();
+            text = format!("guide\n{}", text.lines().filter(|line| !bracket(line)).collect::<Vec<_>>().join("\n"));
+            for finding in imported.findings {
+                text += &format!("\n{}[{}]: {}", finding.place.line.unwrap_or(0), finding.code, finding.message);
+            }
+            text + "\n"
+        }
+    };
+    expected.assert_eq(&text);
+}
+
+fn segment(tag: &str, pos: u32, content: &str) -> String {
+    format!("<segment xid='{tag}'><usage>S</usage><pos>{pos}</pos><max_use>1</max_use>{content}</segment>")
+}
+
+fn element(number: u32, id: &str, usage: &str, codes: &str) -> String {
+    let codes: String = codes.split_whitespace().map(|code| format!("<code>{code}</code>")).collect();
+    format!(
+        "<element><data_ele>{id}</data_ele><usage>{usage}</usage><seq>{number}</seq><valid_codes>{codes}</valid_codes></element>"
+    )
+}
+
+#[test]
+fn twins_become_one_definition_with_qualifiers_and_changes() {
+    let n1 = |codes, second| element(1, "98", "R", codes) + &element(2, "93", second, "");
+    check(
+        &(segment("N1", 10, &n1("85", "R")) + &segment("N1", 10, &n1("87 PE", "N"))),
+        expect![[r#"
+            guide
+              "name": "837-005010X999",
+              "title": "Claims",
+              "standard": "X12",
+              "version": "005010X999",
+              "transaction": "837",
+              "group": "HC",
+              "elements": {
+                "93": {
+                  "type": "AN",
+                  "min": 1,
+                  "max": 60
+                "98": {
+                  "name": "Entity",
+                  "type": "ID",
+                  "min": 2,
+                  "max": 3
+              "composites": {},
+              "segments": {
+                "N1": {
+                  "elements": [
+                      "element": "98",
+                      "requirement": "mandatory"
+                      "element": "93"
+              "codes": {},
+              "structure": [
+                  "segment": "N1",
+                  "position": 10,
+                  "where": {
+                    "element": 1,
+                    "values": [
+                      "85"
+                  "changes": [
+                      "element": 1,
+                      "codes": [
+                        "85"
+                      "element": 2,
+                      "requirement": "mandatory"
+                  "segment": "N1",
+                  "position": 10,
+                  "where": {
+                    "element": 1,
+                    "values": [
+                      "87",
+                      "PE"
+                  "changes": [
+                      "element": 1,
+                      "codes": [
+                        "87",
+                        "PE"
+                      "element": 2,
+                      "requirement": "not used"
+        "#]],
+    );
+}
+
+#[test]
+fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
+    let hl = |code| {
+        let elements = element(1, "628", "R", "") + &element(2, "628", "S", "") + &element(3, "735", "R", code);
+        segment("HL", 10, &elements)
+    };
+    let head = "<usage>R</usage><pos>20</pos><repeat>&gt;1</repeat>";
+    let inner = format!("<loop xid='2000B'>{head}{}</loop>", hl("22"));
+    let outer = format!("<loop xid='2000A'>{head}{}{inner}</loop>", hl("20"));
+    let wrapper =
+        format!("<loop xid='DETAIL' type='wrapper'><usage>S</usage><pos>5</pos><repeat>&gt;1</repeat>{outer}</loop>");
+    check(
+        &wrapper,
+        expect![[r#"
+        guide
+          "name": "837-005010X999",
+          "title": "Claims",
+          "standard": "X12",
+          "version": "005010X999",
+          "transaction": "837",
+          "group": "HC",
+          "elements": {
+            "628": {
+              "type": "AN",
+              "min": 1,
+              "max": 12
+            "735": {
+              "type": "ID",
+              "min": 1,
+              "max": 2
+          "composites": {},
+          "segments": {
+            "HL": {
+              "elements": [
+                  "element": "628",
+                  "requirement": "mandatory"
+                  "element": "628"
+                  "element": "735",
+                  "requirement": "mandatory"
+          "codes": {},
+          "structure": [
+              "loop": "2000A",
+              "max": "*",
+              "position": 10,
+              "items": [
+                  "segment": "HL",
+                  "requirement": "mandatory",
+                  "position": 10,
+                  "where": {
+                    "element": 3,
+                    "values": [
+                      "20"
+                  "changes": [
+                      "element": 3,
+                      "codes": [
+                        "20"
+                  "loop": "2000B",
+                  "requirement": "mandatory",
+                  "max": "*",
+                  "position": 20,
+                  "items": [
+                      "segment": "HL",
+                      "requirement": "mandatory",
+                      "position": 10,
+                      "where": {
+                        "element": 3,
+                        "values": [
+                          "22"
+                      "changes": [
+                          "element": 3,
+                          "codes": [
+                            "22"
+    "#]],
+    );
+}
+
+#[test]
+fn a_period_of_one_format_is_a_date_and_external_codes_are_open() {
+    let dtp = element(1, "374", "R", "472") + &element(2, "1250", "R", "D8") + &element(3, "1251", "R", "");
+    let n4 = "<element><data_ele>26</data_ele><usage>S</usage><seq>1</seq><valid_codes external='country'/></element>";
+    check(
+        &(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)),
+        expect![[r#"
+        guide
+          "name": "837-005010X999",
+          "title": "Claims",
+          "standard": "X12",
+          "version": "005010X999",
+          "transaction": "837",
+          "group": "HC",
+          "elements": {
+            "1250": {
+              "type": "ID",
+              "min": 2,
+              "max": 3
+            "1251": {
+              "type": "AN",
+              "min": 1,
+              "max": 35
+            "26": {
+              "type": "ID",
+              "min": 2,
+              "max": 3
+            "374": {
+              "type": "ID",
+              "min": 3,
+              "max": 3
+          "composites": {},
+          "segments": {
+            "DTP": {
+              "elements": [
+                  "element": "374",
+                  "requirement": "mandatory"
+                  "element": "1250",
+                  "requirement": "mandatory"
+                  "element": "1251",
+                  "requirement": "mandatory"
+            "N4": {
+              "elements": [
+                  "element": "26"
+          "codes": {
+            "country": {
+              "name": "Countries",
+              "open": true,
+              "codes": [
+                "DE",
+                "FR"
+          "structure": [
+              "segment": "DTP",
+              "position": 10,
+              "changes": [
+                  "element": 1,
+                  "codes": [
+                    "472"
+                  "element": 2,
+                  "codes": [
+                    "D8"
+                  "element": 3,
+                  "type": "DT",
+                  "min": 8,
+                  "max": 8
+              "segment": "N4",
+              "position": 20,
+              "changes": [
+                  "element": 1,
+                  "codes": "country"
+    "#]],
+    );
+}
+
+#[test]
+fn composites_notes_and_what_no_guide_can_say() {
+    let composite = |components: &str, usage: &str| {
+        format!("<composite><data_ele>C1</data_ele><usage>{usage}</usage><seq>1</seq>{components}</composite>")
+    };
+    let components = element(1, "98", "R", "A") + &element(2, "93", "S", "");
+    let pattern = "<element xid='SV02'><data_ele>93</data_ele><usage>R</usage><seq>2</seq><regex>a+</regex></element>";
+    let notes = "<syntax>P0102</syntax><syntax>X0102</syntax>";
+    check(
+        &(segment("SV", 10, &format!("{notes}{}{pattern}", composite(&components, "R")))
+            + &segment("SW", 20, &composite("", "N"))),
+        expect![[r#"
+            guide
+              "name": "837-005010X999",
+              "title": "Claims",
+              "standard": "X12",
+              "version": "005010X999",
+              "transaction": "837",
+              "group": "HC",
+              "elements": {
+                "93": {
+                  "type": "AN",
+                  "min": 1,
+                  "max": 60
+                "98": {
+                  "name": "Entity",
+                  "type": "ID",
+                  "min": 2,
+                  "max": 3
+              "composites": {
+                "C1": {
+                  "components": [
+                      "element": "98",
+                      "requirement": "mandatory"
+                      "element": "93"
+              "segments": {
+                "SV": {
+                  "elements": [
+                      "composite": "C1",
+                      "requirement": "mandatory"
+                      "element": "93",
+                      "requirement": "mandatory"
+                  "notes": [
+                    "P0102"
+                "SW": {
+                  "elements": [
+                      "composite": "C1",
+                      "requirement": "not used"
+              "codes": {},
+              "structure": [
+                  "segment": "SV",
+                  "position": 10,
+                  "changes": [
+                      "element": 1,
+                      "component": 1,
+                      "codes": [
+                        "A"
+                  "segment": "SW",
+                  "position": 20
+            3[DIC-020]: SV02: a guide has no patterns; this one is left out
+            3[DIC-020]: not a syntax note: expected P, R, E, C or L and pairs of digits
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_missing_is_told_with_its_line() {
+    check(
+        &segment("N1", 10, &element(1, "9999", "R", "")),
+        expect![[r#"
+        error[DIC-011]: data element 9999 is not defined in dataele.xml
+          at x.xml:3:142"#]],
+    );
+    check(
+        &segment("N1", 10, &element(1, "98", "Q", "")),
+        expect![[r#"
+        error[DIC-010]: usage is neither R, S nor N
+          at x.xml:3:142"#]],
+    );
+    check(
+        "<segment xid='N1'><usage>R</usage></segment>",
+        expect![[r#"
+        error[DIC-010]: segment has no pos
+          at x.xml:3:75
+          |
+        3 |            <valid_codes><code>837</code></valid_codes></element></segment><segment xid='N1'><usage>R</usage></segment><segment xid="SE"/>
+          |                                                                           ^"#]],
+    );
+}
