@@ -1,7 +1,7 @@
 //! From what is wrong to what acknowledgements say: one total match, so a new error does not compile until its answer is decided.
 
 use crate::fault::{EdiError, ServiceCharacter};
-use crate::level::Level;
+use crate::level::{Level, Side};
 
 /// The codes that the standards give an error in their acknowledgements; absent where an acknowledgement cannot say it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -160,5 +160,28 @@ fn field(level: Level, name: &str) -> AcknowledgmentCodes {
         (Level::Transaction, "ST01") => AcknowledgmentCodes { transaction: Some("6"), ..none },
         (Level::Transaction, "ST02") => AcknowledgmentCodes { transaction: Some("7"), ..none },
         (Level::Transaction, _) => AcknowledgmentCodes { transaction: Some("5"), ..none },
+    }
+}
+
+/// The control segment that an error is about, so that an acknowledgment can point into it; `None` for errors elsewhere.
+pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
+    match error {
+        EdiError::FieldMissing { level, .. }
+        | EdiError::FieldFormat { level, .. }
+        | EdiError::ControlTwice { level, .. }
+        | EdiError::HeaderElements { level, .. }
+        | EdiError::Nested { level, .. } => Some((*level, Side::Header)),
+        EdiError::TrailerMissing { level, .. }
+        | EdiError::TrailerAlone { level, .. }
+        | EdiError::ControlDiffers { level, .. }
+        | EdiError::CountDiffers { level, .. }
+        | EdiError::CountFormat { level, .. } => Some((*level, Side::Trailer)),
+        EdiError::IsaWidth { .. }
+        | EdiError::Header { .. }
+        | EdiError::DelimiterKind { .. }
+        | EdiError::DelimiterTwice { .. }
+        | EdiError::RepetitionKind
+        | EdiError::Syntax { .. } => Some((Level::Interchange, Side::Header)),
+        _ => None,
     }
 }

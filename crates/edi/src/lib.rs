@@ -5,6 +5,7 @@
 //! * [`EnvelopeReader`] finds interchanges, groups and transactions and checks their counts and control numbers.
 //! * [`DocumentReader`] drives any [`quayline_core::Sink`] with one document per transaction, without a guide; [`EdiWriter`] is the sink that
 //!   makes interchanges of them again; [`RowReader`] gives one row per segment.
+//! * [`acknowledge`] writes TA1, 997, 999 and CONTRL while interchanges are read.
 //! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
 //!
 //! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
@@ -22,6 +23,7 @@
 //! * empty segments;
 //! * a last trailer without its terminator.
 
+pub mod acknowledge;
 mod codes;
 mod delimiters;
 mod envelope;

@@ -1,5 +1,6 @@
 //! Tests of the EDI crate.
 
+mod acknowledge;
 mod corpus;
 mod envelope;
 mod generic;

@@ -1,0 +1,435 @@
+//! Sorts what is found in an interchange by what it is acknowledged with.
+
+use quayline_core::Severity;
+
+use super::note::{Judgment, Note, Notes, judge};
+use super::options::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OutcomePolicy};
+use super::output::{AcknowledgmentOutput, Held};
+use super::text::Text;
+use super::x12::Answers;
+use crate::delimiters::Standard;
+use crate::envelope::{Closed, EnvelopePass, Event};
+use crate::fault::{EdiError, EdiFault};
+use crate::level::{Level, Side};
+use crate::position::Position;
+
+/// Text that is held here before an output holds it.
+pub(super) const HOLD_BYTES: usize = 16 << 10;
+
+/// Writes the acknowledgments of interchanges while they are read.
+///
+/// Feed it each event of an [`crate::EnvelopeReader`] with the faults that were found on the way to it, those of the envelope and those of
+/// validation. Let the reader give all faults (`Limits::findings_max`), since a fault that is not told here does not reject; memory is
+/// bounded here by [`AcknowledgmentOptions::notes_max`].
+///
+/// ```
+/// use quayline_core::Limits;
+/// use quayline_edi::acknowledge::{AcknowledgmentOptions, Acknowledger, MemoryOutput, Stamp};
+/// use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules};
+///
+/// let input = b"UNB+UNOA:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'UNT+3+1'UNZ+1+1'";
+/// let mut reader = EnvelopeReader::new(&Limits { findings_max: usize::MAX, ..Limits::default() }, Rules::Lenient);
+/// let stamp = Stamp::new("20260401", "1200").expect("a date and a time");
+/// let mut acknowledger = Acknowledger::new(AcknowledgmentOptions::new(stamp));
+/// let mut output = MemoryOutput::default();
+/// let mut pass = reader.over(input, EndOfInput::Yes);
+/// loop {
+///     let event = pass.advance();
+///     let faults: Vec<_> = pass.take_faults().collect();
+///     acknowledger.event(event, &pass, &faults, &mut output);
+///     if event == Event::Done {
+///         break;
+///     }
+/// }
+/// // UNT declares three segments, which are two: error 29 in the second element of UNT, its tag counted.
+/// assert_eq!(
+///     output.written(),
+///     b"UNB+UNOA:3+B+A+260401:1200+1'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UCM+1+ORDERS:D:96A:UN+4+29+UNT+2'UNT+4+1'UNZ+1+1'"
+/// );
+/// ```
+#[derive(Clone, Debug)]
+pub struct Acknowledger {
+    pub(super) options: AcknowledgmentOptions,
+    pub(super) tally: AcknowledgmentTally,
+    pub(super) interchange: Interchange,
+    pub(super) group: Group,
+    pub(super) transaction: Transaction,
+    /// What is held of the innermost group or interchange.
+    pub(super) body: Text,
+    /// For heads and tails.
+    pub(super) head: Text,
+    pub(super) tail: Text,
+    /// X12: what the acknowledging interchange has so far.
+    pub(super) answers: Answers,
+}
+
+/// The interchange that is open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interchange {
+    pub(super) is_open: bool,
+    number: u32,
+    pub(super) notes: Notes,
+    /// Groups of acknowledgments; CONTRL messages.
+    pub(super) acknowledgments: u64,
+    /// TA1 stands in it.
+    pub(super) has_ta1: bool,
+    /// Groups or messages to be acknowledged.
+    pub(super) subjects: u64,
+}
+
+/// The group that is open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    pub(super) is_open: bool,
+    number: u32,
+    /// What it is answered with; an acknowledgment itself is not.
+    pub(super) answer: Option<Functional>,
+    pub(super) notes: Notes,
+    pub(super) received: u64,
+    pub(super) accepted: u64,
+    /// Some were accepted with errors.
+    pub(super) with_errors: bool,
+    pub(super) declared: Option<u64>,
+    /// Segments of the acknowledgment before what is held of this group (EDIFACT).
+    pub(super) before: u64,
+}
+
+/// The transaction that is open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transaction {
+    pub(super) is_open: bool,
+    number: u32,
+    /// It is answered: not an acknowledgment, not one of nothing.
+    pub(super) answered: bool,
+    pub(super) notes: Notes,
+    /// Business unit: the element that names it, and its value now.
+    pub(super) unit: Option<&'static Unit>,
+    pub(super) unit_value: Vec<u8>,
+}
+
+/// Which element of a transaction names the unit of business that a 999 tells of (CTX, data element 9999).
+#[derive(Debug)]
+pub(super) struct Unit {
+    /// ST01.
+    transactions: &'static [&'static [u8]],
+    /// Data element 9999.
+    pub(super) name: &'static str,
+    tag: &'static [u8],
+    element: usize,
+    /// REF01 and the like.
+    qualifier: Option<&'static [u8]>,
+}
+
+/// Source: 005010X231A1, CTX in loop 2100, business unit identifier.
+const UNITS: [Unit; 4] = [
+    Unit { transactions: &[b"837"], name: "CLM01", tag: b"CLM", element: 1, qualifier: None },
+    Unit {
+        transactions: &[b"270", b"271", b"276", b"277", b"278", b"835"],
+        name: "TRN02",
+        tag: b"TRN",
+        element: 2,
+        qualifier: None,
+    },
+    Unit { transactions: &[b"820"], name: "ENT01", tag: b"ENT", element: 1, qualifier: None },
+    Unit { transactions: &[b"834"], name: "SUBSCRIBER NUMBER REF02", tag: b"REF", element: 2, qualifier: Some(b"0F") },
+];
+
+/// Data element 9998.
+const UNIT_BYTES_MAX: usize = 35;
+
+impl Acknowledger {
+    /// Starts before the first interchange.
+    #[must_use]
+    pub fn new(options: AcknowledgmentOptions) -> Self {
+        Acknowledger {
+            options,
+            tally: AcknowledgmentTally::default(),
+            interchange: Interchange::default(),
+            group: Group::default(),
+            transaction: Transaction::default(),
+            body: Text::new(),
+            head: Text::new(),
+            tail: Text::new(),
+            answers: Answers::default(),
+        }
+    }
+
+    /// What was acknowledged so far.
+    #[must_use]
+    pub fn tally(&self) -> AcknowledgmentTally {
+        self.tally
+    }
+
+    /// The control numbers that come next.
+    #[must_use]
+    pub fn numbers(&self) -> ControlNumbers {
+        self.options.numbers
+    }
+
+    /// Takes an event of the reader and the faults that were found since the event before; `pass` is as the event left it.
+    #[inline(always)]
+    pub fn event(
+        &mut self,
+        event: Event,
+        pass: &EnvelopePass<'_>,
+        faults: &[EdiFault],
+        output: &mut impl AcknowledgmentOutput,
+    ) {
+        if event == Event::Segment && faults.is_empty() && self.transaction.is_open {
+            match self.transaction.unit {
+                Some(unit) if pass.segment().tag() == unit.tag => self.remember_unit(pass),
+                _ => {}
+            }
+            return;
+        }
+        self.take(event, pass, faults, output);
+    }
+
+    #[inline(never)]
+    fn take(
+        &mut self,
+        event: Event,
+        pass: &EnvelopePass<'_>,
+        faults: &[EdiFault],
+        output: &mut impl AcknowledgmentOutput,
+    ) {
+        match event {
+            Event::InterchangeStart => self.open_interchange(pass),
+            Event::GroupStart => self.open_group(pass),
+            Event::TransactionStart => self.open_transaction(pass),
+            Event::Segment if !self.transaction.is_open => {
+                self.interchange.has_ta1 |= matches!(pass.segment().tag(), b"TA1" | b"TA3");
+            }
+            Event::Segment => self.remember_unit(pass),
+            Event::TransactionEnd(_)
+            | Event::GroupEnd(_)
+            | Event::InterchangeEnd(_)
+            | Event::NeedMore
+            | Event::Done => {}
+        }
+        for fault in faults {
+            self.fault(fault);
+        }
+        match event {
+            Event::TransactionEnd(closed) => self.close_transaction(pass, closed, output),
+            Event::GroupEnd(closed) => self.close_group(pass, closed, output),
+            Event::InterchangeEnd(closed) => self.close_interchange(pass, closed, output),
+            _ => {}
+        }
+    }
+
+    fn open_interchange(&mut self, pass: &EnvelopePass<'_>) {
+        let number = pass.interchange().position().interchange;
+        let mut notes = core::mem::take(&mut self.interchange.notes);
+        notes.clear();
+        self.interchange = Interchange { is_open: true, number, notes, ..Interchange::default() };
+        self.group.is_open = false;
+        self.transaction.is_open = false;
+        self.answers = Answers::default();
+        self.tally.interchanges += 1;
+        self.body.restart(pass.delimiters(), pass.style().0);
+    }
+
+    fn open_group(&mut self, pass: &EnvelopePass<'_>) {
+        let header = pass.last_group();
+        let mut notes = core::mem::take(&mut self.group.notes);
+        notes.clear();
+        let number = header.position().group;
+        self.group = Group { is_open: true, number, notes, ..Group::default() };
+        self.tally.groups += 1;
+        match header.delimiters().standard {
+            Standard::X12 if &header.component(1, 1)[..] == b"FA" => self.interchange.acknowledgments += 1,
+            Standard::X12 => {
+                self.group.answer = self.functional_of(header);
+                self.interchange.subjects += 1;
+                self.body.restart(pass.delimiters(), pass.style().0);
+            }
+            Standard::Edifact => {
+                self.group.before = self.body.segments;
+            }
+        }
+    }
+
+    fn open_transaction(&mut self, pass: &EnvelopePass<'_>) {
+        let header = pass.transaction();
+        self.tally.transactions += 1;
+        self.group.received += 1;
+        let transaction = &mut self.transaction;
+        transaction.is_open = true;
+        transaction.number = header.position().transaction;
+        transaction.notes.clear();
+        transaction.unit = None;
+        transaction.unit_value.clear();
+        let kind = header.transaction_type();
+        match header.delimiters().standard {
+            Standard::X12 => {
+                let in_group = self.group.is_open && self.group.answer.is_some();
+                transaction.answered = in_group && !matches!(&kind[..], b"997" | b"999");
+                if self.group.answer == Some(Functional::Implementation) {
+                    transaction.unit = UNITS.iter().find(|unit| unit.transactions.contains(&&kind[..]));
+                }
+            }
+            Standard::Edifact => {
+                transaction.answered = &kind[..] != b"CONTRL";
+                let count = if transaction.answered {
+                    &mut self.interchange.subjects
+                } else {
+                    &mut self.interchange.acknowledgments
+                };
+                *count += 1;
+            }
+        }
+    }
+
+    /// Looks whether the segment names a unit of business.
+    #[cold]
+    fn remember_unit(&mut self, pass: &EnvelopePass<'_>) {
+        let Some(unit) = self.transaction.unit else { return };
+        let segment = pass.segment();
+        if segment.tag() != unit.tag {
+            return;
+        }
+        let element = |number: usize| segment.element(number).map_or(&b""[..], |element| element.raw());
+        if unit.qualifier.is_none_or(|qualifier| element(1) == qualifier) {
+            let value = element(unit.element);
+            self.transaction.unit_value.clear();
+            self.transaction.unit_value.extend_from_slice(&value[..value.len().min(UNIT_BYTES_MAX)]);
+        }
+    }
+
+    /// Sorts a fault to the innermost level that it stands in and that has a code for it.
+    fn fault(&mut self, fault: &EdiFault) {
+        let at = fault.at;
+        if !self.interchange.is_open || at.interchange != self.interchange.number {
+            return;
+        }
+        let codes = fault.error.acknowledgment();
+        let edifact = self.body.delimiters.standard == Standard::Edifact;
+        let in_group = self.group.is_open && at.group > 0 && at.group == self.group.number;
+        let in_transaction =
+            self.transaction.is_open && at.transaction > 0 && at.transaction == self.transaction.number;
+        let of_transaction = codes.transaction.or(codes.segment).or(codes.element).is_some();
+        let level = if in_transaction && (edifact || (of_transaction && in_group)) {
+            Level::Transaction
+        } else if in_group && (edifact || codes.group.is_some()) {
+            Level::Group
+        } else {
+            Level::Interchange
+        };
+        let told = if edifact {
+            codes.contrl.is_some()
+        } else {
+            level != Level::Interchange || codes.interchange_note.is_some()
+        };
+        let Some(judgment) = judge(&self.options.outcomes, level, fault.severity).filter(|_| told) else { return };
+        let mut note = Note::of(fault);
+        if matches!(fault.error, EdiError::Unterminated | EdiError::BinaryCut { .. }) {
+            // The file ends here, so what is missed is the trailer of what is open.
+            note.service = Some((level, Side::Trailer));
+        }
+        let notes = match level {
+            Level::Transaction => {
+                if let Some(unit) = self.transaction.unit
+                    && !self.transaction.unit_value.is_empty()
+                {
+                    note.unit = Some((unit.name, self.transaction.unit_value.as_slice().into()));
+                }
+                &mut self.transaction.notes
+            }
+            Level::Group => &mut self.group.notes,
+            Level::Interchange => &mut self.interchange.notes,
+        };
+        let more = notes.more;
+        notes.push(note, judgment, self.options.notes_max);
+        self.tally.untold += notes.more - more;
+    }
+
+    fn close_transaction(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+        self.transaction.is_open = false;
+        let standard = self.body.delimiters.standard;
+        unclosed(&mut self.transaction.notes, closed, standard, Level::Transaction, &self.options.outcomes);
+        match self.transaction.notes.judgment {
+            Judgment::Accepted => {}
+            Judgment::WithErrors => self.tally.transactions_with_errors += 1,
+            Judgment::Rejected => self.tally.transactions_rejected += 1,
+        }
+        if self.transaction.notes.judgment != Judgment::Rejected {
+            self.group.accepted += 1;
+            self.group.with_errors |= self.transaction.notes.judgment == Judgment::WithErrors;
+        }
+        if !self.transaction.answered {
+            return;
+        }
+        match standard {
+            Standard::X12 => self.answer_transaction(pass),
+            Standard::Edifact => self.answer_message(pass),
+        }
+        if self.body.bytes.len() > HOLD_BYTES {
+            let level = if self.group.is_open { Level::Group } else { Level::Interchange };
+            self.hold(level, output);
+        }
+    }
+
+    fn close_group(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+        let standard = self.body.delimiters.standard;
+        unclosed(&mut self.group.notes, closed, standard, Level::Group, &self.options.outcomes);
+        match standard {
+            Standard::X12 => {
+                if closed == Closed::ByTrailer {
+                    self.group.declared = count(pass);
+                }
+                if self.group.answer.is_some() {
+                    self.answer_group(pass, output);
+                }
+            }
+            Standard::Edifact => self.answer_edifact_group(pass, output),
+        }
+        self.group.is_open = false;
+    }
+
+    fn close_interchange(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
+        let standard = self.body.delimiters.standard;
+        unclosed(&mut self.interchange.notes, closed, standard, Level::Interchange, &self.options.outcomes);
+        self.tally.interchanges_rejected += u64::from(self.interchange.notes.judgment == Judgment::Rejected);
+        match standard {
+            Standard::X12 => self.answer_interchange(pass, output),
+            Standard::Edifact => self.answer_edifact_interchange(pass, output),
+        }
+        self.interchange.is_open = false;
+    }
+
+    /// Gives the text so far to the output, which holds it.
+    pub(super) fn hold(&mut self, level: Level, output: &mut impl AcknowledgmentOutput) {
+        if !self.body.bytes.is_empty() {
+            output.hold(level, &self.body.bytes);
+            self.body.bytes.clear();
+        }
+    }
+
+    /// Takes back all that is held of an interchange.
+    pub(super) fn discard_interchange(&mut self, output: &mut impl AcknowledgmentOutput) {
+        self.body.bytes.clear();
+        output.release(Level::Interchange, b"", Held::Discard, b"");
+    }
+}
+
+/// What ends without its trailer has that fault, even where nothing is said of it since the file was cut off further inside.
+fn unclosed(notes: &mut Notes, closed: Closed, standard: Standard, level: Level, policy: &OutcomePolicy) {
+    let trailer = Some((level, Side::Trailer));
+    if closed == Closed::ByTrailer || notes.list.iter().any(|note| note.service == trailer) {
+        return;
+    }
+    let (error, severity) = (EdiError::TrailerMissing { standard, level }, Severity::Error);
+    if let Some(judgment) = judge(policy, level, severity) {
+        let fault = EdiFault { error, at: Position::default(), severity, context: None };
+        notes.push(Note::of(&fault), judgment, usize::MAX);
+    }
+}
+
+/// The count of the trailer that was found last.
+fn count(pass: &EnvelopePass<'_>) -> Option<u64> {
+    let segment = pass.segment();
+    let digits = segment.element(1)?.raw();
+    let good = !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit);
+    good.then(|| digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
+}

@@ -1,0 +1,231 @@
+//! CONTRL, syntax versions 3 and 4.
+
+use super::collector::Acknowledger;
+use super::note::{Judgment, Note, Notes};
+use super::options::{ControlNumbers, When};
+use super::output::{AcknowledgmentOutput, Held};
+use super::text::Text;
+use crate::delimiters::Delimiters;
+use crate::envelope::{EnvelopePass, Header};
+use crate::level::{Level, Side};
+
+/// Data element 0083: this level and all below it are rejected.
+const REJECTED: &[u8] = b"4";
+/// This level is acknowledged, and those below it that are not rejected.
+const ACKNOWLEDGED: &[u8] = b"7";
+/// The interchange was received; nothing is said of what it holds.
+const RECEIVED: &[u8] = b"8";
+
+/// Most UCS of a message, most UCD of a segment.
+const SEGMENTS_MAX: usize = 999;
+const ELEMENTS_MAX: usize = 99;
+/// Data element 0096.
+const POSITION_MAX: u64 = 999_999;
+
+impl Acknowledger {
+    /// UCM to UCD of the message that ends. One without faults is acknowledged by what is around it.
+    pub(super) fn answer_message(&mut self, pass: &EnvelopePass<'_>) {
+        let notes = &mut self.transaction.notes;
+        if notes.judgment != Judgment::Rejected {
+            return;
+        }
+        let version = syntax_version(pass.interchange());
+        let segment = pass.transaction().segment();
+        let text = &mut self.body;
+        text.begin("UCM");
+        text.copy(segment.element(1), b"0");
+        text.copy(segment.element(2), b"0:0:0:0");
+        answer(text, notes, Level::Transaction, version, ACKNOWLEDGED);
+        notes.list.retain(|note| note.service.is_none());
+        notes.list.sort_by_key(|note| note.contrl_segment());
+        let mut rest = &notes.list[..];
+        let mut segments = 0;
+        while let Some((first, behind)) = rest.split_first() {
+            let at = first.contrl_segment();
+            let count = behind.iter().take_while(|note| note.contrl_segment() == at).count();
+            let (these, others) = rest.split_at(count + 1);
+            rest = others;
+            if at > POSITION_MAX || segments == SEGMENTS_MAX {
+                continue;
+            }
+            segments += 1;
+            let whole = these.iter().find(|note| note.at.element == 0 && note.codes.contrl.is_some());
+            text.begin("UCS").number(at);
+            text.element(whole.and_then(|note| note.contrl_code(version)).unwrap_or("").as_bytes()).end();
+            for note in these.iter().filter(|note| note.at.element > 0).take(ELEMENTS_MAX) {
+                let Some(code) = note.contrl_code(version) else { continue };
+                text.begin("UCD").element(code.as_bytes());
+                place(text, note, version);
+                text.end();
+            }
+        }
+    }
+
+    /// UCF of the group that ends, with what is held of its messages.
+    pub(super) fn answer_edifact_group(&mut self, pass: &EnvelopePass<'_>, output: &mut impl AcknowledgmentOutput) {
+        let version = syntax_version(pass.interchange());
+        let segment = pass.last_group().segment();
+        let is_rejected = self.group.notes.judgment == Judgment::Rejected;
+        self.tally.groups_rejected += u64::from(is_rejected);
+        // A group of acknowledgments is not answered unless it is wrong itself.
+        let is_said = is_rejected || self.body.segments > self.group.before || self.interchange.subjects > 0;
+        self.head.restart(pass.delimiters(), pass.style().0);
+        if is_said {
+            self.head.begin("UCF");
+            self.head.copy(segment.element(5), b"0");
+            self.head.copy(segment.element(2), b"UNKNOWN");
+            self.head.copy(segment.element(3), b"UNKNOWN");
+            answer(&mut self.head, &self.group.notes, Level::Group, version, ACKNOWLEDGED);
+        }
+        if is_rejected {
+            self.body.bytes.clear();
+            self.body.segments = self.group.before;
+        }
+        self.body.segments += self.head.segments;
+        self.hold(Level::Group, output);
+        let held = if is_rejected { Held::Discard } else { Held::Keep };
+        output.release(Level::Group, &self.head.bytes, held, b"");
+    }
+
+    /// UNB to UNZ.
+    pub(super) fn answer_edifact_interchange(
+        &mut self,
+        pass: &EnvelopePass<'_>,
+        output: &mut impl AcknowledgmentOutput,
+    ) {
+        let header = pass.interchange();
+        let is_rejected = self.interchange.notes.judgment == Judgment::Rejected;
+        let only_acknowledgments = self.interchange.subjects == 0 && self.interchange.acknowledgments > 0;
+        let request = header.field("acknowledgment_requested");
+        let receipt_only = &request[..] == b"2";
+        let is_asked = receipt_only || &request[..] == b"1" || is_rejected || self.body.segments > 0;
+        let is_said = match self.options.contrl {
+            When::Never => false,
+            _ if only_acknowledgments => false,
+            When::Asked => is_asked,
+            When::Always => true,
+        };
+        if !is_said {
+            self.discard_interchange(output);
+            return;
+        }
+        let version = syntax_version(header);
+        let keep = !is_rejected && !receipt_only;
+        if !keep {
+            self.body.bytes.clear();
+            self.body.segments = 0;
+        }
+        let control = ControlNumbers::take(&mut self.options.numbers.interchange).to_string();
+        self.head.restart(pass.delimiters(), pass.style().0);
+        self.tail.restart(pass.delimiters(), pass.style().0);
+        if pass.style().1 || needs_una(pass.delimiters(), version) {
+            una(&mut self.head);
+        }
+        self.unb(header, version, control.as_bytes());
+        let kind: &[&[u8]] =
+            if version == 4 { &[b"CONTRL", b"4", b"1", b"UN"] } else { &[b"CONTRL", b"D", b"3", b"UN"] };
+        self.head.begin("UNH").element(b"1").composite(kind).end();
+        let segment = header.segment();
+        self.head.begin("UCI");
+        self.head.copy(segment.element(5), b"0");
+        self.head.copy(segment.element(2), b"UNKNOWN");
+        self.head.copy(segment.element(3), b"UNKNOWN");
+        let accepted = if receipt_only { RECEIVED } else { ACKNOWLEDGED };
+        answer(&mut self.head, &self.interchange.notes, Level::Interchange, version, accepted);
+        // UNH, UCI and UNT.
+        self.tail.begin("UNT").number(self.body.segments + 3).element(b"1").end();
+        self.tail.begin("UNZ").element(b"1").element(control.as_bytes()).end();
+        self.hold(Level::Interchange, output);
+        let held = if keep { Held::Keep } else { Held::Discard };
+        output.release(Level::Interchange, &self.head.bytes, held, &self.tail.bytes);
+        self.tally.written += 1;
+    }
+
+    /// UNB: partners change places.
+    fn unb(&mut self, received: &Header, version: u8, control: &[u8]) {
+        let stamp = self.options.stamp;
+        let date = if version == 4 { stamp.date() } else { stamp.short_date() };
+        let is_test = received.is_test();
+        let segment = received.segment();
+        let text = &mut self.head;
+        text.begin("UNB");
+        text.copy(segment.element(1), b"UNOA:3");
+        text.copy(segment.element(3), b"UNKNOWN");
+        text.copy(segment.element(2), b"UNKNOWN");
+        text.composite(&[date, stamp.time()]).element(control);
+        if is_test {
+            for _ in 6..11 {
+                text.element(b"");
+            }
+            text.element(b"1");
+        }
+        text.end();
+    }
+}
+
+impl Note {
+    /// Position of the segment; of one that is missing, that of the one before (data element 0096).
+    fn contrl_segment(&self) -> u64 {
+        // 3: mandatory segment missing.
+        let is_missing = self.codes.segment == Some("3") && self.at.element == 0;
+        if is_missing { self.at.segment.saturating_sub(1).max(1) } else { self.at.segment.max(1) }
+    }
+
+    /// Data element 0085, as far as the version has it: 40 and up came with version 4.
+    fn contrl_code(&self, version: u8) -> Option<&'static str> {
+        let code = self.codes.contrl?;
+        let number = code.parse::<u32>().unwrap_or(0);
+        // 12: invalid value.
+        Some(if version < 4 && number >= 40 { "12" } else { code })
+    }
+}
+
+/// Action code, error code, service segment and element of UCI, UCF or UCM.
+fn answer(text: &mut Text, notes: &Notes, level: Level, version: u8, accepted: &[u8]) {
+    if notes.judgment != Judgment::Rejected {
+        text.element(accepted).end();
+        return;
+    }
+    text.element(REJECTED);
+    let own = |note: &&Note| note.codes.contrl.is_some() && (level != Level::Transaction || note.service.is_some());
+    if let Some(note) = notes.list.iter().find(own) {
+        text.element(note.contrl_code(version).unwrap_or("").as_bytes());
+        if let Some((level, side)) = note.service {
+            let standard = text.delimiters.standard;
+            let tag = if side == Side::Header { level.header(standard) } else { level.trailer(standard) };
+            text.element(tag.as_bytes());
+            place(text, note, version);
+        }
+    }
+    text.end();
+}
+
+/// S011: position of the element, the tag as 1, and of the component; occurrence from version 4 on.
+fn place(text: &mut Text, note: &Note, version: u8) {
+    let at = note.at;
+    if at.element == 0 || at.element > 998 {
+        return;
+    }
+    let number = |number: u32| if (1..=999).contains(&number) { number.to_string() } else { String::new() };
+    let (element, component) = (number(at.element + 1), number(at.component));
+    let repetition = if version == 4 { number(at.repetition) } else { String::new() };
+    text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
+}
+
+fn syntax_version(interchange: &Header) -> u8 {
+    if &interchange.component(1, 2)[..] == b"4" { 4 } else { 3 }
+}
+
+/// Whether a reader without UNA would take other delimiters.
+fn needs_una(delimiters: &Delimiters, version: u8) -> bool {
+    let default = if version == 4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
+    *delimiters != default && *delimiters != Delimiters::EDIFACT_B
+}
+
+fn una(text: &mut Text) {
+    let d = text.delimiters;
+    let (release, repetition) = (d.release.unwrap_or(b' '), d.repetition.unwrap_or(b' '));
+    text.bytes.extend_from_slice(b"UNA");
+    text.bytes.extend_from_slice(&[d.component, d.element, d.decimal_mark, release, repetition, d.terminator]);
+    text.bytes.extend_from_slice(text.line_break.bytes());
+}

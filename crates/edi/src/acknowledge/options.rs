@@ -1,0 +1,231 @@
+//! What is acknowledged, how, and with which numbers.
+
+use crate::envelope::Check;
+
+/// What the caller decides.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AcknowledgmentOptions {
+    /// What X12 functional groups are answered with.
+    pub functional: Functional,
+    /// When X12 interchanges are answered with TA1. What is wrong with an envelope is told unless `Never`; `Asked` looks at ISA14.
+    pub interchange: When,
+    /// When EDIFACT interchanges are answered with CONTRL. `Asked` looks at data element 0031 of UNB; what is wrong is told unless `Never`.
+    pub contrl: When,
+    /// What errors lead to.
+    pub outcomes: OutcomePolicy,
+    /// Date and time of the acknowledgment.
+    pub stamp: Stamp,
+    /// The next control numbers.
+    pub numbers: ControlNumbers,
+    /// Faults of one transaction that are told one by one; more are counted ([`AcknowledgmentTally::untold`]) and lead to the same outcome.
+    /// Default 999, what CONTRL has room for.
+    pub notes_max: usize,
+}
+
+impl AcknowledgmentOptions {
+    /// 999 where the version has it, TA1 where it is asked for, CONTRL always; errors reject; control numbers from 1.
+    #[must_use]
+    pub fn new(stamp: Stamp) -> Self {
+        AcknowledgmentOptions {
+            functional: Functional::Implementation,
+            interchange: When::Asked,
+            contrl: When::Always,
+            outcomes: OutcomePolicy::default(),
+            stamp,
+            numbers: ControlNumbers { interchange: 1, group: 1 },
+            notes_max: 999,
+        }
+    }
+
+    /// By the name of an acknowledgment, as a command line gives it: `997`, `999`, `ta1` (nothing but TA1, always), `contrl` (EDIFACT only).
+    #[must_use]
+    pub fn by_name(name: &str, stamp: Stamp) -> Option<Self> {
+        let base = AcknowledgmentOptions::new(stamp);
+        Some(match name.to_ascii_lowercase().as_str() {
+            "997" => AcknowledgmentOptions { functional: Functional::Functional, ..base },
+            "999" => base,
+            "ta1" => AcknowledgmentOptions {
+                functional: Functional::None,
+                interchange: When::Always,
+                contrl: When::Never,
+                ..base
+            },
+            "contrl" => AcknowledgmentOptions { functional: Functional::None, interchange: When::Never, ..base },
+            _ => return None,
+        })
+    }
+}
+
+/// What X12 functional groups are answered with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Functional {
+    /// Nothing.
+    None,
+    /// 997 in the version of the group.
+    Functional,
+    /// 999, in the version of the group or, for HIPAA's guides (`005010X...`), as 005010X231A1. Groups of versions before 005010, which
+    /// do not have it, are answered with 997.
+    Implementation,
+}
+
+/// When to answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum When {
+    /// Not at all.
+    Never,
+    /// Where the header asks for it, or something is wrong.
+    Asked,
+    /// Each time.
+    Always,
+}
+
+/// What errors lead to at each level. Warnings lead to nothing unless they are to be told.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct OutcomePolicy {
+    /// Errors of the interchange's envelope.
+    pub interchange: OnError,
+    /// Errors of a group's envelope.
+    pub group: OnError,
+    /// Errors in a transaction.
+    pub transaction: OnError,
+    /// Whether warnings are told as errors that do not reject.
+    pub warnings: Warnings,
+}
+
+impl Default for OutcomePolicy {
+    fn default() -> Self {
+        OutcomePolicy {
+            interchange: OnError::Reject,
+            group: OnError::Reject,
+            transaction: OnError::Reject,
+            warnings: Warnings::Untold,
+        }
+    }
+}
+
+/// What an error leads to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OnError {
+    /// Rejected: `R`, CONTRL 4.
+    Reject,
+    /// Accepted with errors told: `E`; CONTRL, which cannot say that, acknowledges.
+    Accept,
+}
+
+/// What acknowledgments say of warnings.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Warnings {
+    /// Nothing.
+    Untold,
+    /// They are told; what has nothing worse is accepted with errors.
+    Told,
+}
+
+/// Date and time that an acknowledgment carries: the caller's, so that the same input gives the same bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stamp {
+    /// CCYYMMDD.
+    date: [u8; 8],
+    /// HHMM.
+    time: [u8; 4],
+}
+
+impl Stamp {
+    /// From `CCYYMMDD` and `HHMM`; `None` for what is no date or time.
+    #[must_use]
+    pub fn new(date: &str, time: &str) -> Option<Self> {
+        let stamp = Stamp { date: date.as_bytes().try_into().ok()?, time: time.as_bytes().try_into().ok()? };
+        let good = Check::Date.expected(&stamp.date).is_none() && Check::Time.expected(&stamp.time).is_none();
+        good.then_some(stamp)
+    }
+
+    /// From seconds since 1970-01-01T00:00:00Z, in UTC; years after 9999 are 9999.
+    #[must_use]
+    pub fn from_unix(seconds: u64) -> Self {
+        let (days, second) = (seconds / 86_400, seconds % 86_400);
+        // Years of 365.2425 days from 0000-03-01, so that the leap day is the last of its year.
+        let days = days.min(2_932_896) + 719_468;
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        let mut stamp = Stamp { date: *b"00000000", time: *b"0000" };
+        digits(&mut stamp.date[..4], year);
+        digits(&mut stamp.date[4..6], month);
+        digits(&mut stamp.date[6..], day);
+        digits(&mut stamp.time[..2], second / 3_600);
+        digits(&mut stamp.time[2..], second / 60 % 60);
+        stamp
+    }
+
+    /// CCYYMMDD.
+    #[must_use]
+    pub fn date(&self) -> &[u8] {
+        &self.date
+    }
+
+    /// YYMMDD.
+    #[must_use]
+    pub fn short_date(&self) -> &[u8] {
+        &self.date[2..]
+    }
+
+    /// HHMM.
+    #[must_use]
+    pub fn time(&self) -> &[u8] {
+        &self.time
+    }
+}
+
+/// Writes the last digits of a number.
+fn digits(to: &mut [u8], mut number: u64) {
+    for digit in to.iter_mut().rev() {
+        *digit = b"0123456789"[usize::try_from(number % 10).unwrap_or(0)];
+        number /= 10;
+    }
+}
+
+/// The next control numbers. Each number used is followed by the next one, 999,999,999 by 1.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ControlNumbers {
+    /// ISA13; data element 0020 of UNB.
+    pub interchange: u64,
+    /// GS06.
+    pub group: u64,
+}
+
+impl ControlNumbers {
+    /// Takes a number.
+    pub(crate) fn take(number: &mut u64) -> u64 {
+        const LAST: u64 = 999_999_999;
+        let taken = if (1..=LAST).contains(number) { *number } else { 1 };
+        *number = if taken == LAST { 1 } else { taken + 1 };
+        taken
+    }
+}
+
+/// What was acknowledged.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct AcknowledgmentTally {
+    /// Interchanges received, those whose header is unreadable too.
+    pub interchanges: u64,
+    /// Of them rejected.
+    pub interchanges_rejected: u64,
+    /// Groups received.
+    pub groups: u64,
+    /// Of them rejected, for their envelope or because all that they hold is.
+    pub groups_rejected: u64,
+    /// Transactions received.
+    pub transactions: u64,
+    /// Of them accepted with errors.
+    pub transactions_with_errors: u64,
+    /// Of them rejected for what is wrong with them; not those of a rejected group or interchange.
+    pub transactions_rejected: u64,
+    /// Faults beyond [`AcknowledgmentOptions::notes_max`], which no acknowledgment tells one by one.
+    pub untold: u64,
+    /// Acknowledging interchanges written.
+    pub written: u64,
+}

@@ -1,0 +1,120 @@
+//! Segments of an acknowledgment as text, with the delimiters of what it answers.
+
+use crate::delimiters::{Delimiters, Standard};
+use crate::segment::Element;
+use crate::splitter::LineBreak;
+
+/// Segments as they are written.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub(super) delimiters: Delimiters,
+    pub(super) line_break: LineBreak,
+    pub(super) bytes: Vec<u8>,
+    /// Segments since the last [`Text::restart`].
+    pub(super) segments: u64,
+    /// Bytes up to the last element that is not empty.
+    solid: usize,
+}
+
+impl Text {
+    pub(super) fn new() -> Self {
+        Text { delimiters: Delimiters::X12, line_break: LineBreak::None, bytes: Vec::new(), segments: 0, solid: 0 }
+    }
+
+    /// Begins with nothing, for an interchange with these delimiters.
+    pub(super) fn restart(&mut self, delimiters: &Delimiters, line_break: LineBreak) {
+        // What we write has no ISX.
+        let release = if delimiters.standard == Standard::X12 { None } else { delimiters.release };
+        self.delimiters = Delimiters { release, ..*delimiters };
+        self.line_break = line_break;
+        self.bytes.clear();
+        self.segments = 0;
+    }
+
+    pub(super) fn begin(&mut self, tag: &str) -> &mut Self {
+        self.bytes.extend_from_slice(tag.as_bytes());
+        self.solid = self.bytes.len();
+        self
+    }
+
+    /// An element of data; EDIFACT releases service characters, X12 has blanks in their place.
+    pub(super) fn element(&mut self, data: &[u8]) -> &mut Self {
+        self.bytes.push(self.delimiters.element);
+        self.data(data);
+        self
+    }
+
+    /// An element of components; empty ones at the end are left out.
+    pub(super) fn composite(&mut self, components: &[&[u8]]) -> &mut Self {
+        self.bytes.push(self.delimiters.element);
+        let len = components.iter().rposition(|component| !component.is_empty()).map_or(0, |last| last + 1);
+        for (i, component) in components[..len].iter().enumerate() {
+            if i > 0 {
+                self.bytes.push(self.delimiters.component);
+            }
+            self.data(component);
+        }
+        self
+    }
+
+    /// An element as it stands in an interchange with the same delimiters, without line breaks and separators at its end.
+    pub(super) fn copy(&mut self, element: Option<Element<'_>>, otherwise: &[u8]) -> &mut Self {
+        self.bytes.push(self.delimiters.element);
+        let start = self.bytes.len();
+        let mut end = start;
+        let service = self.delimiters;
+        let mut released = false;
+        for byte in element.map_or(&b""[..], |element| element.raw()) {
+            if matches!(byte, b'\r' | b'\n') && !service.is_service(*byte) {
+                continue;
+            }
+            self.bytes.push(*byte);
+            let separator = !released && (*byte == service.component || service.repetition == Some(*byte));
+            released = !released && service.release == Some(*byte);
+            if !separator {
+                end = self.bytes.len();
+            }
+        }
+        self.bytes.truncate(end);
+        if end == start {
+            self.data(otherwise);
+        } else {
+            self.solid = end;
+        }
+        self
+    }
+
+    pub(super) fn number(&mut self, number: u64) -> &mut Self {
+        self.element(number.to_string().as_bytes())
+    }
+
+    /// Ends the segment without the empty elements at its end.
+    pub(super) fn end(&mut self) {
+        self.bytes.truncate(self.solid);
+        self.bytes.push(self.delimiters.terminator);
+        self.bytes.extend_from_slice(self.line_break.bytes());
+        self.segments += 1;
+    }
+
+    /// A whole segment without its terminator.
+    pub(super) fn raw(&mut self, segment: &[u8]) {
+        self.bytes.extend_from_slice(segment);
+        self.solid = self.bytes.len();
+        self.end();
+    }
+
+    fn data(&mut self, data: &[u8]) {
+        for byte in data {
+            if self.delimiters.is_service(*byte) {
+                self.bytes.push(self.delimiters.release.unwrap_or(b' '));
+                if self.delimiters.release.is_none() {
+                    continue;
+                }
+            }
+            self.bytes.push(*byte);
+        }
+        if !data.is_empty() {
+            self.solid = self.bytes.len();
+        }
+    }
+}
