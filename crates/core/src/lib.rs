@@ -15,6 +15,7 @@ mod number;
 mod position;
 mod shape;
 mod sink;
+mod spelling;
 mod value;
 
 pub use document::Document;
@@ -24,4 +25,5 @@ pub use number::{NumberScratch, read_number, write_number};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
 pub use sink::{Sink, Tee};
+pub use spelling::nearest;
 pub use value::{Decimal, Digits, Run, Value};

@@ -20,10 +20,12 @@ pub struct Limits {
     pub columns_max: usize,
     /// Findings kept in full in one run; later ones are only counted. Default 1,000.
     pub findings_max: usize,
-    /// Depth of nested COPY statements. Default 64.
+    /// Depth of nested COPY statements, and of includes in guides. Default 64.
     pub copy_depth_max: usize,
     /// Bytes of a copybook after expansion. Default 16 MiB.
     pub copybook_bytes_max: usize,
+    /// Bytes of a guide with all that it includes. Default 64 MiB: the whole of one X12 version has some five.
+    pub guide_bytes_max: usize,
 }
 
 impl Default for Limits {
@@ -39,6 +41,7 @@ impl Default for Limits {
             findings_max: 1_000,
             copy_depth_max: 64,
             copybook_bytes_max: 16 << 20,
+            guide_bytes_max: 64 << 20,
         }
     }
 }
