@@ -1,9 +1,16 @@
 //! Guides: what a transaction set or message may hold.
 
+#[allow(dead_code, reason = "validation uses the rest")]
+mod code_set;
+#[allow(dead_code, reason = "validation uses the rest")]
+mod compile;
 mod model;
 mod names;
 mod text;
+#[allow(dead_code, unused_imports, reason = "validation uses the rest")]
+mod walk;
 
+pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
 pub use model::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
     Guide, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
@@ -13,3 +20,4 @@ pub use text::{
     GuideResolver, GuideText, MemoryGuides, NoGuides, ResolveError, parse_dictionary, parse_guide, write_dictionary,
     write_guide, write_guide_including,
 };
+pub use walk::{Placement, Walk};

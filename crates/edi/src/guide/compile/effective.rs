@@ -1,0 +1,127 @@
+//! What an element is at one place of the structure: the dictionary's, with the place's changes.
+
+use crate::guide::model::{
+    CodeList, Codes, CompositeDef, DataType, ElementDef, ElementOf, Guide, Requirement, SegmentUse,
+};
+
+/// A simple element or component at its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effective<'g> {
+    /// Data element number.
+    pub(crate) number: &'g str,
+    pub(crate) name: Option<&'g str>,
+    pub(crate) data_type: DataType,
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    pub(crate) requirement: Requirement,
+    pub(crate) repeat: Option<u32>,
+    pub(crate) codes: Allowed<'g>,
+}
+
+/// Codes at a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Allowed<'g> {
+    /// Any value.
+    Any,
+    /// A list of the dictionary, by its name.
+    List(&'g str, &'g CodeList),
+    /// Only these, of the list that the element has by itself.
+    These(&'g [String], Option<&'g CodeList>),
+}
+
+impl<'g> Allowed<'g> {
+    /// The values where no other is allowed.
+    pub(crate) fn finite(self) -> Option<Vec<&'g str>> {
+        match self {
+            Allowed::Any => None,
+            Allowed::List(_, list) if list.open => None,
+            Allowed::List(_, list) => Some(list.codes.iter().map(|code| code.value.as_str()).collect()),
+            Allowed::These(values, _) => Some(values.iter().map(String::as_str).collect()),
+        }
+    }
+
+    /// Whether both are the same list, so that nobody compares a thousand codes.
+    pub(crate) fn is_same_list(self, other: Allowed<'_>) -> bool {
+        matches!((self, other), (Allowed::List(_, a), Allowed::List(_, b)) if core::ptr::eq(a, b))
+    }
+}
+
+/// The composite that element `number` (from 1) of a segment is, if it is one that the dictionary has.
+pub(crate) fn composite<'g>(guide: &'g Guide, tag: &str, number: usize) -> Option<(&'g str, &'g CompositeDef)> {
+    match &guide.dictionary.segments.get(tag)?.elements.get(number.checked_sub(1)?)?.of {
+        ElementOf::Composite(id) => guide.dictionary.composites.get_key_value(id).map(|(id, def)| (id.as_str(), def)),
+        ElementOf::Element(_) => None,
+    }
+}
+
+/// A simple element (`component` 0) or a component at a place; `None` where there is no such or the dictionary does not have it.
+pub(crate) fn element<'g>(
+    guide: &'g Guide,
+    segment: &'g SegmentUse,
+    number: usize,
+    component: usize,
+) -> Option<Effective<'g>> {
+    let dictionary = &guide.dictionary;
+    let of_segment = dictionary.segments.get(&segment.tag)?.elements.get(number.checked_sub(1)?)?;
+    let usage = match (&of_segment.of, component) {
+        (ElementOf::Element(_), 0) => of_segment,
+        (ElementOf::Composite(id), 1..) => dictionary.composites.get(id)?.components.get(component - 1)?,
+        _ => return None,
+    };
+    let ElementOf::Element(id) = &usage.of else { return None };
+    let (id, def) = dictionary.elements.get_key_value(id)?;
+    let mut effective = of_definition(guide, id, def);
+    effective.name = usage.name.as_deref().or(effective.name);
+    effective.requirement = usage.requirement;
+    effective.repeat = usage.repeat;
+    for change in &segment.changes {
+        if usize::from(change.element) != number || usize::from(change.component) != component {
+            continue;
+        }
+        effective.name = change.name.as_deref().or(effective.name);
+        effective.requirement = change.requirement.unwrap_or(effective.requirement);
+        effective.min = change.min.unwrap_or(effective.min);
+        effective.max = change.max.unwrap_or(effective.max);
+        effective.repeat = change.repeat.or(effective.repeat);
+        effective.data_type = change.data_type.unwrap_or(effective.data_type);
+        let own = def.codes.as_ref().and_then(|name| dictionary.codes.get(name));
+        match &change.codes {
+            None => {}
+            Some(Codes::Any) => effective.codes = Allowed::Any,
+            Some(Codes::These(values)) => effective.codes = Allowed::These(values, own),
+            Some(Codes::List(name)) => {
+                if let Some(list) = dictionary.codes.get(name) {
+                    effective.codes = Allowed::List(name, list);
+                }
+            }
+        }
+    }
+    Some(effective)
+}
+
+fn of_definition<'g>(guide: &'g Guide, number: &'g str, def: &'g ElementDef) -> Effective<'g> {
+    let codes = match &def.codes {
+        Some(name) => guide.dictionary.codes.get(name).map_or(Allowed::Any, |list| Allowed::List(name, list)),
+        None => Allowed::Any,
+    };
+    Effective {
+        number,
+        name: def.name.as_deref(),
+        data_type: def.data_type,
+        min: def.min,
+        max: def.max,
+        requirement: Requirement::Optional,
+        repeat: Some(1),
+        codes,
+    }
+}
+
+/// Number of elements of a segment, and of components of one of them (0 where it is simple).
+pub(crate) fn widths(guide: &Guide, tag: &str) -> Vec<usize> {
+    let Some(def) = guide.dictionary.segments.get(tag) else { return Vec::new() };
+    let of = |usage: &crate::guide::model::ElementUse| match &usage.of {
+        ElementOf::Element(_) => 0,
+        ElementOf::Composite(id) => guide.dictionary.composites.get(id).map_or(0, |def| def.components.len()),
+    };
+    def.elements.iter().map(of).collect()
+}

@@ -1,0 +1,152 @@
+//! Where each segment of a transaction stands in its guide.
+
+mod repair;
+mod state;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use std::sync::Arc;
+
+use super::compile::{CompiledGuide, ItemId, tag_key};
+use crate::segment::Segment;
+use repair::Rivals;
+pub(crate) use repair::{StructureFault, StructureKind};
+use state::State;
+
+/// Follows a transaction through its guide, segment by segment.
+///
+/// The path of good data allocates nothing. Where a segment has no place, the likeliest mistakes are tried side by side (a missing trigger, a
+/// segment too many, a wrong order, a wrong qualifier, a segment that does not belong here) until the segments that follow tell which it was,
+/// so that one fault is told once.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, guide::{CompiledGuide, Walk}};
+/// # fn walk(guide: Arc<CompiledGuide>, text: &[u8]) {
+/// let mut walk = Walk::new(guide);
+/// let mut reader = EnvelopeReader::new(&quayline_core::Limits::default(), Rules::Lenient);
+/// let mut pass = reader.over(text, EndOfInput::Yes);
+/// loop {
+///     match pass.advance() {
+///         Event::TransactionStart => walk.start(),
+///         Event::Segment if pass.in_transaction() => {
+///             let placement = walk.segment(&pass.segment());
+///             println!("{:?}, {} loops end, {} begin", placement.item, placement.left, placement.entered);
+///         }
+///         Event::TransactionEnd(_) => println!("{} loops end", walk.finish().left),
+///         Event::Done => break,
+///         _ => {}
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Walk {
+    guide: Arc<CompiledGuide>,
+    state: State,
+    /// Other readings of a fault that is not decided yet.
+    rivals: Rivals,
+    faults: Vec<StructureFault>,
+    /// Of the segment, where the caller tells it.
+    at: Mark,
+}
+
+/// Where a segment stands.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Placement {
+    /// Its place in the guide; `None` where it has none.
+    pub item: Option<ItemId>,
+    /// So many loops end before it, the innermost first.
+    pub left: u32,
+    /// So many loops begin with it, after those that end: the innermost ones around `item`. One where it is a trigger; more where triggers
+    /// are missing, whose loops begin all the same.
+    pub entered: u32,
+    /// Number of this segment, or of the loop that it opens, from 1 in the loop around it.
+    pub occurrence: u32,
+    /// Something is wrong with the place, or was not long before: the path may not be the one that was meant.
+    pub doubtful: bool,
+}
+
+/// A segment of the stream: its first byte, and its number in the transaction with the header as 1.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) byte: u64,
+    pub(crate) segment: u64,
+}
+
+impl Walk {
+    /// Makes ready for transactions of a guide, one after another.
+    #[must_use]
+    pub fn new(guide: Arc<CompiledGuide>) -> Self {
+        let state = State::new(&guide.transitions);
+        Walk { guide, state, rivals: Rivals::default(), faults: Vec::new(), at: Mark::default() }
+    }
+
+    /// The guide.
+    #[must_use]
+    pub fn guide(&self) -> &Arc<CompiledGuide> {
+        &self.guide
+    }
+
+    /// Begins a transaction, behind its header (ST, UNH).
+    pub fn start(&mut self) {
+        self.state.start(&self.guide.transitions);
+        self.rivals.clear();
+        self.faults.clear();
+        self.at = Mark { byte: 0, segment: 1 };
+    }
+
+    /// Places the next segment of the transaction.
+    #[inline(always)]
+    pub fn segment(&mut self, segment: &Segment<'_>) -> Placement {
+        self.place(segment, 0)
+    }
+
+    /// Places the next segment, whose first byte in the file is `byte`.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, segment: &Segment<'_>, byte: u64) -> Placement {
+        self.at = Mark { byte, segment: self.at.segment + 1 };
+        let table = &self.guide.transitions;
+        let tag = table.tags.number(tag_key(segment.tag()));
+        if self.rivals.is_empty()
+            && let Some(tag) = tag
+            && (tag as usize) < table.tags.count
+            && let Some(step) = self.state.find(table, tag, segment)
+        {
+            let placement = self.state.take(table, step, self.at);
+            if self.state.is_quiet() {
+                return placement;
+            }
+            return self.after_doubt(placement, segment);
+        }
+        self.repair(tag, segment)
+    }
+
+    /// Ends the transaction, before its trailer or where it is cut off: all loops that are open end.
+    pub fn finish(&mut self) -> Placement {
+        let left = self.state.depth() - 1;
+        self.at.segment += 1;
+        self.end();
+        Placement { item: None, left, entered: 0, occurrence: 0, doubtful: false }
+    }
+
+    /// Loops that are open, the outermost first.
+    pub fn open_loops(&self) -> impl ExactSizeIterator<Item = ItemId> + '_ {
+        self.state.open().iter().skip(1).map(|frame| self.guide.transitions.loops[frame.loop_number as usize].item)
+    }
+
+    /// What is wrong with the structure and decided by now.
+    pub(crate) fn take_faults(&mut self) -> std::vec::Drain<'_, StructureFault> {
+        self.faults.drain(..)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// Tells where the trailer stands, before [`Walk::finish`].
+    pub(crate) fn trailer_at(&mut self, byte: u64) {
+        self.at.byte = byte;
+    }
+}

@@ -1,0 +1,424 @@
+//! What a segment without a place may mean: readings tried side by side until one is clearly the best.
+
+use super::state::{State, Step, fulfils, is_true};
+use super::{Mark, Placement, Walk};
+use crate::guide::compile::{Candidate, ItemId, Transitions};
+use crate::segment::Segment;
+
+/// Something wrong with the structure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct StructureFault {
+    pub(crate) kind: StructureKind,
+    /// The segment, or, of what is missing, the one that came in its place.
+    pub(crate) at: Mark,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum StructureKind {
+    /// No standard that the guide knows has the tag; the innermost open loop.
+    Unknown(Tag, ItemId),
+    /// The standard has it, the guide does not.
+    Undefined(Tag, ItemId),
+    /// The guide has it, but not here.
+    Unexpected(Tag, ItemId),
+    /// It should have come earlier.
+    OutOfSequence(ItemId),
+    /// More than the guide allows.
+    TooMany(ItemId),
+    LoopTooMany(ItemId),
+    /// The guide forbids it.
+    NotUsed(ItemId),
+    Missing(ItemId),
+    LoopMissing(ItemId),
+    /// It has a place but for the value of the condition of this number.
+    Qualifier(ItemId, u32),
+}
+
+/// A tag as it stands in the interchange.
+pub(crate) type Tag = [u8; 3];
+
+/// Cost of one fault.
+pub(super) const FAULT: u32 = 10;
+/// Readings that are followed.
+const RIVALS_MAX: usize = 8;
+/// How much worse than the best a reading may be and still be followed.
+const MARGIN: u32 = 10;
+/// Segments without a fault after which the best reading is right.
+const SURE_AFTER: u32 = 6;
+
+/// Readings besides that of the walk.
+#[derive(Debug, Default)]
+pub(super) struct Rivals {
+    states: Vec<State>,
+    /// Segments since the best reading had a fault.
+    clean: u32,
+}
+
+impl Rivals {
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.states.clear();
+        self.clean = 0;
+    }
+}
+
+/// A reading with a segment placed.
+struct Reading {
+    state: State,
+    placement: Placement,
+    /// Whether it goes on from what the caller was told.
+    from_best: bool,
+}
+
+impl Walk {
+    /// Behind a step in which something was missed, or while something is pending.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn after_doubt(&mut self, placement: Placement, segment: &Segment<'_>) -> Placement {
+        let table = &self.guide.transitions;
+        let at = self.at;
+        let missed_now = self.state.pending.iter().any(|pending| pending.at == at)
+            || self.state.faults.iter().any(|fault| fault.at == at);
+        if missed_now && let Some((mut without, ..)) = self.state.undone(table) {
+            // The segment may be one that does not belong here, rather than another missing.
+            let innermost = without.innermost(table);
+            skip(&mut without, StructureKind::Unexpected(tag_of(segment), innermost), at);
+            self.state.forget_undo();
+            self.rivals.states.push(without);
+            self.rivals.clean = 0;
+        } else {
+            self.faults.append(&mut self.state.faults);
+        }
+        Placement { doubtful: true, ..placement }
+    }
+
+    /// A segment that has no place, or one behind it while that is not decided.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn repair(&mut self, tag: Option<u32>, segment: &Segment<'_>) -> Placement {
+        let guide = std::sync::Arc::clone(&self.guide);
+        let table = &guide.transitions;
+        let at = self.at;
+        if self.rivals.is_empty() {
+            self.faults.append(&mut self.state.faults);
+        }
+        let Some(tag) = tag.filter(|tag| (*tag as usize) < table.tags.count) else {
+            for state in self.rivals.states.iter_mut().chain([&mut self.state]) {
+                let innermost = state.innermost(table);
+                let kind = match tag {
+                    Some(_) => StructureKind::Undefined(tag_of(segment), innermost),
+                    None => StructureKind::Unknown(tag_of(segment), innermost),
+                };
+                skip(state, kind, at);
+            }
+            if self.rivals.is_empty() {
+                self.faults.append(&mut self.state.faults);
+            }
+            return Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: true };
+        };
+        let (cost, told) = (self.state.cost, self.state.open().to_vec());
+        let mut readings: Vec<Reading> = Vec::new();
+        for (i, state) in core::iter::once(&self.state).chain(&self.rivals.states).enumerate() {
+            let mut made = Readings { table, state, tag, segment, at, from_best: i == 0, made: &mut readings };
+            made.late_trigger();
+            if let Some(step) = state.find(table, tag, segment) {
+                made.step(state.clone(), step);
+            } else {
+                made.repairs();
+            }
+        }
+        readings.sort_by_key(|reading| reading.state.cost);
+        let least = readings[0].state.cost;
+        let mut kept: Vec<Reading> = Vec::new();
+        for reading in readings {
+            let close = reading.state.cost <= least + MARGIN && kept.len() < RIVALS_MAX;
+            if close && !kept.iter().any(|better| better.state.is_like(&reading.state, table)) {
+                kept.push(reading);
+            }
+        }
+        let mut kept = kept.into_iter();
+        let best = kept.next().expect("a segment may at least be passed over");
+        self.rivals.states = kept.map(|reading| reading.state).collect();
+        self.rivals.clean = if best.state.cost > cost || !best.from_best { 0 } else { self.rivals.clean + 1 };
+        self.state = best.state;
+        if self.rivals.is_empty() || self.rivals.clean >= SURE_AFTER {
+            self.rivals.clear();
+            self.faults.append(&mut self.state.faults);
+        }
+        let placement = Placement { doubtful: true, ..best.placement };
+        if best.from_best {
+            return placement;
+        }
+        // Another reading than the one that the caller was told of.
+        let open = self.state.open();
+        let same = told.iter().zip(open).take_while(|(a, b)| a.loop_number == b.loop_number).count();
+        let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
+        Placement { left: count(told.len() - same), entered: count(open.len() - same), ..placement }
+    }
+
+    /// Decides what is not decided: the transaction ends.
+    pub(super) fn end(&mut self) {
+        let table = &self.guide.transitions;
+        self.state.finish(table, self.at);
+        for rival in &mut self.rivals.states {
+            rival.finish(table, self.at);
+            if rival.cost < self.state.cost {
+                core::mem::swap(rival, &mut self.state);
+            }
+        }
+        self.rivals.clear();
+        self.faults.append(&mut self.state.faults);
+    }
+}
+
+/// Makes the readings of one segment after one reading of those before it.
+struct Readings<'w, 's> {
+    table: &'w Transitions,
+    state: &'w State,
+    tag: u32,
+    segment: &'w Segment<'s>,
+    at: Mark,
+    from_best: bool,
+    made: &'w mut Vec<Reading>,
+}
+
+impl Readings<'_, '_> {
+    fn push(&mut self, state: State, placement: Placement) {
+        self.made.push(Reading { state, placement, from_best: self.from_best });
+    }
+
+    fn step(&mut self, mut state: State, step: Step) {
+        let placement = state.take(self.table, step, self.at);
+        state.forget_undo();
+        self.push(state, placement);
+    }
+
+    fn fault(&self, state: &mut State, kind: StructureKind, more: u32) {
+        state.faults.push(StructureFault { kind, at: self.at });
+        state.cost += FAULT + more;
+    }
+
+    /// Candidates of the open loops, the innermost first.
+    fn candidates(&self) -> impl Iterator<Item = (Step, &Candidate)> {
+        let frames = self.state.open();
+        (0..frames.len()).rev().flat_map(move |level| {
+            let loop_number = frames[level].loop_number;
+            let first = self.table.first(loop_number, self.tag);
+            self.table
+                .of(loop_number, self.tag)
+                .enumerate()
+                .map(move |(i, candidate)| (Step { level, candidate: first + i }, candidate))
+        })
+    }
+
+    fn repairs(&mut self) {
+        self.too_many();
+        self.missing_trigger();
+        self.late();
+        self.qualifier();
+        self.one_before();
+        let kind = StructureKind::Unexpected(tag_of(self.segment), self.state.innermost(self.table));
+        let mut state = self.state.clone();
+        skip(&mut state, kind, self.at);
+        self.push(state, Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: true });
+    }
+
+    /// It has a place, but that is full, or not used.
+    fn too_many(&mut self) {
+        let frames = self.state.open();
+        let full = self.candidates().find(|(step, candidate)| {
+            candidate.rank >= frames[step.level].rank && fulfils(self.table, candidate, self.segment)
+        });
+        let Some((step, candidate)) = full.map(|(step, candidate)| (step, *candidate)) else { return };
+        let child = self.table.slots[candidate.slot as usize];
+        let kind = match (candidate.max, candidate.opens) {
+            (0, _) => StructureKind::NotUsed(child.item),
+            (_, 0) => StructureKind::TooMany(child.item),
+            _ => StructureKind::LoopTooMany(child.item),
+        };
+        let mut state = self.state.clone();
+        // One too many is told, those behind it are not.
+        if self.state.count(candidate.slot) <= candidate.max {
+            self.fault(&mut state, kind, 0);
+        }
+        self.step(state, step);
+    }
+
+    /// It stands in a loop that was not opened.
+    fn missing_trigger(&mut self) {
+        let before = self.made.len();
+        for deep in [false, true] {
+            for level in (0..self.state.open().len()).rev() {
+                let frame = self.state.open()[level];
+                let (from, to) = self.table.loops[frame.loop_number as usize].slots;
+                for slot in from..to {
+                    let child = self.table.slots[slot as usize];
+                    if child.loop_number == 0 || child.rank < frame.rank || self.state.count(slot) >= child.max {
+                        continue;
+                    }
+                    if !deep {
+                        self.enter_without_trigger(&[(level, slot)]);
+                        continue;
+                    }
+                    let (from, to) = self.table.loops[child.loop_number as usize].slots;
+                    for inner in (from..to).filter(|inner| self.table.slots[*inner as usize].loop_number > 0) {
+                        self.enter_without_trigger(&[(level, slot), (level + 1, inner)]);
+                    }
+                }
+            }
+            if self.made.len() > before {
+                return;
+            }
+        }
+    }
+
+    fn enter_without_trigger(&mut self, loops: &[(usize, u32)]) {
+        let Some((_, last)) = loops.last() else { return };
+        let inner = self.table.slots[*last as usize].loop_number;
+        if !self.table.of(inner, self.tag).any(|candidate| fulfils(self.table, candidate, self.segment)) {
+            return;
+        }
+        let mut state = self.state.clone();
+        let depth = state.open().len();
+        for (level, slot) in loops {
+            let child = self.table.slots[*slot as usize];
+            if state.credit > 0 {
+                state.credit -= 1;
+            } else {
+                self.fault(&mut state, StructureKind::Missing(ItemId(child.item.0 + 1)), 0);
+            }
+            state.enter_assumed(self.table, *level, *slot, self.at);
+        }
+        let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
+        if step.level + 1 < state.open().len() {
+            return;
+        }
+        let placement = state.take(self.table, step, self.at);
+        state.forget_undo();
+        let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
+        let left = count(depth - 1 - loops[0].0) + placement.left;
+        let entered = count(loops.len()) + placement.entered;
+        self.push(state, Placement { left, entered, ..placement });
+    }
+
+    /// The trigger of a loop that one of its segments opened comes behind that segment: they are in the wrong order.
+    fn late_trigger(&mut self) {
+        let frames = self.state.open();
+        for level in (1..frames.len()).rev().filter(|level| frames[*level].assumed) {
+            let mut around = self.table.of(frames[level - 1].loop_number, self.tag);
+            let opens = frames[level].loop_number;
+            let Some(candidate) =
+                around.find(|candidate| candidate.opens == opens && fulfils(self.table, candidate, self.segment))
+            else {
+                continue;
+            };
+            let item = candidate.item;
+            let mut state = self.state.clone();
+            state.open_mut()[level].assumed = false;
+            if let Some(fault) = state.faults.iter_mut().rfind(|fault| fault.kind == StructureKind::Missing(item)) {
+                *fault = StructureFault { kind: StructureKind::OutOfSequence(item), at: self.at };
+            }
+            state.forget_undo();
+            self.push(state, Placement { item: Some(item), left: 0, entered: 0, occurrence: 1, doubtful: true });
+            return;
+        }
+    }
+
+    /// It should have come earlier.
+    fn late(&mut self) {
+        let frames = self.state.open();
+        let passed: Vec<(Step, Candidate)> = self
+            .candidates()
+            .filter(|(step, candidate)| {
+                candidate.rank < frames[step.level].rank && fulfils(self.table, candidate, self.segment)
+            })
+            .map(|(step, candidate)| (step, *candidate))
+            .take(RIVALS_MAX)
+            .collect();
+        for (step, candidate) in passed {
+            let full = self.state.count(candidate.slot) >= candidate.max;
+            let child = self.table.slots[candidate.slot as usize];
+            if candidate.opens == 0 {
+                // The path stays where it is.
+                let mut state = self.state.clone();
+                let kind =
+                    if full { StructureKind::TooMany(child.item) } else { StructureKind::OutOfSequence(child.item) };
+                self.fault(&mut state, kind, u32::from(full));
+                state.count_late(candidate.slot);
+                let occurrence = state.count(candidate.slot);
+                let placement =
+                    Placement { item: Some(candidate.item), left: 0, entered: 0, occurrence, doubtful: true };
+                self.push(state, placement);
+            }
+            if full {
+                continue;
+            }
+            // The path goes back.
+            let mut state = self.state.clone();
+            let depth = state.open().len();
+            self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 1 + u32::from(candidate.opens > 0));
+            state.go_back(self.table, step.level, candidate.rank, self.at);
+            let placement = state.take(self.table, step, self.at);
+            state.forget_undo();
+            let left = u32::try_from(depth - 1 - step.level).expect("guides have at most 32 levels");
+            self.push(state, Placement { left: left + placement.left, ..placement });
+        }
+    }
+
+    /// A place ahead fits but for its qualifier.
+    fn qualifier(&mut self) {
+        let frames = self.state.open();
+        let near: Vec<(Step, Candidate)> = self
+            .candidates()
+            .filter(|(step, candidate)| {
+                candidate.rank >= frames[step.level].rank && self.state.count(candidate.slot) < candidate.max
+            })
+            .map(|(step, candidate)| (step, *candidate))
+            .take(RIVALS_MAX)
+            .collect();
+        for (step, candidate) in near {
+            let (from, to) = candidate.conditions;
+            let mut failing = (from..to).filter(|at| !is_true(&self.table.conditions[*at as usize], self.segment));
+            let Some(condition) = failing.next() else { continue };
+            let mut state = self.state.clone();
+            self.fault(&mut state, StructureKind::Qualifier(candidate.item, condition), 1);
+            self.step(state, step);
+        }
+    }
+
+    /// The segment before it went too far ahead: it does not belong where it stands.
+    fn one_before(&mut self) {
+        let Some((mut state, item, at)) = self.state.undone(self.table) else { return };
+        let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
+        state.faults.push(StructureFault { kind: StructureKind::OutOfSequence(item), at });
+        state.cost += FAULT + 1;
+        let depth = self.state.open().len();
+        let placement = state.take(self.table, step, self.at);
+        state.forget_undo();
+        let same =
+            self.state.open().iter().zip(state.open()).take_while(|(a, b)| a.loop_number == b.loop_number).count();
+        let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
+        let (left, entered) = (count(depth - same), count(state.open().len() - same));
+        self.push(state, Placement { left, entered, ..placement });
+    }
+}
+
+/// Passes a segment over.
+fn skip(state: &mut State, kind: StructureKind, at: Mark) {
+    state.faults.push(StructureFault { kind, at });
+    state.cost += FAULT + 2;
+    state.credit += 1;
+    state.forget_undo();
+}
+
+fn tag_of(segment: &Segment<'_>) -> Tag {
+    let mut tag = [b' '; 3];
+    for (to, from) in tag.iter_mut().zip(segment.tag()) {
+        *to = *from;
+    }
+    tag
+}

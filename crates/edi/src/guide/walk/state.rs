@@ -1,0 +1,412 @@
+//! What is open and how often each child occurred.
+
+use super::repair::{StructureFault, StructureKind};
+use super::{Mark, Placement};
+use crate::guide::code_set::Key;
+use crate::guide::compile::{Candidate, Condition, ItemId, NO_SLOT, Transitions};
+use crate::segment::Segment;
+
+/// One reading of a transaction so far.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    /// Open loops, the transaction first; what lies behind `depth` is left over.
+    frames: Vec<Frame>,
+    depth: usize,
+    /// Occurrences of each child in the loop that is open.
+    counts: Vec<u32>,
+    /// Mandatory items that did not come where they should; they may still come late.
+    pub(super) pending: Vec<Pending>,
+    /// Faults that are decided in this reading.
+    pub(super) faults: Vec<StructureFault>,
+    /// The segment before had no place, so it may have been meant for what is missed next.
+    pub(super) credit: u32,
+    /// Ten for each fault, some more for unlikely ones.
+    pub(super) cost: u32,
+    /// Segments since something became pending.
+    age: u32,
+    undo: Undo,
+}
+
+/// An open loop.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Frame {
+    pub(super) loop_number: u32,
+    pub(super) rank: u32,
+    /// The first mandatory child that was not passed.
+    next_mandatory: u32,
+    /// Its trigger is missing.
+    pub(super) assumed: bool,
+}
+
+/// A mandatory item that is missing where another came.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Pending {
+    pub(super) slot: u32,
+    /// Number of loops around it.
+    pub(super) depth: usize,
+    pub(super) at: Mark,
+}
+
+/// What the last step changed.
+#[derive(Clone, Debug)]
+struct Undo {
+    possible: bool,
+    depth: usize,
+    level: usize,
+    frame: Frame,
+    over: Frame,
+    slot: u32,
+    item: ItemId,
+    /// Loop that was opened, with the counts that its children had.
+    opened: u32,
+    counts: Vec<u32>,
+    at: Mark,
+}
+
+impl Undo {
+    fn new() -> Self {
+        Undo {
+            possible: false,
+            depth: 0,
+            level: 0,
+            frame: Frame::default(),
+            over: Frame::default(),
+            slot: 0,
+            item: ItemId::TRANSACTION,
+            opened: 0,
+            counts: Vec::new(),
+            at: Mark::default(),
+        }
+    }
+}
+
+/// A place that a segment may have: the level of the loop that is open, and a candidate in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) level: usize,
+    pub(super) candidate: usize,
+}
+
+/// Segments after which what is pending is held to be missing.
+const PENDING_AGE: u32 = 8;
+
+impl State {
+    pub(super) fn new(table: &Transitions) -> Self {
+        let mut state = State {
+            frames: vec![Frame::default(); table.depth + 1],
+            depth: 1,
+            counts: vec![0; table.slots.len() + 1],
+            pending: Vec::new(),
+            faults: Vec::new(),
+            credit: 0,
+            cost: 0,
+            age: 0,
+            undo: Undo::new(),
+        };
+        state.start(table);
+        state
+    }
+
+    pub(super) fn start(&mut self, table: &Transitions) {
+        self.depth = 1;
+        self.frames[0] = Frame::default();
+        self.pending.clear();
+        self.faults.clear();
+        (self.credit, self.cost, self.age) = (0, 0, 0);
+        self.undo.possible = false;
+        let (from, to) = table.loops[0].slots;
+        self.counts[from as usize..to as usize].fill(0);
+    }
+
+    pub(super) fn depth(&self) -> u32 {
+        u32::try_from(self.depth).expect("guides have at most 32 levels")
+    }
+
+    pub(super) fn open(&self) -> &[Frame] {
+        &self.frames[..self.depth]
+    }
+
+    pub(super) fn open_mut(&mut self) -> &mut [Frame] {
+        &mut self.frames[..self.depth]
+    }
+
+    /// Nothing is missing, wrong or undecided.
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.pending.is_empty() && self.faults.is_empty()
+    }
+
+    pub(super) fn count(&self, slot: u32) -> u32 {
+        self.counts[slot as usize]
+    }
+
+    /// The place of a segment, in the innermost loop that has one ahead.
+    #[inline(always)]
+    pub(super) fn find(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> Option<Step> {
+        for level in (0..self.depth).rev() {
+            let frame = &self.frames[level];
+            let mut candidate = table.first(frame.loop_number, tag);
+            loop {
+                let this = &table.candidates[candidate];
+                if this.slot == NO_SLOT {
+                    break;
+                }
+                if this.rank >= frame.rank
+                    && self.counts[this.slot as usize] < this.max
+                    && fulfils(table, this, segment)
+                {
+                    return Some(Step { level, candidate });
+                }
+                candidate += 1;
+            }
+        }
+        None
+    }
+
+    /// Goes to a place ahead.
+    #[inline(always)]
+    pub(super) fn take(&mut self, table: &Transitions, step: Step, at: Mark) -> Placement {
+        let this = &table.candidates[step.candidate];
+        let Step { level, .. } = step;
+        let left = self.depth - 1 - level;
+        self.undo.possible = true;
+        self.undo.depth = self.depth;
+        self.undo.at = at;
+        let mut passed = left > 0 || this.opens > 0;
+        for deeper in (level + 1..self.depth).rev() {
+            self.pass(table, deeper, u32::MAX, at);
+        }
+        let frame = self.frames[level];
+        self.undo.level = level;
+        self.undo.frame = frame;
+        self.undo.slot = this.slot;
+        self.undo.item = this.item;
+        self.undo.opened = this.opens;
+        if this.rank > frame.rank {
+            self.pass(table, level, this.rank, at);
+            self.frames[level].rank = this.rank;
+            passed = true;
+        }
+        let count = &mut self.counts[this.slot as usize];
+        *count += 1;
+        let occurrence = *count;
+        self.depth = level + 1;
+        let entered = this.opens > 0;
+        if entered {
+            self.enter(table, this.opens);
+        }
+        if passed {
+            self.credit = 0;
+        }
+        if !self.pending.is_empty() {
+            self.grow_old(table);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "guides have at most 32 levels")]
+        let left = left as u32;
+        Placement { item: Some(this.item), left, entered: u32::from(entered), occurrence, doubtful: false }
+    }
+
+    /// Opens a loop whose trigger is there.
+    #[inline(always)]
+    fn enter(&mut self, table: &Transitions, loop_number: u32) {
+        let inner = &table.loops[loop_number as usize];
+        let (from, to) = (inner.slots.0 as usize, inner.slots.1 as usize);
+        self.undo.over = self.frames[self.depth];
+        let counts = &mut self.counts[from..to];
+        self.undo.counts.clear();
+        self.undo.counts.extend_from_slice(counts);
+        counts.fill(0);
+        counts[0] = 1;
+        self.frames[self.depth] = Frame { loop_number, rank: 0, next_mandatory: inner.mandatory.0, assumed: false };
+        self.depth += 1;
+    }
+
+    /// Opens a loop whose trigger is missing, in the loop at `level`; loops inside that end.
+    pub(super) fn enter_assumed(&mut self, table: &Transitions, level: usize, slot: u32, at: Mark) {
+        for deeper in (level + 1..self.depth).rev() {
+            self.pass(table, deeper, u32::MAX, at);
+        }
+        self.depth = level + 1;
+        let child = table.slots[slot as usize];
+        if child.rank > self.frames[level].rank {
+            self.pass(table, level, child.rank, at);
+            self.frames[level].rank = child.rank;
+        }
+        self.counts[slot as usize] += 1;
+        self.enter(table, child.loop_number);
+        self.frames[self.depth - 1].assumed = true;
+        self.undo.possible = false;
+    }
+
+    /// Ends loops down to `level`, and goes back to an earlier place there.
+    pub(super) fn go_back(&mut self, table: &Transitions, level: usize, rank: u32, at: Mark) {
+        for deeper in (level + 1..self.depth).rev() {
+            self.pass(table, deeper, u32::MAX, at);
+        }
+        self.depth = level + 1;
+        self.frames[level].rank = rank;
+        self.undo.possible = false;
+    }
+
+    /// One more of a child that comes late or too often.
+    pub(super) fn count_late(&mut self, slot: u32) {
+        self.counts[slot as usize] += 1;
+        self.undo.possible = false;
+        let before = self.pending.len();
+        self.pending.retain(|pending| pending.slot != slot);
+        if self.pending.len() < before {
+            self.cost -= super::repair::FAULT;
+        }
+    }
+
+    /// Tells mandatory children of the loop at `level` that come before `rank` and did not occur.
+    #[inline(always)]
+    fn pass(&mut self, table: &Transitions, level: usize, rank: u32, at: Mark) {
+        let frame = self.frames[level];
+        let end = table.loops[frame.loop_number as usize].mandatory.1;
+        let mut next = frame.next_mandatory;
+        while next < end {
+            let mandatory = table.mandatory[next as usize];
+            if mandatory.rank >= rank {
+                break;
+            }
+            if self.counts[mandatory.slot as usize] == 0 {
+                self.missing(mandatory.slot, level, at);
+            }
+            next += 1;
+        }
+        // What ends keeps its frame, in case the step is undone.
+        if rank != u32::MAX {
+            self.frames[level].next_mandatory = next;
+        } else if !self.pending.is_empty() {
+            self.settle(table, level + 1);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn missing(&mut self, slot: u32, level: usize, at: Mark) {
+        if self.credit > 0 {
+            self.credit -= 1;
+            return;
+        }
+        if self.pending.is_empty() {
+            self.age = 0;
+        }
+        self.cost += super::repair::FAULT;
+        self.pending.push(Pending { slot, depth: level + 1, at });
+    }
+
+    /// What is pending in loops of at least `depth` levels is missing.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle(&mut self, table: &Transitions, depth: usize) {
+        let faults = &mut self.faults;
+        self.pending.retain(|pending| {
+            let missing = pending.depth >= depth;
+            if missing {
+                let slot = table.slots[pending.slot as usize];
+                let kind = if slot.loop_number > 0 {
+                    StructureKind::LoopMissing(slot.item)
+                } else {
+                    StructureKind::Missing(slot.item)
+                };
+                faults.push(StructureFault { kind, at: pending.at });
+            }
+            !missing
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_old(&mut self, table: &Transitions) {
+        self.age += 1;
+        if self.age > PENDING_AGE {
+            self.settle(table, 0);
+        }
+    }
+
+    /// All loops end.
+    pub(super) fn finish(&mut self, table: &Transitions, at: Mark) {
+        for level in (0..self.depth).rev() {
+            self.pass(table, level, u32::MAX, at);
+        }
+        self.settle(table, 0);
+        self.depth = 1;
+    }
+
+    /// The reading without the last step, if it is known; the place of the segment that it placed.
+    pub(super) fn undone(&self, table: &Transitions) -> Option<(State, ItemId, Mark)> {
+        if !self.undo.possible {
+            return None;
+        }
+        let undo = &self.undo;
+        let mut state = self.clone();
+        state.undo.possible = false;
+        state.depth = undo.depth;
+        if undo.opened > 0 {
+            let (from, to) = table.loops[undo.opened as usize].slots;
+            state.counts[from as usize..to as usize].copy_from_slice(&undo.counts);
+            state.frames[undo.level + 1] = undo.over;
+        }
+        state.frames[undo.level] = undo.frame;
+        state.counts[undo.slot as usize] -= 1;
+        let before = state.pending.len();
+        state.pending.retain(|pending| pending.at != undo.at);
+        let faults = state.faults.len();
+        state.faults.retain(|fault| fault.at != undo.at);
+        let missing = before - state.pending.len() + faults - state.faults.len();
+        state.cost -= super::repair::FAULT * u32::try_from(missing).unwrap_or(0);
+        Some((state, undo.item, undo.at))
+    }
+
+    pub(super) fn forget_undo(&mut self) {
+        self.undo.possible = false;
+    }
+
+    /// Whether everything that follows is the same for both.
+    pub(super) fn is_like(&self, other: &State, table: &Transitions) -> bool {
+        let same = self.depth == other.depth && self.credit == other.credit && self.open() == other.open();
+        same && self.open().iter().all(|frame| {
+            let (from, to) = table.loops[frame.loop_number as usize].slots;
+            let range = from as usize..to as usize;
+            self.counts[range.clone()] == other.counts[range]
+        })
+    }
+
+    /// The innermost loop.
+    pub(super) fn innermost(&self, table: &Transitions) -> ItemId {
+        table.loops[self.frames[self.depth - 1].loop_number as usize].item
+    }
+}
+
+/// Whether a segment has the qualifiers of a place.
+#[inline(always)]
+pub(super) fn fulfils(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> bool {
+    let (from, to) = candidate.conditions;
+    (from..to).all(|at| is_true(&table.conditions[at as usize], segment))
+}
+
+#[inline(always)]
+pub(super) fn is_true(condition: &Condition, segment: &Segment<'_>) -> bool {
+    let element = condition.element;
+    if element >= segment.ends.len() {
+        return false;
+    }
+    if segment.is_plain() {
+        let start = segment.ends[element - 1] as usize + 1;
+        let len = segment.ends[element] as usize - start;
+        return condition.component <= 1 && len > 0 && condition.set.contains(Key::within(segment.text, start, len));
+    }
+    is_true_of_parts(condition, segment)
+}
+
+#[inline(never)]
+fn is_true_of_parts(condition: &Condition, segment: &Segment<'_>) -> bool {
+    let Some(element) = segment.element(condition.element) else { return false };
+    let first = element.repetitions().next();
+    let Some(part) = first.and_then(|first| first.component(condition.component.max(1))) else { return false };
+    let mut scratch = Vec::new();
+    let data = part.data(&mut scratch).bytes();
+    !data.is_empty() && condition.set.contains(Key::of(data))
+}
