@@ -1,9 +1,11 @@
-//! Imports dictionaries into a folder as JSON, and says how long each step takes: `import OUT SOURCE...`.
+//! Imports dictionaries into a folder as guide files, compiles them, and says how long each step takes: `import OUT SOURCE...`.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use quayline_dictionary::{SourceText, import, json};
+use quayline_core::Limits;
+use quayline_dictionary::import;
+use quayline_edi::guide::{Ambiguity, CompiledGuide, NoGuides, parse_guide, write_guide};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -18,15 +20,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprintln!("{finding}\n");
         }
         for guide in &imported.guides {
-            let text = json::write_guide(guide);
+            let text = write_guide(guide);
             let start = Instant::now();
-            let again = json::read_guides(SourceText::new("", &text)).map_err(|findings| findings.to_string())?;
-            let taken = start.elapsed();
-            if again.guides.as_slice() != std::slice::from_ref(guide) {
+            let again = parse_guide(&guide.name, &text, &NoGuides, &Limits::default()).map_err(|e| e.to_string())?;
+            let read = start.elapsed();
+            if again != *guide {
                 return Err(format!("{} is not the same when read again", guide.name).into());
             }
-            eprintln!("  {}: {} bytes, read in {taken:.1?}", guide.name, text.len());
-            std::fs::write(Path::new(&out).join(format!("{}.json", guide.name)), text)?;
+            let start = Instant::now();
+            let compiled = CompiledGuide::new(guide).map_err(|findings| format!("{}: {findings}", guide.name))?;
+            let compile = start.elapsed();
+            eprintln!("  {}: {} bytes, read in {read:.1?}, compiled in {compile:.1?}", guide.name, text.len());
+            for finding in
+                compiled.warnings().iter().cloned().chain(compiled.ambiguities().iter().map(Ambiguity::finding))
+            {
+                eprintln!("    {}", finding.to_string().replace('\n', "\n    "));
+            }
+            std::fs::write(Path::new(&out).join(format!("{}.guide", guide.name)), text)?;
         }
     }
     Ok(())

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use quayline_edi::guide::{
-    CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementOf, ElementUse, Item,
-    LoopUse, Qualifier, Requirement, SegmentDef, SegmentUse, SyntaxNote,
+    CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
+    Item, LoopUse, Qualifier, Requirement, SegmentDef, SegmentUse, SyntaxNote,
 };
+
+use crate::x12_composites;
 
 /// A list of codes of this size or larger that stands at several places gets a name.
 const SHARED_CODES_MIN: usize = 6;
@@ -67,6 +69,7 @@ pub(crate) fn factor(items: &[PlacedItem], dictionary: &mut Dictionary) -> (Vec<
     let mut factored = Factor { dictionary, disagreements: Vec::new(), lists: shared_lists(items) };
     for_each_segment(items, &mut |segment| factored.collect(segment));
     factored.settle(items);
+    factored.complete();
     let structure = items.iter().map(|item| factored.item(item)).collect();
     (structure, factored.disagreements)
 }
@@ -130,6 +133,25 @@ impl Factor<'_> {
             if let Some(component) = def.and_then(|def| def.components.get_mut(at)) {
                 shared.apply(component);
             }
+        }
+    }
+
+    /// Composites of which no place tells the components, mostly since none uses them.
+    fn complete(&mut self) {
+        let empty = self.dictionary.composites.iter().filter(|(_, def)| def.components.is_empty());
+        let empty: Vec<String> = empty.map(|(id, _)| id.clone()).collect();
+        for id in empty {
+            if x12_composites::define(&id, self.dictionary) {
+                continue;
+            }
+            let placeholder = format!("{id}-1");
+            let text = ElementDef { name: None, data_type: DataType::Text, min: 1, max: 80, codes: None };
+            self.dictionary.elements.insert(placeholder.clone(), text);
+            let of = ElementOf::Element(placeholder);
+            let component = ElementUse { of, name: None, requirement: Requirement::Optional, repeat: Some(1) };
+            self.dictionary
+                .composites
+                .insert(id, CompositeDef { components: vec![component], ..CompositeDef::default() });
         }
     }
 

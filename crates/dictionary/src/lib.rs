@@ -12,6 +12,7 @@ pub mod pyx12;
 mod read;
 mod source_text;
 mod structure;
+mod x12_composites;
 mod xml_tree;
 
 pub use imported::Imported;

@@ -22,9 +22,35 @@ pub(crate) fn x12_note(text: &str) -> Option<SyntaxNote> {
     (!elements.contains(&0)).then_some(SyntaxNote { kind, elements })
 }
 
+/// The note for a segment that has only so many elements: those beyond them are never there. `None` where nothing of it is left.
+pub(crate) fn fit(mut note: SyntaxNote, elements: usize) -> Option<SyntaxNote> {
+    let there = |element: &u8| usize::from(*element) <= elements;
+    if note.elements.iter().all(there) {
+        return Some(note);
+    }
+    match note.kind {
+        NoteKind::OneOrMore | NoteKind::OneOrNone | NoteKind::ExactlyOne => note.elements.retain(there),
+        NoteKind::IfFirstThenOne | NoteKind::IfFirstThenNone if note.elements.first().is_some_and(there) => {
+            note.elements.retain(there);
+        }
+        _ => return None,
+    }
+    (note.elements.len() > 1).then_some(note)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn notes_shrink_to_the_elements_there_are() {
+        let shrunk = |text, elements| fit(x12_note(text).expect("a note"), elements).map(|note| note.elements);
+        assert_eq!(shrunk("R010203", 2), Some(vec![1, 2]));
+        assert_eq!(shrunk("L010203", 2), Some(vec![1, 2]));
+        for gone in ["R0203", "P0203", "C0203", "L0301", "C010203"] {
+            assert_eq!(shrunk(gone, 2), None, "{gone}");
+        }
+    }
 
     #[test]
     fn letters_and_pairs_of_digits() {

@@ -20,7 +20,7 @@ use quayline_edi::guide::{
 
 use crate::factor::{PlacedElement, PlacedItem, PlacedLoop, PlacedSegment, factor, plain_code};
 use crate::imported::Imported;
-use crate::notes::x12_note;
+use crate::notes::{fit, x12_note};
 use crate::source_text::SourceText;
 use crate::structure::{qualify, tidy};
 use crate::xml_tree::XmlElement;
@@ -292,6 +292,7 @@ impl MapReader<'_> {
         }
         let tag = self.required(element, "xid")?.to_owned();
         let mut elements = self.in_sequence(element, elements)?;
+        let count = elements.len();
         narrow_periods(&mut elements);
         Ok(PlacedSegment {
             tag,
@@ -301,7 +302,7 @@ impl MapReader<'_> {
             position: self.number(element, "pos")?,
             qualifier: None,
             elements,
-            notes: self.notes(element),
+            notes: self.notes(element, count),
         })
     }
 
@@ -328,7 +329,7 @@ impl MapReader<'_> {
             placed.of = ElementOf::Composite(id);
             placed.components = self.in_sequence(element, components)?;
             narrow_periods(&mut placed.components);
-            placed.notes = self.notes(element);
+            placed.notes = self.notes(element, placed.components.len());
             return Ok(placed);
         }
         let Some(definition) = self.shared.elements.get(&id) else {
@@ -376,17 +377,20 @@ impl MapReader<'_> {
         self.findings.push(self.map.warning(codes::NOT_CARRIED_OVER, element.at, message));
     }
 
-    fn notes(&mut self, element: &XmlElement) -> Vec<SyntaxNote> {
+    fn notes(&mut self, element: &XmlElement, count: usize) -> Vec<SyntaxNote> {
         let mut notes = Vec::new();
         for syntax in element.children_named("syntax") {
-            match x12_note(&syntax.text) {
-                Some(note) if notes.contains(&note) => {}
-                Some(note) => notes.push(note),
-                None => {
-                    let message = "not a syntax note: expected P, R, E, C or L and pairs of digits";
-                    self.findings.push(self.map.warning(codes::NOT_CARRIED_OVER, syntax.at, message));
-                }
+            let Some(note) = x12_note(&syntax.text) else {
+                let message = "not a syntax note: expected P, R, E, C or L and pairs of digits";
+                self.findings.push(self.map.warning(codes::NOT_CARRIED_OVER, syntax.at, message));
+                continue;
+            };
+            let fitted = fit(note.clone(), count);
+            if fitted.as_ref() != Some(&note) && count > 0 {
+                let message = format!("the note {} names elements that are not there", syntax.text);
+                self.findings.push(self.map.warning(codes::CONTRADICTORY, syntax.at, message));
             }
+            notes.extend(fitted.filter(|note| !notes.contains(note)));
         }
         notes
     }
