@@ -29,6 +29,7 @@ mod contrl;
 mod note;
 mod options;
 mod output;
+mod refused;
 mod text;
 mod x12;
 

@@ -10,7 +10,7 @@ use quayline_charset::DelimiterIndex;
 use quayline_core::{ByteOffset, Limits, Severity};
 
 use crate::delimiters::Delimiters;
-use crate::fault::{EdiError, EdiFault};
+use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::position::Position;
 use crate::segment::Segment;
 
@@ -282,6 +282,11 @@ impl SegmentSplitter {
 
     #[cold]
     pub(crate) fn fault(&mut self, error: EdiError, at: Position) {
+        self.fault_of(error, at, None);
+    }
+
+    #[cold]
+    fn fault_of(&mut self, error: EdiError, at: Position, context: Option<FaultContext>) {
         self.cut |= matches!(error, EdiError::Unterminated | EdiError::BinaryCut { .. });
         if self.faults.len() >= self.faults_max {
             self.faults_more += 1;
@@ -289,7 +294,7 @@ impl SegmentSplitter {
         }
         let lenient = self.rules == Rules::Lenient && error.is_leniency();
         let severity = if lenient { Severity::Warning } else { Severity::Error };
-        self.faults.push(EdiFault { error, at, severity, context: None });
+        self.faults.push(EdiFault { error, at, severity, context: context.map(Box::new) });
     }
 }
 

@@ -5,6 +5,7 @@ use quayline_core::Severity;
 use super::note::{Judgment, Note, Notes, judge};
 use super::options::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OutcomePolicy};
 use super::output::{AcknowledgmentOutput, Held};
+use super::refused::{REFUSED_MAX, is_refusal};
 use super::text::Text;
 use super::x12::Answers;
 use crate::delimiters::Standard;
@@ -61,6 +62,8 @@ pub struct Acknowledger {
     pub(super) tail: Text,
     /// X12: what the acknowledging interchange has so far.
     pub(super) answers: Answers,
+    /// Headers that cannot be used, to be answered when the interchange before them is.
+    pub(super) refused: Vec<EdiFault>,
 }
 
 /// The interchange that is open.
@@ -151,6 +154,7 @@ impl Acknowledger {
             head: Text::new(),
             tail: Text::new(),
             answers: Answers::default(),
+            refused: Vec::new(),
         }
     }
 
@@ -208,13 +212,22 @@ impl Acknowledger {
             | Event::Done => {}
         }
         for fault in faults {
-            self.fault(fault);
+            if is_refusal(fault) {
+                if self.refused.len() < REFUSED_MAX {
+                    self.refused.push(fault.clone());
+                }
+            } else {
+                self.fault(fault);
+            }
         }
         match event {
             Event::TransactionEnd(closed) => self.close_transaction(pass, closed, output),
             Event::GroupEnd(closed) => self.close_group(pass, closed, output),
             Event::InterchangeEnd(closed) => self.close_interchange(pass, closed, output),
             _ => {}
+        }
+        if !self.interchange.is_open && !self.refused.is_empty() {
+            self.answer_refused(output);
         }
     }
 

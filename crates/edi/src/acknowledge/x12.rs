@@ -213,9 +213,13 @@ impl Acknowledger {
         let control = ControlNumbers::take(&mut self.options.numbers.interchange);
         self.head.restart(pass.delimiters(), pass.style().0);
         self.tail.restart(pass.delimiters(), pass.style().0);
-        self.isa(header, control);
+        let mut received = IsaFields::of(header);
+        // ISA11 may be the repetition separator, which no component holds.
+        received.0[11] = header.segment().element(11).map_or(Vec::new(), |element| element.raw().to_vec());
+        self.isa(&received, control);
         if with_ta1 {
-            self.ta1(header);
+            let (status, note) = self.interchange_note();
+            self.ta1(&received, status, note);
         }
         if with_groups {
             self.answers.close(&mut self.tail);
@@ -229,12 +233,11 @@ impl Acknowledger {
     }
 
     /// ISA: partners change places, what is no secret stays as it is.
-    fn isa(&mut self, received: &Header, control: u64) {
-        let value = |number: usize| received.component(number, 1);
-        let qualifier = |number: usize| fit(&value(number), Check::Text(2, 2), b"ZZ");
+    pub(super) fn isa(&mut self, received: &IsaFields, control: u64) {
+        let value = |number: usize| &received.0[number][..];
+        let qualifier = |number: usize| fit(value(number), Check::Text(2, 2), b"ZZ");
         let partner = |number: usize| {
-            let id = value(number);
-            let id = if id.is_empty() { &b"UNKNOWN"[..] } else { &id };
+            let id = if value(number).is_empty() { b"UNKNOWN" } else { value(number) };
             let mut padded = [b' '; 15];
             let len = id.len().min(15);
             padded[..len].copy_from_slice(&id[..len]);
@@ -242,16 +245,10 @@ impl Acknowledger {
         };
         let stamp = self.options.stamp;
         let text = &mut self.head;
-        let version = fit(
-            &value(12),
-            Check::Digits(5, 5),
-            if text.delimiters.repetition.is_some() { b"00501" } else { b"00401" },
-        );
-        let standards_id = received.segment().element(11).and_then(|element| element.raw().first().copied());
-        let usage = fit(&value(15), Check::OneOf("PTI"), b"P");
+        let repetition = text.delimiters.repetition;
+        let version = fit(value(12), Check::Digits(5, 5), if repetition.is_some() { b"00501" } else { b"00401" });
+        let usage = fit(value(15), Check::OneOf("PTI"), b"P");
         let separator = text.delimiters.element;
-        let mut isa = Vec::with_capacity(106);
-        isa.extend_from_slice(b"ISA");
         let control = format!("{control:09}");
         let fields: [&[u8]; 16] = [
             b"00",
@@ -264,13 +261,15 @@ impl Acknowledger {
             &partner(6),
             stamp.short_date(),
             stamp.time(),
-            &[text.delimiters.repetition.or(standards_id).unwrap_or(b'U')],
+            &[repetition.or(value(11).first().copied()).unwrap_or(b'U')],
             &version,
             control.as_bytes(),
             b"0",
             &usage,
             &[text.delimiters.component],
         ];
+        let mut isa = Vec::with_capacity(106);
+        isa.extend_from_slice(b"ISA");
         for field in fields {
             isa.push(separator);
             isa.extend_from_slice(field);
@@ -278,27 +277,38 @@ impl Acknowledger {
         text.raw(&isa);
     }
 
-    /// TA1 of the interchange that ends.
-    fn ta1(&mut self, received: &Header) {
+    /// TA1: status and note.
+    pub(super) fn ta1(&mut self, received: &IsaFields, status: &str, note: &str) {
         let stamp = self.options.stamp;
-        let notes = &self.interchange.notes;
-        let (status, note) = match notes.judgment {
-            Judgment::Accepted => ("A", "000"),
-            judgment => {
-                // The one note that TA1 has room for is that of the worst fault that was found first.
-                let first = notes.list.iter().find_map(|note| note.codes.interchange_note);
-                (if judgment == Judgment::Rejected { "R" } else { "E" }, first.unwrap_or("022"))
-            }
-        };
-        let date = received.component(9, 1);
-        let is_date = date.len() == 6 && Check::Date.expected(&date).is_none();
-        let time = received.component(10, 1);
-        let is_time = time.len() == 4 && Check::Time.expected(&time).is_none();
+        let value = |number: usize| &received.0[number][..];
+        let is_date = value(9).len() == 6 && Check::Date.expected(value(9)).is_none();
+        let is_time = value(10).len() == 4 && Check::Time.expected(value(10)).is_none();
         self.head.begin("TA1");
-        self.head.element(&fit(&received.component(13, 1), Check::Digits(9, 9), b"000000000"));
-        self.head.element(if is_date { &date } else { stamp.short_date() });
-        self.head.element(if is_time { &time } else { stamp.time() });
+        self.head.element(&fit(value(13), Check::Digits(9, 9), b"000000000"));
+        self.head.element(if is_date { value(9) } else { stamp.short_date() });
+        self.head.element(if is_time { value(10) } else { stamp.time() });
         self.head.element(status.as_bytes()).element(note.as_bytes()).end();
+    }
+
+    /// What TA1 says of the interchange that ends.
+    fn interchange_note(&self) -> (&'static str, &'static str) {
+        let notes = &self.interchange.notes;
+        // TA1 has room for one note: of what was found first.
+        let first = notes.list.iter().find_map(|note| note.codes.interchange_note);
+        match notes.judgment {
+            Judgment::Accepted => ("A", "000"),
+            Judgment::WithErrors => ("E", first.unwrap_or("022")),
+            Judgment::Rejected => ("R", first.unwrap_or("022")),
+        }
+    }
+}
+
+/// The elements of a received ISA by their numbers, blanks at their ends trimmed.
+pub(super) struct IsaFields(pub(super) [Vec<u8>; 17]);
+
+impl IsaFields {
+    fn of(header: &Header) -> Self {
+        IsaFields(core::array::from_fn(|number| header.component(number, 1).into_owned()))
     }
 }
 
@@ -360,7 +370,13 @@ impl Dialect {
         let (Some(code), true, true) = (code, is_tag(tag), (1..=most).contains(&position)) else { return };
         text.begin(if self.is_999 { "IK3" } else { "AK3" });
         text.element(tag).number(position);
-        text.element(first.context.as_ref().and_then(|context| context.loop_id.as_ref()).map_or(b"", |id| loop_id(id)));
+        text.element(
+            first
+                .context
+                .as_ref()
+                .and_then(|context| context.loop_id.as_ref())
+                .map_or(b"", |id| self.version.loop_id(id)),
+        );
         text.element(code.as_bytes()).end();
         if self.is_999 {
             if !in_element {
@@ -449,6 +465,13 @@ impl Version {
         self.is_from(b"005010")
     }
 
+    /// Data element 447: four characters, six from version 008010 on; longer ids (`2010AA`) are cut.
+    fn loop_id(self, id: &str) -> &[u8] {
+        let most = if self.is_from(b"008010") { 6 } else { 4 };
+        let good = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if good { &id.as_bytes()[..id.len().min(most)] } else { b"" }
+    }
+
     /// Data element 716. Code 19 meant something else before 005010; 6 says that the control number violates syntax.
     fn group_code(self, code: &'static str) -> &'static str {
         if code == "19" && !self.has_implementation() { "6" } else { code }
@@ -489,12 +512,6 @@ fn set_control(received: &[u8]) -> Vec<u8> {
     let mut control = vec![b'0'; 4usize.saturating_sub(received.len())];
     control.extend_from_slice(received);
     control
-}
-
-/// Data element 447.
-fn loop_id(id: &str) -> &[u8] {
-    let good = (1..=6).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if good { id.as_bytes() } else { b"" }
 }
 
 fn is_tag(tag: &[u8]) -> bool {

@@ -4,7 +4,7 @@ use quayline_core::ByteOffset;
 
 use super::{Cursor, EndOfInput, LineBreak, Mode, Pass, Step, Told, Verdict, WINDOW_FIRST};
 use crate::delimiters::Delimiters;
-use crate::fault::EdiError;
+use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
 use crate::start::{self, Certain, Start};
 
@@ -44,11 +44,8 @@ impl Pass<'_> {
         match start::at(rest, self.end, Certain::Yes) {
             Start::NeedMore => return Verdict::Step(Step::NeedMore),
             Start::Yes { delimiters, skip, leniencies } => return self.begin(delimiters, skip, leniencies),
-            Start::Refused(error) => {
-                self.splitter.interchange += 1;
-                self.splitter.fault(error, Position { interchange: self.splitter.interchange, ..at });
-                self.refused(at.byte.0);
-            }
+            Start::Refused(_) if self.is_cut(rest) => return Verdict::Step(Step::NeedMore),
+            Start::Refused(error) => self.refused(error, at),
             Start::No => self.splitter.mode = Mode::Noise { from: at.byte.0, told: false, before: b' ' },
         }
         Verdict::Again
@@ -63,7 +60,17 @@ impl Pass<'_> {
             if before.is_ascii_alphanumeric() {
                 continue;
             }
-            match start::at(&rest[candidate..], self.end, Certain::No) {
+            let mut start = start::at(&rest[candidate..], self.end, Certain::No);
+            if matches!(start, Start::Refused(_)) {
+                // Prose may hold the word; behind a line break or terminator it is meant as a header.
+                if !(before < b' ' || before == b'~' || before == b'\'') {
+                    continue;
+                }
+                if self.is_cut(&rest[candidate..]) {
+                    start = Start::NeedMore;
+                }
+            }
+            match start {
                 Start::No => {}
                 Start::NeedMore => {
                     self.at += candidate;
@@ -75,17 +82,12 @@ impl Pass<'_> {
                     self.tell(from, told);
                     return self.begin(delimiters, skip, leniencies);
                 }
-                // Prose may hold the word; behind a line break or terminator it is meant as a header.
                 Start::Refused(error) => {
-                    if before < b' ' || before == b'~' || before == b'\'' {
-                        self.at += candidate;
-                        self.tell(from, told);
-                        let at = self.here();
-                        self.splitter.interchange += 1;
-                        self.splitter.fault(error, Position { interchange: self.splitter.interchange, ..at });
-                        self.refused(at.byte.0);
-                        return Verdict::Again;
-                    }
+                    self.at += candidate;
+                    self.tell(from, told);
+                    let at = self.here();
+                    self.refused(error, at);
+                    return Verdict::Again;
                 }
             }
         }
@@ -101,13 +103,25 @@ impl Pass<'_> {
         self.out_of_input()
     }
 
-    /// Goes behind the tag of a header that was refused; UNA and UNB are one.
-    fn refused(&mut self, from: u64) {
+    /// Whether more may come of a header that is refused; its fault has all of it, whatever the chunks are.
+    fn is_cut(&self, header: &[u8]) -> bool {
+        self.end == EndOfInput::No && header.len() < start::HEADER_BYTES_MAX
+    }
+
+    /// Tells of a header that is refused, with its text for acknowledgments, and goes behind its tag; UNA and UNB are one.
+    fn refused(&mut self, error: EdiError, at: Position) {
         let rest = &self.input[self.at..];
+        let context = FaultContext {
+            tag: rest.iter().take(3).map(|byte| char::from(*byte)).collect(),
+            copy: rest[..rest.len().min(start::HEADER_BYTES_MAX)].to_vec(),
+            ..FaultContext::default()
+        };
+        self.splitter.interchange += 1;
+        self.splitter.fault_of(error, Position { interchange: self.splitter.interchange, ..at }, Some(context));
         let unb = rest.get(9..).map_or(0, |rest| 9 + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count());
         let both = rest.starts_with(b"UNA") && rest.get(unb..).is_some_and(|rest| rest.starts_with(b"UNB"));
         self.at += if both { unb + 3 } else { 3 };
-        self.splitter.mode = Mode::Noise { from, told: true, before: b'A' };
+        self.splitter.mode = Mode::Noise { from: at.byte.0, told: true, before: b'A' };
     }
 
     /// The fault of noise that ends here.
