@@ -4,7 +4,7 @@ use quayline_core::ByteOffset;
 
 use super::{EndOfInput, Found, Mode, Own, Pass, Step, Verdict, u32_of};
 use crate::delimiters::Standard;
-use crate::fault::EdiError;
+use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
 
 /// Bytes within which the elements before the data must stand.
@@ -61,7 +61,7 @@ impl Pass<'_> {
         let at = self.upcoming(begin);
         let tell = |pass: &mut Self, error, at| {
             if seen == Terminator::Seen {
-                pass.splitter.fault(error, at);
+                pass.tell_of(error, at, begin);
             }
         };
         let Some(declared) = number.and_then(|text| text.parse::<u64>().ok()) else {
@@ -70,7 +70,7 @@ impl Pass<'_> {
         };
         let data = begin + ends[count] + 1;
         if declared > self.splitter.binary_bytes_max as u64 {
-            self.splitter.fault(EdiError::BinaryTooLong { declared, limit: self.splitter.binary_bytes_max }, at);
+            self.tell_of(EdiError::BinaryTooLong { declared, limit: self.splitter.binary_bytes_max }, at, begin);
             self.count(begin);
             self.at = data;
             self.splitter.mode = Mode::PassBytes { left: declared };
@@ -97,6 +97,14 @@ impl Pass<'_> {
         self.found.own = Own::Ends(ends.map(u32_of), count + 2);
         self.at = data + len + 1;
         Some(Verdict::Step(Step::Segment))
+    }
+
+    /// A fault of the segment at `begin`, with its tag for acknowledgments.
+    #[cold]
+    pub(super) fn tell_of(&mut self, error: EdiError, at: Position, begin: usize) {
+        let tag = self.input[begin..].iter().take(3).take_while(|byte| byte.is_ascii_alphanumeric());
+        let context = FaultContext { tag: tag.map(|byte| char::from(*byte)).collect(), ..FaultContext::default() };
+        self.splitter.fault_of(error, at, Some(context));
     }
 
     /// Position of the segment at `begin`, which is not counted yet.

@@ -140,7 +140,7 @@ impl Pass<'_> {
         self.splitter.segment += 1;
         self.found = Found { begin, start: u32_of(begin - self.base), ..Found::default() };
         let at = self.position();
-        self.splitter.fault(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at);
+        self.tell_of(EdiError::SegmentTooLong { limit: self.splitter.segment_bytes_max }, at, begin);
         if self.splitter.mode == Mode::Header {
             self.no_header(begin);
         } else {

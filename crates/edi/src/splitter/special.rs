@@ -45,7 +45,7 @@ impl Pass<'_> {
             self.splitter.segment += 1;
         }
         if elements > self.splitter.elements_max {
-            self.splitter.fault(EdiError::TooManyElements { limit: self.splitter.elements_max }, at);
+            self.tell_of(EdiError::TooManyElements { limit: self.splitter.elements_max }, at, begin);
             if is_header {
                 self.no_header(begin);
             }

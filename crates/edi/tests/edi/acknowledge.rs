@@ -444,52 +444,76 @@ fn refused_headers_are_answered() {
     let isa = |from: &str, to: &str| ISA.replace(from, to);
     let rest = "GS*PO*S*R*20260401*1200*7*X*005010~ST*850*0001~BEG~SE*3*0001~GE*1*7~IEA*1*000000001~";
     // Component and element separator are the same.
-    check(&options("999"), &format!("{}{rest}", isa(":~", "*~")), expect![[r#"
+    check(
+        &options("999"),
+        &format!("{}{rest}", isa(":~", "*~")),
+        expect![[r#"
         ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
         TA1*000000001*260401*1200*R*027~
         IEA*0*000000001~
-    "#]]);
+    "#]],
+    );
     // The terminator is a letter.
-    check(&options("ta1"), &format!("{}{rest}", isa(":~", ":A")), expect![[r#"
+    check(
+        &options("ta1"),
+        &format!("{}{rest}", isa(":~", ":A")),
+        expect![[r#"
         ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
         TA1*000000001*260401*1200*R*004~
         IEA*0*000000001~
-    "#]]);
+    "#]],
+    );
     // Widths are wrong and elements are missing.
-    check(&options("999"), &format!("{}{rest}", isa("*0*P*:~", "*0~")), expect![[r#"
+    check(
+        &options("999"),
+        &format!("{}{rest}", isa("*0*P*:~", "*0~")),
+        expect![[r#"
         ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
         TA1*000000001*260401*1200*R*027~
         IEA*0*000000001~
-    "#]]);
+    "#]],
+    );
     // Nothing says who sent it.
     check(&options("999"), "ISA*00~", expect![[""]]);
     // Behind an interchange without its trailer, whose answer comes first.
     let cut = format!("{ISA}GS*PO*S*R*20260401*1200*7*X*005010~ST*850*0001~BEG~");
-    check(&options("999"), &format!("{cut}{}{rest}", isa(":~", "*~")), expect![[r#"
+    check(
+        &options("999"),
+        &format!("{cut}{}{rest}", isa(":~", "*~")),
+        expect![[r#"
         ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000001*0*P*:~
         TA1*000000001*260401*1200*R*023~
         IEA*0*000000001~
         ISA*00*          *00*          *ZZ*RECEIVER       *ZZ*SENDER         *260402*0830*^*00501*000000002*0*P*:~
         TA1*000000001*260401*1200*R*027~
         IEA*0*000000002~
-    "#]]);
+    "#]],
+    );
     // Without UNA, another element separator.
     let orders = "UNH#1#ORDERS:D:96A:UN'BGM#220'UNT#3#1'UNZ#1#REF9'";
-    check(&options("contrl"), &format!("UNB#UNOC:3#A:14#B#260401:1200#REF9'{orders}"), expect![[r#"
+    check(
+        &options("contrl"),
+        &format!("UNB#UNOC:3#A:14#B#260401:1200#REF9'{orders}"),
+        expect![[r#"
         UNB+UNOC:3+B+A:14+260402:0830+1'
         UNH+1+CONTRL:D:3:UN'
         UCI+REF9+A:14+B+4+12+UNB'
         UNT+3+1'
         UNZ+1+1'
-    "#]]);
+    "#]],
+    );
     // Component and element separator are the same.
-    check(&options("contrl"), "UNA++.? 'UNB+UNOC:4+A:14+B+260401:1200+REF9'UNZ+0+REF9'", expect![[r#"
+    check(
+        &options("contrl"),
+        "UNA++.? 'UNB+UNOC:4+A:14+B+260401:1200+REF9'UNZ+0+REF9'",
+        expect![[r#"
         UNB+UNOC:4+B+A:14+20260402:0830+1'
         UNH+1+CONTRL:4:1:UN'
         UCI+REF9+A:14+B+4+20+UNA'
         UNT+3+1'
         UNZ+1+1'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
