@@ -11,7 +11,8 @@ use crate::delimiters::Delimiters;
 /// Elements count from 1 as in the standards (`CLM05` is `element(5)`); 0 is the tag.
 #[derive(Clone, Copy)]
 pub struct Segment<'a> {
-    pub(crate) tag: &'a [u8],
+    /// The tag where it does not stand in `text` as it is; otherwise empty.
+    pub(crate) own_tag: &'a [u8],
     pub(crate) text: &'a [u8],
     pub(crate) start: u32,
     /// At least one; positions rise from `start` and lie in `text`.
@@ -28,7 +29,7 @@ impl<'a> Segment<'a> {
     #[inline(always)]
     #[must_use]
     pub fn tag(&self) -> &'a [u8] {
-        self.tag
+        if self.own_tag.is_empty() { &self.text[self.start as usize..self.ends[0] as usize] } else { self.own_tag }
     }
 
     /// Number of elements, the tag not counted.

@@ -242,9 +242,9 @@ impl SegmentSplitter {
             base: 0,
             text: input,
             window: WINDOW_FIRST,
-            next: Cursor::default(),
-            next_part: u32::MAX,
-            next_mark: u32::MAX,
+            next: 0,
+            next_mark: 0,
+            next_mark_at: u32::MAX,
             found: Found::default(),
         }
     }
@@ -311,35 +311,28 @@ pub struct Pass<'s> {
     /// The input from there.
     text: &'s [u8],
     window: usize,
-    /// The first positions of the index that no segment has.
-    next: Cursor,
-    /// Positions of `next`'s part and mark, so that segments without any cost one comparison.
-    next_part: u32,
-    next_mark: u32,
+    /// Number in the index of the segment behind the one that was found last.
+    next: usize,
+    /// Number in the index of the first mark behind the segment that was found last, and its position, so that segments without any cost one
+    /// comparison.
+    next_mark: usize,
+    next_mark_at: u32,
     /// The segment that was found last.
     found: Found,
 }
 
-/// Places in the lists of the index.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C, align(16))]
-struct Cursor {
-    stop: u32,
-    end: u32,
-    part: u32,
-    mark: u32,
-}
-
-/// Where a segment's positions lie in the lists of the index.
+/// The segment that was found last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     /// Its first byte in the input.
     begin: usize,
     /// The same from `Pass::base` on.
     start: u32,
-    from: Cursor,
-    to: Cursor,
     own: Own,
+    /// Its number in the index.
+    number: usize,
+    /// Numbers of its first mark and of the first one behind it.
+    marks: (usize, usize),
 }
 
 /// What the index does not hold of a segment.
@@ -347,10 +340,12 @@ struct Found {
 enum Own {
     #[default]
     No,
+    /// It has no parts: the separators are what an ISA is there to tell.
+    Parts,
     /// Element ends around binary data: so many of these.
-    Ends([u32; 4], usize),
+    Ends([u32; 4], u32),
     /// The tag, where it has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT dropped): so many of these bytes.
-    Tag([u8; 3], usize),
+    Tag([u8; 3], u8),
 }
 
 /// What became of a segment that the index has.
@@ -366,15 +361,10 @@ impl Pass<'_> {
     #[inline(always)]
     pub fn advance(&mut self) -> Step {
         loop {
-            if self.splitter.mode == Mode::Inside
-                && let Some(verdict) = self.indexed()
-            {
-                match verdict {
-                    Verdict::Step(step) => return step,
-                    Verdict::Again => continue,
-                }
+            if self.plain() {
+                return Step::Segment;
             }
-            if let Verdict::Step(step) = self.refill() {
+            if let Verdict::Step(step) = self.other() {
                 return step;
             }
         }
@@ -387,23 +377,38 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        let Found { start, from, to, own, .. } = &self.found;
+        if !matches!(self.found.own, Own::No) {
+            return self.own_segment();
+        }
+        let Found { start, number, marks, .. } = self.found;
         let index = &self.splitter.index;
-        let text = self.text;
-        let (ends, parts, marks) = match own {
-            Own::Ends(ends, count) => (&ends[..*count], &[][..], &[][..]),
-            _ => (
-                &index.ends()[from.end as usize..to.end as usize],
-                &index.parts()[from.part as usize..to.part as usize],
-                &index.marks()[from.mark as usize..to.mark as usize],
-            ),
-        };
-        let tag = match own {
-            Own::Tag(tag, len) => &tag[..*len],
-            _ => &text[*start as usize..ends[0] as usize],
-        };
-        let binary = matches!(own, Own::Ends(..));
-        Segment { tag, text, start: *start, ends, parts, marks, delimiters: &self.splitter.delimiters, binary }
+        Segment {
+            own_tag: &[],
+            text: self.text,
+            start,
+            ends: index.ends_of(number),
+            parts: index.parts_of(number),
+            // The range is right; `get` lets the compiler drop what the caller does not look at.
+            marks: index.marks().get(marks.0..marks.1).unwrap_or_default(),
+            delimiters: &self.splitter.delimiters,
+            binary: false,
+        }
+    }
+
+    /// A segment that the index does not hold as it is.
+    #[cold]
+    fn own_segment(&self) -> Segment<'_> {
+        let Found { start, number, marks, ref own, .. } = self.found;
+        let index = &self.splitter.index;
+        let (text, delimiters) = (self.text, &self.splitter.delimiters);
+        if let Own::Ends(ends, count) = own {
+            let ends = &ends[..*count as usize];
+            return Segment { own_tag: &[], text, start, ends, parts: &[], marks: &[], delimiters, binary: true };
+        }
+        let own_tag = if let Own::Tag(tag, len) = own { &tag[..usize::from(*len)] } else { &[] };
+        let parts = if let Own::Parts = own { &[] } else { index.parts_of(number) };
+        let (ends, marks) = (index.ends_of(number), &index.marks()[marks.0..marks.1]);
+        Segment { own_tag, text, start, ends, parts, marks, delimiters, binary: false }
     }
 
     /// Position of the segment that was found last, by interchange and segment in it.
@@ -465,53 +470,74 @@ impl Pass<'_> {
         self.at
     }
 
-    /// The next segment of the index, if it has one.
+    /// Goes to the next segment of the index if it has one that is certainly plain data.
     #[inline(always)]
+    fn plain(&mut self) -> bool {
+        let splitter = &mut *self.splitter;
+        let number = self.next;
+        let Some((start, end)) = splitter.index.segment(number) else {
+            return false;
+        };
+        let ends = splitter.index.ends_of(number);
+        let Some(&[first, second, third]) = self.text.get(start as usize..).and_then(|text| text.first_chunk()) else {
+            return false;
+        };
+        let of_note = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
+        // A tag has two or three bytes.
+        let plain = splitter.mode == Mode::Inside
+            && of_note == 0
+            && ends.first().is_some_and(|tag_end| matches!(tag_end.wrapping_sub(start), 2 | 3))
+            && self.next_mark_at >= end
+            && ends.len() - 1 <= splitter.elements_max;
+        if !plain {
+            return false;
+        }
+        self.next = number + 1;
+        let mark = self.next_mark;
+        self.found = Found { begin: self.at, start, own: Own::No, number, marks: (mark, mark) };
+        self.at = self.base + end as usize + 1;
+        splitter.segment += 1;
+        true
+    }
+
+    /// Goes to what comes next by the long way.
+    #[inline(never)]
+    fn other(&mut self) -> Verdict {
+        if self.splitter.mode == Mode::Inside
+            && let Some(verdict) = self.indexed()
+        {
+            return verdict;
+        }
+        self.refill()
+    }
+
+    /// The next segment of the index, if it has one.
     fn indexed(&mut self) -> Option<Verdict> {
         let splitter = &mut *self.splitter;
         let index = &splitter.index;
-        let mut from = self.next;
-        let stop = *index.stops().get(from.stop as usize)?;
-        let end = index.ends()[stop as usize - 1];
-        let tag_end = index.ends()[from.end as usize];
-        let mut to = Cursor { stop: from.stop + 1, end: stop, part: from.part, mark: from.mark };
-        if self.next_part < end {
-            while index.parts().get(to.part as usize).is_some_and(|at| *at < end) {
-                to.part += 1;
-            }
-            self.next_part = index.parts().get(to.part as usize).copied().unwrap_or(u32::MAX);
+        let number = self.next;
+        let (mut start, end) = index.segment(number)?;
+        let mut marks = (self.next_mark, self.next_mark);
+        if self.next_mark_at < end {
+            marks.1 += index.marks()[marks.0..].iter().take_while(|at| **at < end).count();
+            self.next_mark = marks.1;
+            self.next_mark_at = index.marks().get(marks.1).copied().unwrap_or(u32::MAX);
         }
-        if self.next_mark < end {
-            while index.marks().get(to.mark as usize).is_some_and(|at| *at < end) {
-                to.mark += 1;
-            }
-            self.next_mark = index.marks().get(to.mark as usize).copied().unwrap_or(u32::MAX);
+        let text = &self.text[start as usize..end as usize];
+        if text.first().is_some_and(|first| *first <= b' ') {
+            start += splitter.blanks_behind(text, self.at);
+            marks.0 += splitter.index.marks()[marks.0..marks.1].iter().take_while(|at| **at < start).count();
         }
-        let text = self.text;
-        let mut start = u32_of(self.at - self.base);
-        let mut first = text[start as usize];
-        if first <= b' ' {
-            start += splitter.blanks_behind(&text[start as usize..end as usize], self.at);
-            first = text[start as usize];
-            while from.mark < to.mark && index_mark(&splitter.index, from.mark) < start {
-                from.mark += 1;
-            }
-        }
-        self.next = to;
+        self.next = number + 1;
         self.at = self.base + end as usize + 1;
-        self.found = Found { begin: self.base + start as usize, start, from, to, own: Own::No };
+        self.found = Found { begin: self.base + start as usize, start, own: Own::No, number, marks };
         splitter.segment += 1;
-        // A tag has two or three bytes, the first a letter.
-        let plain = matches!(tag_end.wrapping_sub(start), 2 | 3)
-            && PLAIN_FIRST[usize::from(first)]
-            && to.mark == from.mark
-            && (stop - from.end) as usize <= splitter.elements_max;
-        Some(if plain { Verdict::Step(Step::Segment) } else { self.special() })
+        Some(self.special())
     }
 
     /// Makes the next step scan from behind the segment that was found.
     fn forget_index(&mut self) {
-        self.next.stop = u32::MAX;
+        self.next = usize::MAX;
     }
 
     /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; the caller goes there then.
@@ -560,11 +586,6 @@ impl SegmentSplitter {
     }
 }
 
-#[inline(always)]
-fn index_mark(index: &DelimiterIndex, number: u32) -> u32 {
-    index.marks()[number as usize]
-}
-
 /// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.
 const PLAIN_FIRST: [bool; 256] = {
     let mut table = [false; 256];
@@ -574,6 +595,35 @@ const PLAIN_FIRST: [bool; 256] = {
         byte += 1;
     }
     table
+};
+
+/// Bits for the first, second and third byte of a segment. A segment needs a closer look if the three have a bit in common: one for each of
+/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB` and `UNZ`, `BIN`, `BDS`, and one that all have but capital letters at the beginning.
+static OF_NOTE: ([u8; 256], [u8; 256], [u8; 256]) = {
+    const NO_LETTER: u8 = 0x80;
+    const TAGS: [[u8; 3]; 8] = [*b"ISA", *b"ISX", *b"IEA", *b"UNA", *b"UNB", *b"UNZ", *b"BIN", *b"BDS"];
+    let (mut first, mut second, mut third) = ([NO_LETTER; 256], [NO_LETTER; 256], [NO_LETTER; 256]);
+    let mut byte = b'A';
+    while byte <= b'Z' {
+        first[byte as usize] = 0;
+        byte += 1;
+    }
+    let mut tag = 0;
+    while tag < TAGS.len() {
+        // Tags that differ in their last byte only share a bit.
+        let bit = match &TAGS[tag] {
+            b"ISA" | b"ISX" => 1,
+            b"IEA" => 2,
+            b"UNA" | b"UNB" | b"UNZ" => 4,
+            b"BIN" => 8,
+            _ => 16,
+        };
+        first[TAGS[tag][0] as usize] |= bit;
+        second[TAGS[tag][1] as usize] |= bit;
+        third[TAGS[tag][2] as usize] |= bit;
+        tag += 1;
+    }
+    (first, second, third)
 };
 
 /// Positions within an input, which has less than 2^31 bytes.

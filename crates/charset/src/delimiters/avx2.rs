@@ -62,12 +62,13 @@ fn classes(vectors: &Vectors, block: &[u8; 64]) -> Classes {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer ends than positions, which have 32 bits")]
-unsafe fn store(found: Found, base: u32, index: &mut DelimiterIndex) {
-    let before = index.ends.len() as u32;
-    let mut terminators = found.terminators;
+unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut DelimiterIndex) {
+    let (ends, parts) = (index.ends.len() as u32, index.parts.len() as u32);
+    let mut terminators = if SEGMENTS { found.terminators } else { 0 };
     while terminators != 0 {
-        let up_to = terminators ^ (terminators - 1);
-        index.stops.push(before + (found.ends & up_to).count_ones());
+        let below = (terminators & terminators.wrapping_neg()) - 1;
+        index.stops.push(ends + (found.ends & below).count_ones());
+        index.part_stops.push(parts + (found.parts & below).count_ones());
         terminators &= terminators - 1;
     }
     // SAFETY: the caller's promises.

@@ -3,7 +3,7 @@
 use core::arch::x86_64::{
     __m512i, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
     _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_storeu_si512, _pext_u64,
+    _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
 };
 
 use super::block::{BATCH, Classes, Found, reserve, scan_loop};
@@ -66,18 +66,37 @@ fn classes(vectors: &Vectors, block: &[u8; 64]) -> Classes {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer ends than positions, which have 32 bits")]
-unsafe fn store(found: Found, base: u32, index: &mut DelimiterIndex) {
-    let before = index.ends.len() as u32;
+unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut DelimiterIndex) {
+    let (ends, parts) = (index.ends.len() as u32, index.parts.len() as u32);
     // SAFETY: the caller's promises. The bit of a terminator among the bits of `ends` is its number among the block's ends.
     unsafe {
         flatten(found.ends, base, &mut index.ends);
-        flatten(_pext_u64(found.terminators, found.ends), before + 1, &mut index.stops);
+        if SEGMENTS {
+            flatten(_pext_u64(found.terminators, found.ends), ends, &mut index.stops);
+            let merged = found.terminators | found.parts;
+            part_ranks(_pext_u64(found.terminators, merged), parts, &mut index.part_stops);
+        }
         if found.parts != 0 {
             flatten(found.parts, base, &mut index.parts);
         }
         if found.marks != 0 {
             flatten(found.marks, base, &mut index.marks);
         }
+    }
+}
+
+/// Appends `base` plus, for each bit of `mask`, the number of zeros below it.
+///
+/// # Safety
+/// The machine has the kernel's instructions, and `out` has room for 128 more.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
+unsafe fn part_ranks(mask: u64, base: u32, out: &mut Vec<u32>) {
+    // SAFETY: the array has 64 bytes; the rest as in `flatten`.
+    unsafe {
+        let iota = _mm512_loadu_si512(IOTA.as_ptr().cast());
+        let numbers = _mm512_sub_epi8(_mm512_maskz_compress_epi8(mask, iota), iota);
+        append(numbers, mask.count_ones() as usize, base, out);
     }
 }
 
@@ -88,14 +107,26 @@ unsafe fn store(found: Found, base: u32, index: &mut DelimiterIndex) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
 unsafe fn flatten(mask: u64, base: u32, out: &mut Vec<u32>) {
-    let count = mask.count_ones() as usize;
+    // SAFETY: the array has 64 bytes; the rest are the caller's promises.
+    unsafe {
+        let numbers = _mm512_maskz_compress_epi8(mask, _mm512_loadu_si512(IOTA.as_ptr().cast()));
+        append(numbers, mask.count_ones() as usize, base, out);
+    }
+}
+
+/// Appends `base` plus each of the first `count` bytes of `numbers`.
+///
+/// # Safety
+/// The machine has the kernel's instructions, `count` is at most 64, and `out` has room for 128 more.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
+unsafe fn append(numbers: __m512i, count: usize, base: u32, out: &mut Vec<u32>) {
     let len = out.len();
     debug_assert!(out.capacity() - len >= 64);
     let bases = _mm512_set1_epi32(base.cast_signed());
-    // SAFETY: the array has 64 bytes. Stores reach 64 positions behind `len` at most, which the caller made room for; those up to `count`
-    // are initialised when `set_len` admits them.
+    // SAFETY: stores reach 64 positions behind `len` at most, which the caller made room for; those up to `count` are initialised when
+    // `set_len` admits them.
     unsafe {
-        let numbers = _mm512_maskz_compress_epi8(mask, _mm512_loadu_si512(IOTA.as_ptr().cast()));
         let to: *mut u32 = out.as_mut_ptr().add(len);
         let put = |at: usize, quarter| {
             _mm512_storeu_si512(to.add(at).cast(), _mm512_add_epi32(_mm512_cvtepu8_epi32(quarter), bases));

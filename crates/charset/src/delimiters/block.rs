@@ -78,11 +78,11 @@ fn released(release: u64, carried: bool) -> (u64, bool) {
 
 /// A kernel's loop. `classes` takes a block of 64 bytes; `flatten` writes the positions of a mask's bits; both are compiled for `$features`.
 macro_rules! scan_loop {
-    ($features:literal, $vectors:ty, $load:path, $classes:path, $store:path) => {
+    ($features:literal, $vectors:ty, $load:path, $classes:path, $store:ident) => {
         /// # Safety
         /// The machine has the kernel's instructions.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn scan(set: &Needles, text: &[u8], index: &mut DelimiterIndex) {
+        pub(super) unsafe fn scan<const SEGMENTS: bool>(set: &Needles, text: &[u8], index: &mut DelimiterIndex) {
             let vectors: $vectors = $load(set);
             let mut carry = Carry::START;
             let mut base = 0u32;
@@ -93,7 +93,7 @@ macro_rules! scan_loop {
                 for block in batch {
                     let classes = $classes(&vectors, block);
                     // SAFETY: `reserve` made room for all positions of the batch and one block more.
-                    unsafe { step(set, classes, block, base, &mut carry, index) };
+                    unsafe { step::<SEGMENTS>(set, classes, block, base, &mut carry, index) };
                     base += 64;
                 }
             }
@@ -111,7 +111,7 @@ macro_rules! scan_loop {
                 };
                 reserve(index, 64);
                 // SAFETY: as above.
-                unsafe { step(set, classes, rest, base, &mut carry, index) };
+                unsafe { step::<SEGMENTS>(set, classes, rest, base, &mut carry, index) };
             }
         }
 
@@ -119,7 +119,7 @@ macro_rules! scan_loop {
         /// The machine has the kernel's instructions, and each list of `index` has room for 128 more positions.
         #[inline]
         #[target_feature(enable = $features)]
-        unsafe fn step(
+        unsafe fn step<const SEGMENTS: bool>(
             set: &Needles,
             classes: Classes,
             block: &[u8],
@@ -128,10 +128,10 @@ macro_rules! scan_loop {
             index: &mut DelimiterIndex,
         ) {
             let Some(found) = classes.resolve(carry) else {
-                return scalar(set, block, base, carry, index);
+                return scalar::<SEGMENTS>(set, block, base, carry, index);
             };
             // SAFETY: the caller's promises.
-            unsafe { $store(found, base, index) };
+            unsafe { $store::<SEGMENTS>(found, base, index) };
         }
     };
 }
@@ -141,7 +141,7 @@ pub(super) const BATCH: usize = 512;
 
 /// Makes room for the positions of `bytes` bytes and for the block that is written too much.
 pub(super) fn reserve(index: &mut DelimiterIndex, bytes: usize) {
-    for list in [&mut index.ends, &mut index.stops, &mut index.parts, &mut index.marks] {
+    for list in [&mut index.ends, &mut index.parts, &mut index.marks, &mut index.stops, &mut index.part_stops] {
         list.reserve(bytes + 64);
     }
 }

@@ -33,38 +33,76 @@ pub struct DelimiterSet {
     pub release: Option<u8>,
 }
 
-/// Positions in a text, in the order of the text, each list for itself. Memory: four bytes a position, kept from one scan to the next.
+/// Positions in a text, in the order of the text, and which of them each segment has. A segment goes from behind the terminator before it to
+/// its own; what stands behind the last terminator is in no segment.
+///
+/// Memory: four bytes a position and eight a segment, kept from one scan to the next.
 #[derive(Clone, Debug, Default)]
 pub struct DelimiterIndex {
+    /// Element separators and terminators. In front of them, where [`DelimiterIndex::clear`] puts it, the position before the text.
     ends: Vec<u32>,
-    stops: Vec<u32>,
+    /// Component and repetition separators.
     parts: Vec<u32>,
     marks: Vec<u32>,
+    /// Number of each terminator in `ends`; in front of them 0, that of the position before the text.
+    stops: Vec<u32>,
+    /// For each of `stops`, how many `parts` stand before it.
+    part_stops: Vec<u32>,
 }
 
 impl DelimiterIndex {
     /// An empty index.
     #[must_use]
     pub const fn new() -> Self {
-        DelimiterIndex { ends: Vec::new(), stops: Vec::new(), parts: Vec::new(), marks: Vec::new() }
+        DelimiterIndex {
+            ends: Vec::new(),
+            parts: Vec::new(),
+            marks: Vec::new(),
+            stops: Vec::new(),
+            part_stops: Vec::new(),
+        }
+    }
+
+    /// Number of segments.
+    #[inline(always)]
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.stops.len().saturating_sub(1)
+    }
+
+    /// First byte and terminator of a segment by its number from 0.
+    #[inline(always)]
+    #[must_use]
+    pub fn segment(&self, number: usize) -> Option<(u32, u32)> {
+        let &[before, stop] = self.stops.get(number..)?.first_chunk()?;
+        Some((self.ends.get(before as usize)?.wrapping_add(1), *self.ends.get(stop as usize)?))
+    }
+
+    /// Where tag and elements of a segment end: its element separators and, last, its terminator.
+    ///
+    /// # Panics
+    /// If there is no such segment.
+    #[inline(always)]
+    #[must_use]
+    pub fn ends_of(&self, number: usize) -> &[u32] {
+        &self.ends[self.stops[number] as usize + 1..self.stops[number + 1] as usize + 1]
+    }
+
+    /// Component and repetition separators of a segment. Empty if there is no such segment.
+    #[inline(always)]
+    #[must_use]
+    pub fn parts_of(&self, number: usize) -> &[u32] {
+        let range = self.part_stops.get(number..).and_then(|stops| stops.first_chunk());
+        range.and_then(|&[from, to]| self.parts.get(from as usize..to as usize)).unwrap_or_default()
     }
 
     /// Element separators and terminators: where a tag or an element ends.
-    #[inline(always)]
     #[must_use]
     pub fn ends(&self) -> &[u32] {
-        &self.ends
-    }
-
-    /// For each terminator, the number of [`DelimiterIndex::ends`] up to and with it.
-    #[inline(always)]
-    #[must_use]
-    pub fn stops(&self) -> &[u32] {
-        &self.stops
+        self.ends.get(1..).unwrap_or_default()
     }
 
     /// Component and repetition separators.
-    #[inline(always)]
     #[must_use]
     pub fn parts(&self) -> &[u32] {
         &self.parts
@@ -80,10 +118,12 @@ impl DelimiterIndex {
 
     /// Forgets the positions and keeps the memory.
     pub fn clear(&mut self) {
-        self.ends.clear();
-        self.stops.clear();
-        self.parts.clear();
-        self.marks.clear();
+        for list in [&mut self.ends, &mut self.parts, &mut self.marks, &mut self.stops, &mut self.part_stops] {
+            list.clear();
+        }
+        self.ends.push(u32::MAX);
+        self.stops.push(0);
+        self.part_stops.push(0);
     }
 
     /// Replaces the positions by those of `text`, which starts at the beginning of a segment.
@@ -100,6 +140,19 @@ impl DelimiterIndex {
     /// # Panics
     /// If `text` has 2^32 - 64 bytes or more, or the machine does not have the kernel's instructions.
     pub fn scan_with(&mut self, kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) {
+        self.scan_for::<true>(kernel, set, text);
+    }
+
+    /// Positions alone: [`DelimiterIndex::segments`] stays 0. This is the least that
+    /// anybody who splits by an index must do, and so a ceiling to measure against.
+    ///
+    /// # Panics
+    /// If `text` has 2^32 - 64 bytes or more, or the machine does not have the kernel's instructions.
+    pub fn scan_positions(&mut self, kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) {
+        self.scan_for::<false>(kernel, set, text);
+    }
+
+    fn scan_for<const SEGMENTS: bool>(&mut self, kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) {
         assert!(text.len() < (u32::MAX - 64) as usize, "a text of {} bytes has positions beyond 32 bits", text.len());
         if kernel > DelimiterKernel::active() {
             assert!(DelimiterKernel::available().contains(&kernel), "{kernel:?} is not available on this machine");
@@ -109,15 +162,15 @@ impl DelimiterIndex {
         match kernel {
             DelimiterKernel::Scalar => {
                 let mut carry = Carry::START;
-                scalar(&set, text, 0, &mut carry, self);
+                scalar::<SEGMENTS>(&set, text, 0, &mut carry, self);
             }
             // SAFETY: the kernel is no higher than the active one, whose instructions include those of the lower ones, or was just found to be
             // available.
             #[cfg(target_arch = "x86_64")]
-            DelimiterKernel::Avx2 => unsafe { avx2::scan(&set, text, self) },
+            DelimiterKernel::Avx2 => unsafe { avx2::scan::<SEGMENTS>(&set, text, self) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            DelimiterKernel::Avx512 => unsafe { avx512::scan(&set, text, self) },
+            DelimiterKernel::Avx512 => unsafe { avx512::scan::<SEGMENTS>(&set, text, self) },
         }
     }
 }
@@ -256,7 +309,14 @@ impl Carry {
 }
 
 /// The definition: classes `text`, whose first byte has position `base`, and appends to `index`.
-fn scalar(set: &Needles, text: &[u8], base: u32, carry: &mut Carry, index: &mut DelimiterIndex) {
+fn scalar<const SEGMENTS: bool>(
+    set: &Needles,
+    text: &[u8],
+    base: u32,
+    carry: &mut Carry,
+    index: &mut DelimiterIndex,
+) {
+    let number = |list: &Vec<u32>| u32::try_from(list.len()).expect("fewer than the text has bytes");
     for (at, byte) in (base..).zip(text) {
         let class = set.class(*byte);
         if class == Class::Break {
@@ -273,7 +333,10 @@ fn scalar(set: &Needles, text: &[u8], base: u32, carry: &mut Carry, index: &mut 
         match class {
             Class::Terminator => {
                 index.ends.push(at);
-                index.stops.push(u32::try_from(index.ends.len()).expect("fewer ends than the text has bytes"));
+                if SEGMENTS {
+                    index.stops.push(number(&index.ends) - 1);
+                    index.part_stops.push(number(&index.parts));
+                }
                 carry.terminated = true;
             }
             Class::Element => index.ends.push(at),

@@ -2,10 +2,27 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn lists(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> [Vec<u32>; 4] {
+/// Ends, parts, marks, and the segments: first byte, ends, parts.
+type Lists = (Vec<u32>, Vec<u32>, Vec<u32>, Vec<(u32, Vec<u32>, Vec<u32>)>);
+
+fn lists(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> Lists {
     let mut index = DelimiterIndex::new();
+    index.scan_positions(kernel, set, text);
+    assert_eq!(index.segments(), 0);
+    let positions = [index.ends().to_vec(), index.parts().to_vec(), index.marks().to_vec()];
     index.scan_with(kernel, set, text);
-    [index.ends.clone(), index.stops.clone(), index.parts.clone(), index.marks.clone()]
+    let [ends, parts, marks] = positions;
+    assert_eq!((index.ends(), index.parts(), index.marks()), (&ends[..], &parts[..], &marks[..]));
+    let segments: Vec<_> = (0..index.segments())
+        .map(|i| {
+            let (start, end) = index.segment(i).expect("one of them");
+            let ends = index.ends_of(i);
+            assert_eq!(ends.last(), Some(&end));
+            (start, ends.to_vec(), index.parts_of(i).to_vec())
+        })
+        .collect();
+    assert_eq!(index.segment(segments.len()), None);
+    (ends, parts, marks, segments)
 }
 
 fn sets() -> impl Strategy<Value = DelimiterSet> {
@@ -83,10 +100,10 @@ fn a_released_terminator_is_data_and_breaks_behind_terminators_are_nothing() {
     let set =
         DelimiterSet { element: b'+', terminator: b'\'', component: Some(b':'), repetition: None, release: Some(b'?') };
     for kernel in DelimiterKernel::available() {
-        let [ends, stops, parts, marks] = lists(kernel, &set, b"\nA+DON?'T:??'\r\nB+x\ny?\n+'");
+        let (ends, parts, marks, segments) = lists(kernel, &set, b"\nA+DON?'T:??'\r\nB+x\ny?\n+'");
         assert_eq!(ends, [2, 12, 16, 23], "{kernel:?}");
-        assert_eq!(stops, [2, 4]);
         assert_eq!(parts, [9]);
+        assert_eq!(segments, [(0, vec![2, 12], vec![9]), (13, vec![16, 23], vec![])]);
         assert_eq!(marks, [6, 10, 18, 20, 21]);
     }
 }

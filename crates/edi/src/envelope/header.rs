@@ -334,7 +334,7 @@ impl Header {
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
         Segment {
-            tag: &self.tag,
+            own_tag: &self.tag,
             text: &self.text,
             start: 0,
             ends: &self.ends,

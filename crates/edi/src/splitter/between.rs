@@ -2,7 +2,7 @@
 
 use quayline_core::ByteOffset;
 
-use super::{Cursor, EndOfInput, LineBreak, Mode, Pass, Step, Told, Verdict, WINDOW_FIRST};
+use super::{EndOfInput, LineBreak, Mode, Pass, Step, Told, Verdict, WINDOW_FIRST};
 use crate::delimiters::Delimiters;
 use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
@@ -154,7 +154,7 @@ impl Pass<'_> {
             splitter.fault(error, at);
         }
         self.at += skip;
-        self.next = Cursor::default();
+        self.forget_index();
         self.window = WINDOW_FIRST;
         Verdict::Step(Step::Interchange)
     }

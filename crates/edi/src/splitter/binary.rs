@@ -94,7 +94,7 @@ impl Pass<'_> {
         }
         ends[count + 1] = ends[count] + 1 + len;
         self.count(begin);
-        self.found.own = Own::Ends(ends.map(u32_of), count + 2);
+        self.found.own = Own::Ends(ends.map(u32_of), u32_of(count + 2));
         self.at = data + len + 1;
         Some(Verdict::Step(Step::Segment))
     }

@@ -1,7 +1,7 @@
 //! Behind the last segment that the index has: the next window, and segments that end late or never.
 
 use super::binary::Terminator;
-use super::{Cursor, EndOfInput, Found, Mode, Own, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
+use super::{EndOfInput, Found, Mode, Own, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 
@@ -25,13 +25,13 @@ impl Pass<'_> {
             return Verdict::Step(Step::NeedMore);
         }
         (self.base, self.text) = (self.at, &self.input[self.at..]);
-        self.next = Cursor::default();
+        self.next = 0;
         loop {
             let window = self.window.min(most).min(rest.len());
             self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
-            if !self.splitter.index.stops().is_empty() {
-                self.next_part = self.splitter.index.parts().first().copied().unwrap_or(u32::MAX);
-                self.next_mark = self.splitter.index.marks().first().copied().unwrap_or(u32::MAX);
+            if self.splitter.index.segments() > 0 {
+                self.next_mark = 0;
+                self.next_mark_at = self.splitter.index.marks().first().copied().unwrap_or(u32::MAX);
                 self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
                 return self.first_segment();
             }
@@ -93,7 +93,7 @@ impl Pass<'_> {
         }
         self.splitter.mode = Mode::Inside;
         if self.splitter.delimiters.standard == Standard::X12 {
-            self.found.from.part = self.found.to.part;
+            self.found.own = Own::Parts;
         }
         verdict
     }
@@ -108,21 +108,15 @@ impl Pass<'_> {
         let with_terminator = [&self.input[self.at..], &[self.splitter.delimiters.terminator]].concat();
         self.splitter.index.scan(&self.splitter.delimiters.set(), &with_terminator);
         let index = &self.splitter.index;
-        let to = Cursor {
-            stop: u32_of(index.stops().len()),
-            end: u32_of(index.ends().len()),
-            part: u32_of(index.parts().len()),
-            mark: u32_of(index.marks().len()),
-        };
+        let is_one = index.segments() > 0;
         let start = u32_of(begin - self.at);
-        let mark = u32_of(index.marks().partition_point(|at| *at < start));
-        let from = Cursor { mark, ..Cursor::default() };
-        self.found = Found { begin, start, from, to, own: Own::No };
-        self.next = to;
+        let marks = (index.marks().partition_point(|at| *at < start), index.marks().len());
+        self.found = Found { begin, start, own: Own::No, number: 0, marks };
+        self.forget_index();
         self.at = self.input.len();
         self.splitter.segment += 1;
         let at = self.position();
-        if to.stop == 0 {
+        if !is_one {
             // The last byte is a release character.
             self.splitter.fault(EdiError::Unterminated, at);
             self.splitter.mode = Mode::Done;

@@ -60,7 +60,7 @@ impl Pass<'_> {
             self.splitter.fault(EdiError::Tag { bytes: raw_tag_len }, at);
             return Verdict::Step(Step::Segment);
         };
-        if tag.len != raw_tag_len {
+        if usize::from(tag.len) != raw_tag_len {
             self.found.own = Own::Tag(tag.bytes, tag.len);
         }
         match (self.splitter.delimiters.standard, &tag.bytes) {
@@ -89,7 +89,7 @@ impl Pass<'_> {
 /// A tag without line breaks and explicit nesting, filled with NUL.
 struct Tag {
     bytes: [u8; 3],
-    len: usize,
+    len: u8,
 }
 
 impl Tag {
@@ -100,7 +100,7 @@ impl Tag {
             if !byte.is_ascii_uppercase() && !byte.is_ascii_digit() {
                 return None;
             }
-            *tag.bytes.get_mut(tag.len)? = *byte;
+            *tag.bytes.get_mut(usize::from(tag.len))? = *byte;
             tag.len += 1;
         }
         (tag.len >= 2 && tag.bytes[0].is_ascii_uppercase()).then_some(tag)
