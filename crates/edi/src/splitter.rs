@@ -6,7 +6,7 @@ mod scan;
 mod special;
 mod state;
 
-use quayline_charset::DelimiterIndex;
+use quayline_charset::{DelimiterIndex, SegmentSpan};
 use quayline_core::{ByteOffset, Limits, Severity};
 
 use crate::delimiters::Delimiters;
@@ -328,24 +328,15 @@ struct Found {
     begin: usize,
     /// The same from `Pass::base` on.
     start: u32,
-    own: Own,
+    /// Its tag where that has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT dropped), and its length, otherwise 0.
+    tag: [u8; 3],
+    tag_len: u8,
+    /// The last element is binary data.
+    binary: bool,
     /// Its number in the index.
     number: usize,
     /// Numbers of its first mark and of the first one behind it.
     marks: (usize, usize),
-}
-
-/// What the index does not hold of a segment.
-#[derive(Clone, Copy, Debug, Default)]
-enum Own {
-    #[default]
-    No,
-    /// It has no parts: the separators are what an ISA is there to tell.
-    Parts,
-    /// Element ends around binary data: so many of these.
-    Ends([u32; 4], u32),
-    /// The tag, where it has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT dropped): so many of these bytes.
-    Tag([u8; 3], u8),
 }
 
 /// What became of a segment that the index has.
@@ -377,38 +368,20 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        if !matches!(self.found.own, Own::No) {
-            return self.own_segment();
-        }
-        let Found { start, number, marks, .. } = self.found;
+        let Found { start, ref tag, tag_len, binary, number, marks, .. } = self.found;
         let index = &self.splitter.index;
+        let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
         Segment {
-            own_tag: &[],
+            // These ranges are right; `get` lets the compiler drop what the caller does not look at.
+            own_tag: tag.get(..usize::from(tag_len)).unwrap_or_default(),
             text: self.text,
             start,
-            ends: index.ends_of(number),
-            parts: index.parts_of(number),
-            // The range is right; `get` lets the compiler drop what the caller does not look at.
+            ends,
+            parts,
             marks: index.marks().get(marks.0..marks.1).unwrap_or_default(),
             delimiters: &self.splitter.delimiters,
-            binary: false,
+            binary,
         }
-    }
-
-    /// A segment that the index does not hold as it is.
-    #[cold]
-    fn own_segment(&self) -> Segment<'_> {
-        let Found { start, number, marks, ref own, .. } = self.found;
-        let index = &self.splitter.index;
-        let (text, delimiters) = (self.text, &self.splitter.delimiters);
-        if let Own::Ends(ends, count) = own {
-            let ends = &ends[..*count as usize];
-            return Segment { own_tag: &[], text, start, ends, parts: &[], marks: &[], delimiters, binary: true };
-        }
-        let own_tag = if let Own::Tag(tag, len) = own { &tag[..usize::from(*len)] } else { &[] };
-        let parts = if let Own::Parts = own { &[] } else { index.parts_of(number) };
-        let (ends, marks) = (index.ends_of(number), &index.marks()[marks.0..marks.1]);
-        Segment { own_tag, text, start, ends, parts, marks, delimiters, binary: false }
     }
 
     /// Position of the segment that was found last, by interchange and segment in it.
@@ -475,10 +448,10 @@ impl Pass<'_> {
     fn plain(&mut self) -> bool {
         let splitter = &mut *self.splitter;
         let number = self.next;
-        let Some((start, end)) = splitter.index.segment(number) else {
+        let Some(SegmentSpan { start, ends: &[tag_end, ref element_ends @ ..], .. }) = splitter.index.segment(number) else {
             return false;
         };
-        let ends = splitter.index.ends_of(number);
+        let end = element_ends.last().copied().unwrap_or(tag_end);
         let Some(&[first, second, third]) = self.text.get(start as usize..).and_then(|text| text.first_chunk()) else {
             return false;
         };
@@ -486,15 +459,15 @@ impl Pass<'_> {
         // A tag has two or three bytes.
         let plain = splitter.mode == Mode::Inside
             && of_note == 0
-            && ends.first().is_some_and(|tag_end| matches!(tag_end.wrapping_sub(start), 2 | 3))
+            && matches!(tag_end.wrapping_sub(start), 2 | 3)
             && self.next_mark_at >= end
-            && ends.len() - 1 <= splitter.elements_max;
+            && element_ends.len() <= splitter.elements_max;
         if !plain {
             return false;
         }
         self.next = number + 1;
         let mark = self.next_mark;
-        self.found = Found { begin: self.at, start, own: Own::No, number, marks: (mark, mark) };
+        self.found = Found { begin: self.at, start, number, marks: (mark, mark), ..Found::default() };
         self.at = self.base + end as usize + 1;
         splitter.segment += 1;
         true
@@ -516,7 +489,8 @@ impl Pass<'_> {
         let splitter = &mut *self.splitter;
         let index = &splitter.index;
         let number = self.next;
-        let (mut start, end) = index.segment(number)?;
+        let SegmentSpan { mut start, ends, .. } = index.segment(number)?;
+        let end = ends.last().copied()?;
         let mut marks = (self.next_mark, self.next_mark);
         if self.next_mark_at < end {
             marks.1 += index.marks()[marks.0..].iter().take_while(|at| **at < end).count();
@@ -530,7 +504,7 @@ impl Pass<'_> {
         }
         self.next = number + 1;
         self.at = self.base + end as usize + 1;
-        self.found = Found { begin: self.base + start as usize, start, own: Own::No, number, marks };
+        self.found = Found { begin: self.base + start as usize, start, number, marks, ..Found::default() };
         splitter.segment += 1;
         Some(self.special())
     }

@@ -5,7 +5,7 @@ use core::arch::x86_64::{
 };
 
 use super::block::{BATCH, Classes, Found, reserve, scan_loop};
-use super::{Carry, DelimiterIndex, Needles, scalar};
+use super::{Carry, DelimiterIndex, Needles, Stop, scalar};
 
 struct Vectors {
     element: __m256i,
@@ -67,8 +67,10 @@ unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut Delim
     let mut terminators = if SEGMENTS { found.terminators } else { 0 };
     while terminators != 0 {
         let below = (terminators & terminators.wrapping_neg()) - 1;
-        index.stops.push(ends + (found.ends & below).count_ones());
-        index.part_stops.push(parts + (found.parts & below).count_ones());
+        index.stops.push(Stop {
+            end: ends + (found.ends & below).count_ones(),
+            part: parts + (found.parts & below).count_ones(),
+        });
         terminators &= terminators - 1;
     }
     // SAFETY: the caller's promises.

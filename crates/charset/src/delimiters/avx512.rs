@@ -1,13 +1,13 @@
 //! 64 bytes a compare; positions by compressing the vector 0, 1, … 63 under the mask.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
+    __m512i, _mm_unpacklo_epi8, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_set1_epi32,
     _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
 };
 
 use super::block::{BATCH, Classes, Found, reserve, scan_loop};
-use super::{Carry, DelimiterIndex, Needles, scalar};
+use super::{Carry, DelimiterIndex, Needles, Stop, scalar};
 
 struct Vectors {
     element: __m512i,
@@ -72,9 +72,7 @@ unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut Delim
     unsafe {
         flatten(found.ends, base, &mut index.ends);
         if SEGMENTS {
-            flatten(_pext_u64(found.terminators, found.ends), ends, &mut index.stops);
-            let merged = found.terminators | found.parts;
-            part_ranks(_pext_u64(found.terminators, merged), parts, &mut index.part_stops);
+            stop(found, Stop { end: ends, part: parts }, &mut index.stops);
         }
         if found.parts != 0 {
             flatten(found.parts, base, &mut index.parts);
@@ -85,18 +83,39 @@ unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut Delim
     }
 }
 
-/// Appends `base` plus, for each bit of `mask`, the number of zeros below it.
+/// Appends for each terminator `before` plus the numbers of ends and parts before it in the block.
 ///
 /// # Safety
 /// The machine has the kernel's instructions, and `out` has room for 128 more.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-unsafe fn part_ranks(mask: u64, base: u32, out: &mut Vec<u32>) {
-    // SAFETY: the array has 64 bytes; the rest as in `flatten`.
+unsafe fn stop(found: Found, before: Stop, out: &mut Vec<Stop>) {
+    let count = found.terminators.count_ones() as usize;
+    let len = out.len();
+    debug_assert!(out.capacity() - len >= 64);
+    let bases = _mm512_set1_epi64((u64::from(before.part) << 32 | u64::from(before.end)).cast_signed());
+    // SAFETY: the array has 64 bytes. A `Stop` is two numbers of 32 bits, `end` first; stores reach 64 of them behind `len` at most, which the
+    // caller made room for; those up to `count` are initialised when `set_len` admits them.
     unsafe {
         let iota = _mm512_loadu_si512(IOTA.as_ptr().cast());
-        let numbers = _mm512_sub_epi8(_mm512_maskz_compress_epi8(mask, iota), iota);
-        append(numbers, mask.count_ones() as usize, base, out);
+        // The number of a terminator's bit among those of ends; and among those of parts and terminators, less the terminators before it.
+        let ends = _mm512_maskz_compress_epi8(_pext_u64(found.terminators, found.ends), iota);
+        let merged = _pext_u64(found.terminators, found.terminators | found.parts);
+        let parts = _mm512_sub_epi8(_mm512_maskz_compress_epi8(merged, iota), iota);
+        let to: *mut Stop = out.as_mut_ptr().add(len);
+        // Eight at a time, rarely more.
+        let mut done = 0;
+        let (mut ends, mut parts) = (ends, parts);
+        loop {
+            let pairs = _mm_unpacklo_epi8(_mm512_castsi512_si128(ends), _mm512_castsi512_si128(parts));
+            _mm512_storeu_si512(to.add(done).cast(), _mm512_add_epi32(_mm512_cvtepu8_epi32(pairs), bases));
+            done += 8;
+            if done >= count {
+                break;
+            }
+            (ends, parts) = (_mm512_maskz_compress_epi64(0xfe, ends), _mm512_maskz_compress_epi64(0xfe, parts));
+        }
+        out.set_len(len + count);
     }
 }
 

@@ -141,9 +141,10 @@ pub(super) const BATCH: usize = 512;
 
 /// Makes room for the positions of `bytes` bytes and for the block that is written too much.
 pub(super) fn reserve(index: &mut DelimiterIndex, bytes: usize) {
-    for list in [&mut index.ends, &mut index.parts, &mut index.marks, &mut index.stops, &mut index.part_stops] {
+    for list in [&mut index.ends, &mut index.parts, &mut index.marks] {
         list.reserve(bytes + 64);
     }
+    index.stops.reserve(bytes + 64);
 }
 
 pub(super) use scan_loop;

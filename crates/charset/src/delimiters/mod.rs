@@ -44,23 +44,24 @@ pub struct DelimiterIndex {
     /// Component and repetition separators.
     parts: Vec<u32>,
     marks: Vec<u32>,
-    /// Number of each terminator in `ends`; in front of them 0, that of the position before the text.
-    stops: Vec<u32>,
-    /// For each of `stops`, how many `parts` stand before it.
-    part_stops: Vec<u32>,
+    /// For each terminator its number in `ends`, and how many `parts` stand before it. In front of them two zeros, which are right for the
+    /// position before the text.
+    stops: Vec<Stop>,
+}
+
+/// Number of a terminator among the ends, and of the parts before it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Stop {
+    end: u32,
+    part: u32,
 }
 
 impl DelimiterIndex {
     /// An empty index.
     #[must_use]
     pub const fn new() -> Self {
-        DelimiterIndex {
-            ends: Vec::new(),
-            parts: Vec::new(),
-            marks: Vec::new(),
-            stops: Vec::new(),
-            part_stops: Vec::new(),
-        }
+        DelimiterIndex { ends: Vec::new(), parts: Vec::new(), marks: Vec::new(), stops: Vec::new() }
     }
 
     /// Number of segments.
@@ -70,30 +71,33 @@ impl DelimiterIndex {
         self.stops.len().saturating_sub(1)
     }
 
-    /// First byte and terminator of a segment by its number from 0.
+    /// A segment by its number from 0.
     #[inline(always)]
     #[must_use]
-    pub fn segment(&self, number: usize) -> Option<(u32, u32)> {
+    pub fn segment(&self, number: usize) -> Option<SegmentSpan<'_>> {
         let &[before, stop] = self.stops.get(number..)?.first_chunk()?;
-        Some((self.ends.get(before as usize)?.wrapping_add(1), *self.ends.get(stop as usize)?))
+        let (before_end, ends) = self.ends.get(before.end as usize..=stop.end as usize)?.split_first()?;
+        Some(SegmentSpan {
+            start: before_end.wrapping_add(1),
+            ends,
+            parts: self.parts.get(before.part as usize..stop.part as usize).unwrap_or_default(),
+        })
     }
 
-    /// Where tag and elements of a segment end: its element separators and, last, its terminator.
-    ///
-    /// # Panics
-    /// If there is no such segment.
-    #[inline(always)]
-    #[must_use]
-    pub fn ends_of(&self, number: usize) -> &[u32] {
-        &self.ends[self.stops[number] as usize + 1..self.stops[number + 1] as usize + 1]
+    /// Replaces the positions by those of one segment without parts, from a first byte to the last of `ends`.
+    pub fn set_segment(&mut self, start: u32, ends: &[u32]) {
+        self.clear();
+        self.ends.clear();
+        self.ends.push(start.wrapping_sub(1));
+        self.ends.extend_from_slice(ends);
+        self.stops.push(Stop { end: u32::try_from(ends.len()).expect("positions have 32 bits"), part: 0 });
     }
 
-    /// Component and repetition separators of a segment. Empty if there is no such segment.
-    #[inline(always)]
-    #[must_use]
-    pub fn parts_of(&self, number: usize) -> &[u32] {
-        let range = self.part_stops.get(number..).and_then(|stops| stops.first_chunk());
-        range.and_then(|&[from, to]| self.parts.get(from as usize..to as usize)).unwrap_or_default()
+    /// Takes the parts of the first segment away: its separators are data there.
+    pub fn forget_first_parts(&mut self) {
+        if let [first, second, ..] = &mut self.stops[..] {
+            first.part = second.part;
+        }
     }
 
     /// Element separators and terminators: where a tag or an element ends.
@@ -118,12 +122,12 @@ impl DelimiterIndex {
 
     /// Forgets the positions and keeps the memory.
     pub fn clear(&mut self) {
-        for list in [&mut self.ends, &mut self.parts, &mut self.marks, &mut self.stops, &mut self.part_stops] {
-            list.clear();
-        }
+        self.ends.clear();
+        self.parts.clear();
+        self.marks.clear();
+        self.stops.clear();
         self.ends.push(u32::MAX);
-        self.stops.push(0);
-        self.part_stops.push(0);
+        self.stops.push(Stop::default());
     }
 
     /// Replaces the positions by those of `text`, which starts at the beginning of a segment.
@@ -173,6 +177,17 @@ impl DelimiterIndex {
             DelimiterKernel::Avx512 => unsafe { avx512::scan::<SEGMENTS>(&set, text, self) },
         }
     }
+}
+
+/// What an index has of a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentSpan<'a> {
+    /// Its first byte.
+    pub start: u32,
+    /// Where its tag and elements end: its element separators and, last, its terminator.
+    pub ends: &'a [u32],
+    /// Its component and repetition separators.
+    pub parts: &'a [u32],
 }
 
 /// A way to find delimiters.
@@ -334,8 +349,7 @@ fn scalar<const SEGMENTS: bool>(
             Class::Terminator => {
                 index.ends.push(at);
                 if SEGMENTS {
-                    index.stops.push(number(&index.ends) - 1);
-                    index.part_stops.push(number(&index.parts));
+                    index.stops.push(Stop { end: number(&index.ends) - 1, part: number(&index.parts) });
                 }
                 carry.terminated = true;
             }

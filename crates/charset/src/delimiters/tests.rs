@@ -15,13 +15,11 @@ fn lists(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> Lists {
     assert_eq!((index.ends(), index.parts(), index.marks()), (&ends[..], &parts[..], &marks[..]));
     let segments: Vec<_> = (0..index.segments())
         .map(|i| {
-            let (start, end) = index.segment(i).expect("one of them");
-            let ends = index.ends_of(i);
-            assert_eq!(ends.last(), Some(&end));
-            (start, ends.to_vec(), index.parts_of(i).to_vec())
+            let SegmentSpan { start, ends, parts } = index.segment(i).expect("one of them");
+            (start, ends.to_vec(), parts.to_vec())
         })
         .collect();
-    assert_eq!(index.segment(segments.len()), None);
+    assert!(index.segment(segments.len()).is_none());
     (ends, parts, marks, segments)
 }
 

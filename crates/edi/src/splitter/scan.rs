@@ -1,7 +1,7 @@
 //! Behind the last segment that the index has: the next window, and segments that end late or never.
 
 use super::binary::Terminator;
-use super::{EndOfInput, Found, Mode, Own, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
+use super::{EndOfInput, Found, Mode, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
 
@@ -93,7 +93,7 @@ impl Pass<'_> {
         }
         self.splitter.mode = Mode::Inside;
         if self.splitter.delimiters.standard == Standard::X12 {
-            self.found.own = Own::Parts;
+            self.splitter.index.forget_first_parts();
         }
         verdict
     }
@@ -111,7 +111,7 @@ impl Pass<'_> {
         let is_one = index.segments() > 0;
         let start = u32_of(begin - self.at);
         let marks = (index.marks().partition_point(|at| *at < start), index.marks().len());
-        self.found = Found { begin, start, own: Own::No, number: 0, marks };
+        self.found = Found { begin, start, marks, ..Found::default() };
         self.forget_index();
         self.at = self.input.len();
         self.splitter.segment += 1;
