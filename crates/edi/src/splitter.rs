@@ -243,8 +243,8 @@ impl SegmentSplitter {
             text: input,
             window: WINDOW_FIRST,
             next: 0,
+            plain_to: 0,
             next_mark: 0,
-            next_mark_at: u32::MAX,
             found: Found::default(),
         }
     }
@@ -313,10 +313,10 @@ pub struct Pass<'s> {
     window: usize,
     /// Number in the index of the segment behind the one that was found last.
     next: usize,
-    /// Number in the index of the first mark behind the segment that was found last, and its position, so that segments without any cost one
-    /// comparison.
-    next_mark: usize,
-    next_mark_at: u32,
+    /// Number in the index of the first segment that is not certainly data without marks; 0 where there is no telling.
+    plain_to: usize,
+    /// Number in the index of the first mark behind the segment that was found last.
+    next_mark: u32,
     /// The segment that was found last.
     found: Found,
 }
@@ -328,15 +328,25 @@ struct Found {
     begin: usize,
     /// The same from `Pass::base` on.
     start: u32,
-    /// Its tag where that has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT dropped), and its length, otherwise 0.
-    tag: [u8; 3],
-    tag_len: u8,
-    /// The last element is binary data.
-    binary: bool,
+    /// What the index does not have of it.
+    own: Own,
     /// Its number in the index.
     number: usize,
-    /// Numbers of its first mark and of the first one behind it.
-    marks: (usize, usize),
+    /// Number of its first mark; the last is the one before `Pass::next_mark`.
+    mark: u32,
+}
+
+/// What the index does not have of a segment: its tag, where that has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT
+/// dropped), behind it how many bytes that has; 0 where the tag is as it stands; [`Own::BINARY`] where the last element is binary data.
+#[derive(Clone, Copy, Debug, Default)]
+struct Own([u8; 4]);
+
+impl Own {
+    const BINARY: u8 = u8::MAX;
+
+    fn tag(bytes: [u8; 3], len: u8) -> Own {
+        Own([bytes[0], bytes[1], bytes[2], len])
+    }
 }
 
 /// What became of a segment that the index has.
@@ -368,19 +378,20 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        let Found { start, ref tag, tag_len, binary, number, marks, .. } = self.found;
+        let Found { start, own: Own(ref own), number, mark, .. } = self.found;
         let index = &self.splitter.index;
         let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
+        let [tag @ .., tag_len] = own;
         Segment {
-            // These ranges are right; `get` lets the compiler drop what the caller does not look at.
-            own_tag: tag.get(..usize::from(tag_len)).unwrap_or_default(),
+            own_tag: tag.get(..usize::from(*tag_len)).unwrap_or_default(),
             text: self.text,
             start,
             ends,
             parts,
-            marks: index.marks().get(marks.0..marks.1).unwrap_or_default(),
+            // The range is right; `get` lets the compiler drop what the caller does not look at.
+            marks: index.marks().get(mark as usize..self.next_mark as usize).unwrap_or_default(),
             delimiters: &self.splitter.delimiters,
-            binary,
+            binary: *tag_len == Own::BINARY,
         }
     }
 
@@ -446,42 +457,50 @@ impl Pass<'_> {
     /// Goes to the next segment of the index if it has one that is certainly plain data.
     #[inline(always)]
     fn plain(&mut self) -> bool {
-        let splitter = &mut *self.splitter;
         let number = self.next;
-        let Some(SegmentSpan { start, ends: &[tag_end, ref element_ends @ ..], .. }) = splitter.index.segment(number) else {
+        if number >= self.plain_to {
+            return false;
+        }
+        let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment(number) else {
             return false;
         };
-        let end = element_ends.last().copied().unwrap_or(tag_end);
-        let Some(&[first, second, third]) = self.text.get(start as usize..).and_then(|text| text.first_chunk()) else {
+        if !self.is_data(start, ends) {
+            return false;
+        }
+        let end = ends.last().copied().unwrap_or_default();
+        self.next = number + 1;
+        self.found = Found { begin: self.at, start, own: Own::default(), number, mark: self.next_mark };
+        self.at = self.base + end as usize + 1;
+        self.splitter.segment += 1;
+        true
+    }
+
+    /// Whether a segment is certainly not one of the envelope or with binary data, and is no fault.
+    #[inline(always)]
+    fn is_data(&self, start: u32, ends: &[u32]) -> bool {
+        let text = self.text.get(start as usize..).unwrap_or_default();
+        let (Some(&[first, second, third]), &[tag_end, ref elements @ ..]) = (text.first_chunk(), ends) else {
             return false;
         };
         let of_note = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
         // A tag has two or three bytes.
-        let plain = splitter.mode == Mode::Inside
-            && of_note == 0
+        of_note == 0
             && matches!(tag_end.wrapping_sub(start), 2 | 3)
-            && self.next_mark_at >= end
-            && element_ends.len() <= splitter.elements_max;
-        if !plain {
-            return false;
-        }
-        self.next = number + 1;
-        let mark = self.next_mark;
-        self.found = Found { begin: self.at, start, number, marks: (mark, mark), ..Found::default() };
-        self.at = self.base + end as usize + 1;
-        splitter.segment += 1;
-        true
+            && elements.len() <= self.splitter.elements_max
     }
 
     /// Goes to what comes next by the long way.
     #[inline(never)]
     fn other(&mut self) -> Verdict {
-        if self.splitter.mode == Mode::Inside
-            && let Some(verdict) = self.indexed()
-        {
-            return verdict;
-        }
-        self.refill()
+        let found = if self.splitter.mode == Mode::Inside { self.indexed() } else { None };
+        let verdict = found.unwrap_or_else(|| self.refill());
+        let index = &self.splitter.index;
+        self.plain_to = match index.marks().get(self.next_mark as usize) {
+            _ if self.splitter.mode != Mode::Inside => 0,
+            None => index.segments(),
+            Some(mark) => index.segments_before(*mark),
+        };
+        verdict
     }
 
     /// The next segment of the index, if it has one.
@@ -491,22 +510,34 @@ impl Pass<'_> {
         let number = self.next;
         let SegmentSpan { mut start, ends, .. } = index.segment(number)?;
         let end = ends.last().copied()?;
-        let mut marks = (self.next_mark, self.next_mark);
-        if self.next_mark_at < end {
-            marks.1 += index.marks()[marks.0..].iter().take_while(|at| **at < end).count();
-            self.next_mark = marks.1;
-            self.next_mark_at = index.marks().get(marks.1).copied().unwrap_or(u32::MAX);
-        }
+        let mut mark = self.next_mark;
+        let marks = &index.marks()[mark as usize..];
+        self.next_mark += u32_of(marks.iter().take_while(|at| **at < end).count());
         let text = &self.text[start as usize..end as usize];
         if text.first().is_some_and(|first| *first <= b' ') {
             start += splitter.blanks_behind(text, self.at);
-            marks.0 += splitter.index.marks()[marks.0..marks.1].iter().take_while(|at| **at < start).count();
+            let marks = &splitter.index.marks()[mark as usize..self.next_mark as usize];
+            mark += u32_of(marks.iter().take_while(|at| **at < start).count());
         }
         self.next = number + 1;
         self.at = self.base + end as usize + 1;
-        self.found = Found { begin: self.base + start as usize, start, number, marks, ..Found::default() };
+        self.found = Found { begin: self.base + start as usize, start, own: Own::default(), number, mark };
         splitter.segment += 1;
-        Some(self.special())
+        Some(if self.is_released_data() { Verdict::Step(Step::Segment) } else { self.special() })
+    }
+
+    /// Whether the segment that was found last is data without faults: its marks are release characters behind the tag.
+    #[inline]
+    fn is_released_data(&self) -> bool {
+        let index = &self.splitter.index;
+        let Some(SegmentSpan { ends, .. }) = index.segment(self.found.number) else {
+            return false;
+        };
+        let marks = &index.marks()[self.found.mark as usize..self.next_mark as usize];
+        let released = |at: &u32| Some(self.text[*at as usize]) == self.splitter.delimiters.release;
+        self.is_data(self.found.start, ends)
+            && marks.first().is_none_or(|first| *first > ends[0])
+            && marks.iter().all(released)
     }
 
     /// Makes the next step scan from behind the segment that was found.

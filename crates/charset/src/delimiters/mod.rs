@@ -76,12 +76,26 @@ impl DelimiterIndex {
     #[must_use]
     pub fn segment(&self, number: usize) -> Option<SegmentSpan<'_>> {
         let &[before, stop] = self.stops.get(number..)?.first_chunk()?;
-        let (before_end, ends) = self.ends.get(before.end as usize..=stop.end as usize)?.split_first()?;
-        Some(SegmentSpan {
-            start: before_end.wrapping_add(1),
-            ends,
-            parts: self.parts.get(before.part as usize..stop.part as usize).unwrap_or_default(),
-        })
+        let (from, to) = (before.end as usize, stop.end as usize);
+        debug_assert!(from < to && to < self.ends.len());
+        debug_assert!(before.part <= stop.part && stop.part as usize <= self.parts.len());
+        // SAFETY: numbers in `stops` rise, those of ends strictly, and are of ends and parts that the lists have: whoever pushes one has pushed
+        // these before, and none are taken out but all.
+        let (before_end, ends, parts) = unsafe {
+            (
+                *self.ends.get_unchecked(from),
+                self.ends.get_unchecked(from + 1..to + 1),
+                self.parts.get_unchecked(before.part as usize..stop.part as usize),
+            )
+        };
+        Some(SegmentSpan { start: before_end.wrapping_add(1), ends, parts })
+    }
+
+    /// How many segments end before a position.
+    #[must_use]
+    pub fn segments_before(&self, position: u32) -> usize {
+        let stops = self.stops.get(1..).unwrap_or_default();
+        stops.partition_point(|stop| self.ends[stop.end as usize] < position)
     }
 
     /// Replaces the positions by those of one segment without parts, from a first byte to the last of `ends`.

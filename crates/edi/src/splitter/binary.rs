@@ -2,7 +2,7 @@
 
 use quayline_core::ByteOffset;
 
-use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, u32_of};
+use super::{EndOfInput, Found, Mode, Own, Pass, Step, Verdict, u32_of};
 use crate::delimiters::Standard;
 use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
@@ -94,7 +94,7 @@ impl Pass<'_> {
         }
         ends[count + 1] = ends[count] + 1 + len;
         self.count(begin);
-        self.found.binary = true;
+        self.found.own = Own::tag(*b"BIN", Own::BINARY);
         self.splitter.index.set_segment(0, &ends.map(u32_of)[..count + 2]);
         self.at = data + len + 1;
         Some(Verdict::Step(Step::Segment))

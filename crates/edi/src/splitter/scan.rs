@@ -31,7 +31,6 @@ impl Pass<'_> {
             self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
             if self.splitter.index.segments() > 0 {
                 self.next_mark = 0;
-                self.next_mark_at = self.splitter.index.marks().first().copied().unwrap_or(u32::MAX);
                 self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
                 return self.first_segment();
             }
@@ -110,8 +109,9 @@ impl Pass<'_> {
         let index = &self.splitter.index;
         let is_one = index.segments() > 0;
         let start = u32_of(begin - self.at);
-        let marks = (index.marks().partition_point(|at| *at < start), index.marks().len());
-        self.found = Found { begin, start, marks, ..Found::default() };
+        let mark = u32_of(index.marks().partition_point(|at| *at < start));
+        self.found = Found { begin, start, mark, ..Found::default() };
+        self.next_mark = u32_of(index.marks().len());
         self.forget_index();
         self.at = self.input.len();
         self.splitter.segment += 1;

@@ -3,7 +3,7 @@
 use quayline_core::ByteOffset;
 
 use super::binary::Terminator;
-use super::{Mode, Pass, Step, Verdict};
+use super::{Mode, Own, Pass, Step, Verdict};
 use crate::delimiters::Standard;
 use crate::fault::EdiError;
 use crate::position::Position;
@@ -61,7 +61,7 @@ impl Pass<'_> {
             return Verdict::Step(Step::Segment);
         };
         if usize::from(tag.len) != raw_tag_len {
-            (self.found.tag, self.found.tag_len) = (tag.bytes, tag.len);
+            self.found.own = Own::tag(tag.bytes, tag.len);
         }
         match (self.splitter.delimiters.standard, &tag.bytes) {
             (Standard::X12, b"IEA") | (Standard::Edifact, b"UNZ") => self.splitter.mode = Mode::Between,
