@@ -18,7 +18,7 @@ use crate::segment::Segment;
 ///
 /// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
 /// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
-/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 32 KiB, more only
+/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 8 KiB, more only
 /// while one segment is longer than that.
 ///
 /// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
@@ -155,7 +155,7 @@ struct Told {
 /// Bytes of the first window of an interchange: many are short.
 const WINDOW_FIRST: usize = 1 << 10;
 /// Bytes of a window that stays in the first-level cache with its positions.
-const WINDOW: usize = 1 << 14;
+const WINDOW: usize = 1 << 13;
 
 impl SegmentSplitter {
     /// Starts at the beginning of a stream.
@@ -243,6 +243,7 @@ impl SegmentSplitter {
             text: input,
             window: WINDOW_FIRST,
             next: 0,
+            settled: 0,
             plain_to: 0,
             next_mark: 0,
             found: Found::default(),
@@ -312,9 +313,11 @@ pub struct Pass<'s> {
     text: &'s [u8],
     window: usize,
     /// Number in the index of the segment behind the one that was found last.
-    next: usize,
+    next: u32,
+    /// The same when `at`, `found.begin` and the splitter's `segment` were set: [`Pass::plain`] leaves them behind.
+    settled: u32,
     /// Number in the index of the first segment that is not certainly data without marks; 0 where there is no telling.
-    plain_to: usize,
+    plain_to: u32,
     /// Number in the index of the first mark behind the segment that was found last.
     next_mark: u32,
     /// The segment that was found last.
@@ -326,14 +329,14 @@ pub struct Pass<'s> {
 struct Found {
     /// Its first byte in the input.
     begin: usize,
-    /// The same from `Pass::base` on.
+    /// Its number in the index.
+    number: u32,
+    /// Its first byte from `Pass::base` on.
     start: u32,
     /// What the index does not have of it.
     own: Own,
-    /// Its number in the index.
-    number: usize,
-    /// Number of its first mark; the last is the one before `Pass::next_mark`.
-    mark: u32,
+    /// Numbers of its first mark and of the one behind its last.
+    marks: (u32, u32),
 }
 
 /// What the index does not have of a segment: its tag, where that has a line break or explicit nesting (`LIN:1`, which syntax 4 of EDIFACT
@@ -378,7 +381,7 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
-        let Found { start, own: Own(ref own), number, mark, .. } = self.found;
+        let Found { start, own: Own(ref own), number, marks, .. } = self.found;
         let index = &self.splitter.index;
         let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
         let [tag @ .., tag_len] = own;
@@ -389,7 +392,7 @@ impl Pass<'_> {
             ends,
             parts,
             // The range is right; `get` lets the compiler drop what the caller does not look at.
-            marks: index.marks().get(mark as usize..self.next_mark as usize).unwrap_or_default(),
+            marks: index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default(),
             delimiters: &self.splitter.delimiters,
             binary: *tag_len == Own::BINARY,
         }
@@ -399,9 +402,9 @@ impl Pass<'_> {
     #[must_use]
     pub fn position(&self) -> Position {
         Position {
-            byte: ByteOffset(self.splitter.offset + self.found.begin as u64),
+            byte: ByteOffset(self.splitter.offset + self.segment_start() as u64),
             interchange: self.splitter.interchange,
-            segment: self.splitter.segment,
+            segment: self.segment_number(),
             ..Position::default()
         }
     }
@@ -410,19 +413,19 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment_number(&self) -> u64 {
-        self.splitter.segment
+        self.splitter.segment + u64::from(self.next - self.settled)
     }
 
     /// Bytes of the input before the segment that was found last.
     #[must_use]
     pub fn segment_start(&self) -> usize {
-        self.found.begin
+        if self.next == self.settled { self.found.begin } else { self.base + self.found.start as usize }
     }
 
     /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
     pub(crate) fn end_byte(&self) -> ByteOffset {
         let at = match self.splitter.mode {
-            Mode::Done | Mode::Header => self.at,
+            Mode::Done | Mode::Header => self.consumed(),
             _ => self.segment_start(),
         };
         ByteOffset(self.splitter.offset + at as u64)
@@ -431,7 +434,8 @@ impl Pass<'_> {
     /// Bytes of the input that are done with.
     #[must_use]
     pub fn consumed(&self) -> usize {
-        self.at
+        let behind = || self.base + self.splitter.index.behind(self.next) as usize;
+        if self.next == self.settled { self.at } else { behind() }
     }
 
     /// The splitter, for its faults and delimiters.
@@ -451,10 +455,10 @@ impl Pass<'_> {
     /// Ends the pass; the caller drops so many bytes from the start of its buffer.
     pub fn finish(self) -> usize {
         // `drop` moves the splitter's offset.
-        self.at
+        self.consumed()
     }
 
-    /// Goes to the next segment of the index if it has one that is certainly plain data.
+    /// Goes to the next segment of the index if it has one that is certainly plain data. Each instruction here counts.
     #[inline(always)]
     fn plain(&mut self) -> bool {
         let number = self.next;
@@ -464,43 +468,42 @@ impl Pass<'_> {
         let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment(number) else {
             return false;
         };
-        if !self.is_data(start, ends) {
+        if !is_data(self.text, start, ends) {
             return false;
         }
-        let end = ends.last().copied().unwrap_or_default();
         self.next = number + 1;
-        self.found = Found { begin: self.at, start, own: Own::default(), number, mark: self.next_mark };
-        self.at = self.base + end as usize + 1;
-        self.splitter.segment += 1;
+        let Found { number: at, start: from, own, marks, .. } = &mut self.found;
+        (*at, *from, *own, *marks) = (number, start, Own::default(), (0, 0));
         true
-    }
-
-    /// Whether a segment is certainly not one of the envelope or with binary data, and is no fault.
-    #[inline(always)]
-    fn is_data(&self, start: u32, ends: &[u32]) -> bool {
-        let text = self.text.get(start as usize..).unwrap_or_default();
-        let (Some(&[first, second, third]), &[tag_end, ref elements @ ..]) = (text.first_chunk(), ends) else {
-            return false;
-        };
-        let of_note = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
-        // A tag has two or three bytes.
-        of_note == 0
-            && matches!(tag_end.wrapping_sub(start), 2 | 3)
-            && elements.len() <= self.splitter.elements_max
     }
 
     /// Goes to what comes next by the long way.
     #[inline(never)]
     fn other(&mut self) -> Verdict {
+        self.settle();
         let found = if self.splitter.mode == Mode::Inside { self.indexed() } else { None };
         let verdict = found.unwrap_or_else(|| self.refill());
         let index = &self.splitter.index;
+        let plain = self.splitter.mode == Mode::Inside && index.ends().len() <= self.splitter.elements_max;
         self.plain_to = match index.marks().get(self.next_mark as usize) {
-            _ if self.splitter.mode != Mode::Inside => 0,
+            _ if !plain => 0,
             None => index.segments(),
             Some(mark) => index.segments_before(*mark),
         };
         verdict
+    }
+
+    /// Brings what [`Pass::plain`] leaves behind to where it is.
+    fn settle(&mut self) {
+        self.found.begin = self.segment_start();
+        self.at = self.consumed();
+        self.splitter.segment = self.segment_number();
+        self.settled = self.next;
+    }
+
+    /// The number in the index of the segment that comes next, where everything else is set by hand.
+    fn go_on_at(&mut self, next: u32) {
+        (self.next, self.settled) = (next, next);
     }
 
     /// The next segment of the index, if it has one.
@@ -519,10 +522,11 @@ impl Pass<'_> {
             let marks = &splitter.index.marks()[mark as usize..self.next_mark as usize];
             mark += u32_of(marks.iter().take_while(|at| **at < start).count());
         }
-        self.next = number + 1;
+        self.go_on_at(number + 1);
         self.at = self.base + end as usize + 1;
-        self.found = Found { begin: self.base + start as usize, start, own: Own::default(), number, mark };
-        splitter.segment += 1;
+        let (begin, marks) = (self.base + start as usize, (mark, self.next_mark));
+        self.found = Found { begin, number, start, own: Own::default(), marks };
+        self.splitter.segment += 1;
         Some(if self.is_released_data() { Verdict::Step(Step::Segment) } else { self.special() })
     }
 
@@ -530,19 +534,21 @@ impl Pass<'_> {
     #[inline]
     fn is_released_data(&self) -> bool {
         let index = &self.splitter.index;
-        let Some(SegmentSpan { ends, .. }) = index.segment(self.found.number) else {
+        let Found { number, start, marks, .. } = self.found;
+        let Some(SegmentSpan { ends, .. }) = index.segment(number) else {
             return false;
         };
-        let marks = &index.marks()[self.found.mark as usize..self.next_mark as usize];
+        let marks = &index.marks()[marks.0 as usize..marks.1 as usize];
         let released = |at: &u32| Some(self.text[*at as usize]) == self.splitter.delimiters.release;
-        self.is_data(self.found.start, ends)
+        is_data(self.text, start, ends)
+            && ends.len() - 1 <= self.splitter.elements_max
             && marks.first().is_none_or(|first| *first > ends[0])
             && marks.iter().all(released)
     }
 
     /// Makes the next step scan from behind the segment that was found.
     fn forget_index(&mut self) {
-        self.next = usize::MAX;
+        self.go_on_at(u32::MAX);
     }
 
     /// Whether an interchange begins at a byte of the input, so that the one before has no trailer; the caller goes there then.
@@ -559,7 +565,7 @@ impl Pass<'_> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        self.splitter.offset += self.at as u64;
+        self.splitter.offset += self.consumed() as u64;
     }
 }
 
@@ -589,6 +595,19 @@ impl SegmentSplitter {
         }
         u32_of(blanks)
     }
+}
+
+/// Whether a segment is certainly not one of the envelope or with binary data, and has a tag.
+#[inline(always)]
+fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
+    let start = start as usize;
+    let (Some(&third), Some(&tag_end)) = (text.get(start + 2), ends.first()) else {
+        return false;
+    };
+    let (first, second) = (text[start], text[start + 1]);
+    let of_note = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
+    // A tag has two or three bytes.
+    of_note == 0 && matches!((tag_end as usize).wrapping_sub(start), 2 | 3)
 }
 
 /// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::{
     __m512i, _mm_unpacklo_epi8, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
-    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_set1_epi32,
-    _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
+    _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_maskz_compress_epi64,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _pext_u64,
 };
 
 use super::block::{BATCH, Classes, Found, reserve, scan_loop};

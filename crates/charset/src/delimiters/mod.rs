@@ -67,21 +67,26 @@ impl DelimiterIndex {
     /// Number of segments.
     #[inline(always)]
     #[must_use]
-    pub fn segments(&self) -> usize {
-        self.stops.len().saturating_sub(1)
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than positions, which have 32 bits")]
+    pub fn segments(&self) -> u32 {
+        self.stops.len().saturating_sub(1) as u32
     }
 
     /// A segment by its number from 0.
     #[inline(always)]
     #[must_use]
-    pub fn segment(&self, number: usize) -> Option<SegmentSpan<'_>> {
-        let &[before, stop] = self.stops.get(number..)?.first_chunk()?;
-        let (from, to) = (before.end as usize, stop.end as usize);
-        debug_assert!(from < to && to < self.ends.len());
-        debug_assert!(before.part <= stop.part && stop.part as usize <= self.parts.len());
-        // SAFETY: numbers in `stops` rise, those of ends strictly, and are of ends and parts that the lists have: whoever pushes one has pushed
-        // these before, and none are taken out but all.
+    pub fn segment(&self, number: u32) -> Option<SegmentSpan<'_>> {
+        let number = number as usize;
+        if number + 1 >= self.stops.len() {
+            return None;
+        }
+        // SAFETY: `number` and `number + 1` are in range. Numbers in `stops` rise, those of ends strictly, and are of ends and parts that the
+        // lists have: whoever pushes one has pushed these before, and none are taken out but all.
         let (before_end, ends, parts) = unsafe {
+            let (before, stop) = (*self.stops.get_unchecked(number), *self.stops.get_unchecked(number + 1));
+            let (from, to) = (before.end as usize, stop.end as usize);
+            debug_assert!(from < to && to < self.ends.len());
+            debug_assert!(before.part <= stop.part && stop.part as usize <= self.parts.len());
             (
                 *self.ends.get_unchecked(from),
                 self.ends.get_unchecked(from + 1..to + 1),
@@ -91,11 +96,21 @@ impl DelimiterIndex {
         Some(SegmentSpan { start: before_end.wrapping_add(1), ends, parts })
     }
 
+    /// The byte behind the first so many segments.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[must_use]
+    pub fn behind(&self, segments: u32) -> u32 {
+        self.ends[self.stops[segments as usize].end as usize].wrapping_add(1)
+    }
+
     /// How many segments end before a position.
     #[must_use]
-    pub fn segments_before(&self, position: u32) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than positions, which have 32 bits")]
+    pub fn segments_before(&self, position: u32) -> u32 {
         let stops = self.stops.get(1..).unwrap_or_default();
-        stops.partition_point(|stop| self.ends[stop.end as usize] < position)
+        stops.partition_point(|stop| self.ends[stop.end as usize] < position) as u32
     }
 
     /// Replaces the positions by those of one segment without parts, from a first byte to the last of `ends`.
@@ -338,13 +353,7 @@ impl Carry {
 }
 
 /// The definition: classes `text`, whose first byte has position `base`, and appends to `index`.
-fn scalar<const SEGMENTS: bool>(
-    set: &Needles,
-    text: &[u8],
-    base: u32,
-    carry: &mut Carry,
-    index: &mut DelimiterIndex,
-) {
+fn scalar<const SEGMENTS: bool>(set: &Needles, text: &[u8], base: u32, carry: &mut Carry, index: &mut DelimiterIndex) {
     let number = |list: &Vec<u32>| u32::try_from(list.len()).expect("fewer than the text has bytes");
     for (at, byte) in (base..).zip(text) {
         let class = set.class(*byte);

@@ -19,7 +19,7 @@ fn lists(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> Lists {
             (start, ends.to_vec(), parts.to_vec())
         })
         .collect();
-    assert!(index.segment(segments.len()).is_none());
+    assert!(index.segment(index.segments()).is_none() && index.segment(u32::MAX).is_none());
     (ends, parts, marks, segments)
 }
 

@@ -26,20 +26,10 @@ fn main() {
     let megabytes: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(95);
     let rounds: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(9);
     let only = arguments.next().unwrap_or_default();
-    let x12 = DelimiterSet {
-        element: b'*',
-        terminator: b'~',
-        component: Some(b':'),
-        repetition: Some(b'^'),
-        release: None,
-    };
-    let edifact = DelimiterSet {
-        element: b'+',
-        terminator: b'\'',
-        component: Some(b':'),
-        repetition: None,
-        release: Some(b'?'),
-    };
+    let x12 =
+        DelimiterSet { element: b'*', terminator: b'~', component: Some(b':'), repetition: Some(b'^'), release: None };
+    let edifact =
+        DelimiterSet { element: b'+', terminator: b'\'', component: Some(b':'), repetition: None, release: Some(b'?') };
     let inputs = match std::env::var("FILE") {
         Ok(file) => {
             let text = std::fs::read(&file).expect("a file that can be read");
@@ -92,7 +82,7 @@ fn main() {
 fn positions(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
     let mut index = DelimiterIndex::new();
     let mut sum = 0;
-    for window in text.chunks(1 << 14) {
+    for window in text.chunks(1 << 13) {
         index.scan_positions(kernel, set, window);
         sum += (index.ends().len() + index.parts().len()) as u64;
     }
@@ -103,9 +93,9 @@ fn positions(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
 fn index(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
     let mut index = DelimiterIndex::new();
     let mut sum = 0;
-    for window in text.chunks(1 << 14) {
+    for window in text.chunks(1 << 13) {
         index.scan_with(kernel, set, window);
-        sum += (index.ends().len() + index.segments()) as u64;
+        sum += (index.ends().len() + index.segments() as usize) as u64;
     }
     sum
 }

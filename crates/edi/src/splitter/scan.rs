@@ -25,7 +25,7 @@ impl Pass<'_> {
             return Verdict::Step(Step::NeedMore);
         }
         (self.base, self.text) = (self.at, &self.input[self.at..]);
-        self.next = 0;
+        self.go_on_at(0);
         loop {
             let window = self.window.min(most).min(rest.len());
             self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
@@ -110,8 +110,8 @@ impl Pass<'_> {
         let is_one = index.segments() > 0;
         let start = u32_of(begin - self.at);
         let mark = u32_of(index.marks().partition_point(|at| *at < start));
-        self.found = Found { begin, start, mark, ..Found::default() };
         self.next_mark = u32_of(index.marks().len());
+        self.found = Found { begin, start, marks: (mark, self.next_mark), ..Found::default() };
         self.forget_index();
         self.at = self.input.len();
         self.splitter.segment += 1;
