@@ -128,6 +128,17 @@ proptest! {
     }
 
     #[test]
+    fn plain_segments_are_found_as_by_the_careful_way(text in soup(), cut in any::<prop::sample::Index>()) {
+        let cut = cut.index(text.len() + 1);
+        // A window with more elements than a segment may have takes the careful way; no segment here has so many.
+        let most = |segment_elements_max| Limits { segment_elements_max, ..Limits::default() };
+        let long = [text.clone(), text].concat();
+        let careful = trace(&long, [cut], &most(45), Rules::Lenient);
+        prop_assert_eq!(&trace(&long, [cut], &most(10_000), Rules::Lenient), &careful);
+        prop_assert_eq!(&trace(&long, 0..long.len(), &most(10_000), Rules::Lenient), &careful);
+    }
+
+    #[test]
     fn canonical_interchanges_come_back_byte_for_byte(text in canonical()) {
         prop_assert_eq!(documents(&text, [], &mut Document::new()), Vec::<String>::new());
         prop_assert_eq!(rewrite(&text).escape_ascii().to_string(), text.escape_ascii().to_string());
