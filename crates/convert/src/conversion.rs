@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use quayline_charset::Charset;
 use quayline_core::Limits;
+use quayline_edi::{EdiWriterOptions, Rules};
 use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
@@ -94,6 +96,38 @@ pub enum SourceFormat {
     Csv(CsvStyle),
     /// XML: one root element whose children are the documents.
     Xml(XmlStyle),
+    /// X12 and EDIFACT: interchanges one after another; a document is a transaction.
+    Edi(EdiRead),
+}
+
+/// How interchanges are read.
+#[derive(Clone, Debug)]
+pub struct EdiRead {
+    /// How departures from the standards are judged.
+    pub rules: Rules,
+    /// The character set of all interchanges; absent, they name it.
+    pub charset: Option<Charset>,
+    /// What becomes a document.
+    pub documents: EdiDocuments,
+    /// Bytes from which on a transaction is converted in pages, each a document of its own with `transaction.page`, so that memory does not
+    /// depend on its length. Default 1 MiB: a page and what it becomes stay within some megabytes.
+    pub page_bytes: usize,
+}
+
+impl Default for EdiRead {
+    fn default() -> Self {
+        EdiRead { rules: Rules::default(), charset: None, documents: EdiDocuments::default(), page_bytes: 1 << 20 }
+    }
+}
+
+/// What of an interchange becomes a document.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum EdiDocuments {
+    /// A transaction, of the shape [`Schema::edi`].
+    #[default]
+    Transactions,
+    /// A segment, of the shape [`Schema::edi_rows`]: for tables.
+    Rows,
 }
 
 /// How JSON is read.
@@ -139,6 +173,8 @@ pub enum TargetFormat {
     ArrowFile,
     /// An Arrow IPC stream.
     ArrowStream,
+    /// Interchanges of generic documents.
+    Edi(EdiWriterOptions),
 }
 
 /// How JSON is written.

@@ -30,6 +30,11 @@ pub mod xml {
     pub use quayline_xml::{Spacing, XmlStyle};
 }
 
+/// How interchanges are read and written.
+pub mod edi {
+    pub use quayline_edi::{EdiWriterOptions, LineBreak, Rules};
+}
+
 pub use engine::definition_digest;
 pub use error::{ConvertError, Stopped, system_error_text};
 pub use progress::{Advance, Progress};

@@ -22,6 +22,8 @@ pub struct Report {
     pub output: Option<PathBuf>,
     /// Where the rejects are, if there are any.
     pub rejects: Option<PathBuf>,
+    /// Findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. In this run.
+    pub errors: u64,
     /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits).
     pub findings: Vec<Finding>,
     /// How often each code was found, by code. In this run.

@@ -67,8 +67,8 @@ impl Tally {
 /// Text, one `name value` a line in this order, closed by a line `end HASH` with the FNV-1a hash of all bytes before it, so that a torn write is
 /// recognised: `quayline-checkpoint 1`, `source-bytes N`, `source-hash HEX`, `plan-hash HEX`, `offset N`, `next-record N`,
 /// `output-bytes N`, `rejects-bytes N`, `decoder N` (state of the framing: bytes left in the current block), `records-in N`, `records-out N`,
-/// `records-rejected N`, `records-skipped N`, `end HEX`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// `records-rejected N`, `records-skipped N`, where there is one `state HEX` (two digits a byte), `end HEX`.
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Checkpoint {
     /// Which source and plan.
     pub digest: SourceDigest,
@@ -84,6 +84,8 @@ pub struct Checkpoint {
     pub decoder: u64,
     /// Counts so far.
     pub tally: Tally,
+    /// State of readers and writers that a number does not hold (open interchanges); empty for records and text.
+    pub state: Vec<u8>,
 }
 
 /// Why a checkpoint cannot be read.
@@ -150,6 +152,11 @@ impl Checkpoint {
                 if name.ends_with("hash") { format!("{name} {value:016x}\n") } else { format!("{name} {value}\n") };
             text.push_str(&line);
         }
+        if !self.state.is_empty() {
+            text.push_str("state ");
+            self.state.iter().for_each(|byte| text.push_str(&format!("{byte:02x}")));
+            text.push('\n');
+        }
         let hash = fnv1a(text.as_bytes());
         text.push_str(&format!("end {hash:016x}\n"));
         text
@@ -175,8 +182,22 @@ impl Checkpoint {
                 return Err(CheckpointError::Version { found: values[0] });
             }
         }
-        let end =
-            lines.next().and_then(|l| l.strip_prefix("end ")).and_then(|h| u64::from_str_radix(h.trim_end(), 16).ok());
+        let mut state = Vec::new();
+        let mut line = lines.next();
+        if let Some(hex) = line.and_then(|line| line.strip_prefix("state ")) {
+            let error = CheckpointError::Line { line: NAMES.len() + 1, expected: "state" };
+            let digits = hex.trim_end().as_bytes();
+            let byte = |pair: &[u8]| {
+                core::str::from_utf8(pair)
+                    .ok()
+                    .filter(|_| pair.len() == 2)
+                    .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            };
+            state = digits.chunks(2).map(byte).collect::<Option<_>>().ok_or(error)?;
+            read += line.map_or(0, str::len);
+            line = lines.next();
+        }
+        let end = line.and_then(|l| l.strip_prefix("end ")).and_then(|h| u64::from_str_radix(h.trim_end(), 16).ok());
         if end != Some(fnv1a(&text.as_bytes()[..read])) {
             return Err(CheckpointError::Torn);
         }
@@ -190,6 +211,7 @@ impl Checkpoint {
             rejects_bytes,
             decoder,
             tally: Tally { records_in: a, records_out: b, records_rejected: c, records_skipped: d },
+            state,
         })
     }
 }
@@ -211,19 +233,26 @@ mod tests {
             rejects_bytes: 0,
             decoder: 5,
             tally: Tally { records_in: 2, records_out: 1, records_rejected: 1, records_skipped: 0 },
+            state: Vec::new(),
         }
+    }
+
+    fn with_state() -> Checkpoint {
+        Checkpoint { state: vec![0, 255, 16], ..sample() }
     }
 
     #[test]
     fn a_checkpoint_survives_text() {
         assert_eq!(Checkpoint::from_text(&sample().to_text()), Ok(sample()));
+        assert_eq!(Checkpoint::from_text(&with_state().to_text()), Ok(with_state()));
     }
 
     #[test]
     fn every_torn_checkpoint_is_refused() {
-        let text = sample().to_text();
-        for cut in 0..text.len() - 1 {
-            assert!(Checkpoint::from_text(&text[..cut]).is_err(), "cut at {cut}");
+        for text in [sample().to_text(), with_state().to_text()] {
+            for cut in 0..text.len() - 1 {
+                assert!(Checkpoint::from_text(&text[..cut]).is_err(), "cut at {cut}");
+            }
         }
     }
 }

@@ -313,7 +313,7 @@ pub enum EdiError {
 impl EdiError {
     /// The stable code.
     #[must_use]
-    pub fn code(&self) -> Code {
+    pub const fn code(&self) -> Code {
         Code(match self {
             EdiError::Noise { .. } => "EDI-001",
             EdiError::NoInterchange => "EDI-002",

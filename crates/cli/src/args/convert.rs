@@ -21,10 +21,10 @@ pub(crate) struct ConvertArgs {
     /// It is written as FILE.partial and takes its name when it is complete.
     #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) output: Option<PathBuf>,
-    /// Format to read, where content leaves doubt: record, json, csv or xml
+    /// Format to read, where content leaves doubt: record, edi, json, csv or xml
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
-    /// Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+    /// Format to write: jsonl, json, csv, xml, parquet, arrow[-stream], edi or record
     ///
     /// Where it is left out, the name of --output says it; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
@@ -41,10 +41,22 @@ pub(crate) struct ConvertArgs {
     /// XML element of one record [default: record]
     #[arg(long, value_name = "NAME", help_heading = "Formats")]
     pub(crate) xml_record: Option<String>,
+    /// One document a segment instead of one a transaction; tables always have these
+    #[arg(long, help_heading = "EDI")]
+    pub(crate) rows: bool,
+    /// Bytes from which on a transaction is converted in pages
+    ///
+    /// Each page is a document with `transaction.page`, so that memory does not depend on how long a transaction is; written back, they are
+    /// one again. K and M stand for 1024 and 1024 x 1024 bytes.
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size, help_heading = "EDI")]
+    pub(crate) page: usize,
+    /// Departures from the standards that are warnings else are errors
+    #[arg(long, help_heading = "EDI")]
+    pub(crate) strict: bool,
     /// Copybook that describes the records
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) copybook: Option<PathBuf>,
-    /// Code page of the records' text, such as cp037 or cp1047
+    /// Code page of the records' text, such as cp037 or cp1047; or of interchanges that do not say theirs
     ///
     /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
@@ -155,6 +167,17 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
+/// A number of bytes, with K or M behind it for more of them.
+fn size(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.strip_suffix(['K', 'k']) {
+        Some(digits) => (digits, 1 << 10),
+        None => text.strip_suffix(['M', 'm']).map_or((text, 1), |digits| (digits, 1 << 20)),
+    };
+    let size = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).filter(|size| *size > 0);
+    size.filter(|size| *size <= 1 << 30)
+        .ok_or_else(|| "it is a number of bytes from 1 to 1024M, such as 500K".to_owned())
+}
+
 /// Formats to read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum FromFormat {
@@ -167,6 +190,9 @@ pub(crate) enum FromFormat {
     Csv,
     /// XML: a root element with an element a document
     Xml,
+    /// X12 and EDIFACT interchanges
+    #[value(alias = "x12", alias = "edifact")]
+    Edi,
 }
 
 /// Formats to write.
@@ -188,6 +214,9 @@ pub(crate) enum ToFormat {
     ArrowStream,
     /// Records described by a copybook
     Record,
+    /// X12 and EDIFACT interchanges
+    #[value(alias = "x12", alias = "edifact")]
+    Edi,
 }
 
 /// What to do with bytes that are no value.

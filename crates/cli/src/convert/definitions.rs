@@ -43,12 +43,19 @@ pub(crate) struct Definitions {
     record_length: usize,
     format: Option<String>,
     to_format: Option<String>,
+    /// Of interchanges: bytes of a page, the character set where they do not say it, and whether leniencies are errors.
+    pub(crate) page_bytes: usize,
+    pub(crate) edi_charset: Option<Charset>,
+    pub(crate) strict: bool,
     digest: u64,
 }
 
 impl Definitions {
     /// Reads what the arguments name.
     pub(crate) fn read(args: &ConvertArgs, jobs: &[Job], console: &Console) -> Result<Self, Stop> {
+        if jobs.iter().any(Job::is_edi) {
+            return Definitions::edi(args, jobs);
+        }
         let from_records = jobs.iter().any(|job| job.from == FromFormat::Record);
         let to_records = jobs.iter().any(|job| job.to == ToFormat::Record);
         let charset = charset(args, from_records || to_records)?;
@@ -108,7 +115,55 @@ impl Definitions {
             charset,
             format: args.format.clone(),
             to_format: args.to_format.clone(),
+            page_bytes: args.page,
+            edi_charset: None,
+            strict: args.strict,
             digest,
+        })
+    }
+
+    /// For interchanges at one end at least: their documents have a shape of their own.
+    fn edi(args: &ConvertArgs, jobs: &[Job]) -> Result<Self, Stop> {
+        if let Some(job) = jobs.iter().find(|job| !job.is_edi()) {
+            let finding = argument(format!("{} is no EDI, and other inputs are", shown(&job.input)));
+            return Err(finding.hint("convert interchanges and other files in runs of their own").into());
+        }
+        if jobs.iter().any(|job| job.rows != jobs[0].rows) {
+            let finding = argument("some inputs would become rows and others transactions");
+            return Err(finding.hint("convert them in runs of their own").into());
+        }
+        let given = [
+            (args.copybook.is_some(), "--copybook"),
+            (args.interface.is_some(), "--interface"),
+            (args.format.is_some(), "--format"),
+            (args.to_format.is_some(), "--to-format"),
+            (args.to_encoding.is_some(), "--to-encoding"),
+            (args.preserve, "--preserve"),
+        ];
+        if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
+            let finding = argument(format!("{name} is for records, and interchanges are none"));
+            return Err(finding.hint("leave it out").into());
+        }
+        let charset = args.encoding.as_deref().map(charset_named).transpose()?;
+        let schema = if jobs[0].rows { Schema::edi_rows() } else { Schema::edi() };
+        let settings = format!("{:?} {:?}", args.encoding, args.numbers);
+        Ok(Definitions {
+            schema: Arc::new(schema),
+            target_schema: None,
+            numbers: numbers(args.numbers),
+            delimiter: args.delimiter,
+            header: if args.no_header { Header::Absent } else { Header::Present },
+            xml: xml(args),
+            ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
+            record_length: 0,
+            layouts: Vec::new(),
+            charset: charset.unwrap_or(Charset::SingleByte(CodePage::LATIN1)),
+            format: None,
+            to_format: None,
+            page_bytes: args.page,
+            edi_charset: charset,
+            strict: args.strict,
+            digest: definition_digest([settings.as_bytes()]),
         })
     }
 

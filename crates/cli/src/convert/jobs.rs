@@ -6,12 +6,14 @@ use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
+use quayline_convert::edi::{EdiWriterOptions, Rules};
 use quayline_convert::{
-    Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target, TargetFormat, system_error_text,
+    EdiDocuments, EdiRead, Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target,
+    TargetFormat, system_error_text,
 };
 
 use super::definitions::Definitions;
-use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, source_format, target_format};
+use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, packed_by, source_format, target_format};
 use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
@@ -27,6 +29,8 @@ pub(crate) struct Job {
     pub(crate) from: FromFormat,
     /// The format to write.
     pub(crate) to: ToFormat,
+    /// Whether documents are segments of interchanges.
+    pub(crate) rows: bool,
     /// The file to write; standard output without one.
     pub(crate) output: Option<PathBuf>,
     /// The rejects file.
@@ -92,7 +96,7 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
             Err(finding.hint("make the folder and name it with -o").into())
         }
         None => match args.to {
-            None | Some(ToFormat::Jsonl | ToFormat::Record) => Ok(()),
+            None | Some(ToFormat::Jsonl | ToFormat::Record | ToFormat::Edi) => Ok(()),
             Some(_) => {
                 let finding = argument("several inputs cannot share one output of this format");
                 Err(finding.hint("name a folder with -o, or write JSON lines").into())
@@ -105,6 +109,9 @@ impl Job {
     fn of(input: &Path, output: Option<&Path>, several: bool, args: &ConvertArgs) -> Result<Job, Stop> {
         let (file, stream, head) = open(input)?;
         let from = args.from.unwrap_or_else(|| source_format(input, &head));
+        if let (None, None, Some((name, unpack))) = (args.from, &args.copybook, packed_by(&head)) {
+            return Err(packed(input, name, unpack));
+        }
         let folder = output.filter(|path| several || path.is_dir());
         let to = match (args.to, output) {
             (Some(to), _) => to,
@@ -112,9 +119,10 @@ impl Job {
                 let finding = argument(format!("the name {} does not say which format to write", shown(path)));
                 finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
             })?,
-            (None, _) if from == FromFormat::Record => ToFormat::Jsonl,
+            (None, _) if matches!(from, FromFormat::Record | FromFormat::Edi) => ToFormat::Jsonl,
             (None, _) => ToFormat::Record,
         };
+        check_ends(input, from, to)?;
         let output = match (folder, output) {
             (Some(folder), _) => Some(folder.join(output_name(input, to)?)),
             (None, output) => output.map(Path::to_owned),
@@ -137,7 +145,14 @@ impl Job {
             Some(folder) if folder.is_dir() => Some(folder.join(rejects_name(input)?)),
             rejects => rejects.clone(),
         };
-        Ok(Job { input: input.to_owned(), file, from, to, output, rejects, checkpoint, stream })
+        let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
+        let rows = from == FromFormat::Edi && (args.rows || table);
+        Ok(Job { input: input.to_owned(), file, from, to, rows, output, rejects, checkpoint, stream })
+    }
+
+    /// Whether one end is interchanges.
+    pub(crate) fn is_edi(&self) -> bool {
+        self.from == FromFormat::Edi || self.to == ToFormat::Edi
     }
 
     /// The source of the conversion.
@@ -147,6 +162,12 @@ impl Job {
             FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
             FromFormat::Csv => SourceFormat::Csv(definitions.csv(Some(&self.input))),
             FromFormat::Xml => SourceFormat::Xml(definitions.xml()),
+            FromFormat::Edi => SourceFormat::Edi(EdiRead {
+                rules: if definitions.strict { Rules::Strict } else { Rules::Lenient },
+                charset: definitions.edi_charset,
+                documents: if self.rows { EdiDocuments::Rows } else { EdiDocuments::Transactions },
+                page_bytes: definitions.page_bytes,
+            }),
         };
         let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
         let input = match self.stream.take() {
@@ -168,6 +189,9 @@ impl Job {
             ToFormat::Arrow => TargetFormat::ArrowFile,
             ToFormat::ArrowStream => TargetFormat::ArrowStream,
             ToFormat::Record => TargetFormat::Records(definitions.target_framing()?),
+            ToFormat::Edi => {
+                TargetFormat::Edi(EdiWriterOptions { charset: definitions.edi_charset, ..EdiWriterOptions::default() })
+            }
         };
         let output = match &self.output {
             Some(path) if becomes_regular_file(path) => Output::File(path.clone()),
@@ -229,9 +253,30 @@ fn becomes_regular_file(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |metadata| metadata.is_file())
 }
 
+/// Interchanges have no copybook: the other end must hold the same documents.
+fn check_ends(input: &Path, from: FromFormat, to: ToFormat) -> Result<(), Stop> {
+    let what = match (from, to) {
+        (FromFormat::Edi, ToFormat::Record) => "interchanges do not become records of a copybook",
+        (FromFormat::Record, ToFormat::Edi) => "records of a copybook do not become interchanges",
+        (FromFormat::Csv, ToFormat::Edi) => "rows do not become interchanges",
+        _ => return Ok(()),
+    };
+    let hint = match to {
+        ToFormat::Edi => "convert JSON or XML whose documents are as docs/edi.md shows them",
+        _ => "name another format with --to",
+    };
+    Err(argument(format!("{}: {what}", shown(input))).hint(hint).into())
+}
+
+fn packed(input: &Path, name: &str, unpack: &str) -> Stop {
+    let finding = argument(format!("{} is compressed ({name})", shown(input)));
+    let input = if input == Path::new("-") { String::new() } else { format!(" {}", shown(input)) };
+    finding.hint(format!("`{unpack}{input} | quayline convert - …` converts what is in it")).into()
+}
+
 /// Formats whose file can be cut back to a record and continued.
 fn can_resume(to: ToFormat) -> bool {
-    matches!(to, ToFormat::Jsonl | ToFormat::Json | ToFormat::Csv | ToFormat::Xml | ToFormat::Record)
+    matches!(to, ToFormat::Jsonl | ToFormat::Json | ToFormat::Csv | ToFormat::Xml | ToFormat::Record | ToFormat::Edi)
 }
 
 fn is_binary(to: ToFormat) -> bool {

@@ -9,15 +9,19 @@ pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// The format of a source, from its first bytes and its name.
 ///
-/// A name that ends in .csv, .tsv, .json, .jsonl, .ndjson or .xml says it, whatever the file holds: what is wrong with it is then told as of
-/// that format. Else JSON and XML are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
+/// A name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or .edifact says it, whatever the file holds: what is wrong with it is then told as of
+/// that format. Else JSON, XML and interchanges are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
 /// or `!`, in text without control characters. Everything else is records.
 pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
     match extension(name).as_deref() {
         Some("csv" | "tsv") => return FromFormat::Csv,
         Some("json" | "jsonl" | "ndjson") => return FromFormat::Json,
         Some("xml") => return FromFormat::Xml,
+        Some("edi" | "x12" | "edifact") => return FromFormat::Edi,
         _ => {}
+    }
+    if is_interchange(head) {
+        return FromFormat::Edi;
     }
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     if is_text(head) {
@@ -34,6 +38,26 @@ pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
     FromFormat::Record
 }
 
+/// Whether an interchange begins, behind white space at most: ISA, UNA or UNB and no letter or digit.
+pub(crate) fn is_interchange(head: &[u8]) -> bool {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    matches!(head.first_chunk::<3>(), Some(b"ISA" | b"UNA" | b"UNB"))
+        && head.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80)
+}
+
+/// What packed the bytes, where it is one of the usual programs.
+pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    const PACKERS: [(&[u8], &str, &str); 6] = [
+        (b"\x1f\x8b", "gzip", "gzip -dc"),
+        (b"BZh", "bzip2", "bzip2 -dc"),
+        (b"\xfd7zXZ\0", "xz", "xz -dc"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"),
+        (b"PK\x03\x04", "zip", "unzip -p"),
+        (b"\x1f\x9d", "compress", "gzip -dc"),
+    ];
+    PACKERS.iter().find(|(magic, ..)| head.starts_with(magic)).map(|(_, name, unpack)| (*name, *unpack))
+}
+
 /// The format of a target, from its name.
 pub(crate) fn target_format(name: &Path) -> Option<ToFormat> {
     Some(match extension(name)?.as_str() {
@@ -44,6 +68,7 @@ pub(crate) fn target_format(name: &Path) -> Option<ToFormat> {
         "parquet" => ToFormat::Parquet,
         "arrow" | "feather" | "ipc" => ToFormat::Arrow,
         "arrows" => ToFormat::ArrowStream,
+        "edi" | "x12" | "edifact" => ToFormat::Edi,
         "dat" | "bin" | "ebc" | "ebcdic" | "rec" | "data" => ToFormat::Record,
         _ => return None,
     })
@@ -60,11 +85,13 @@ pub(crate) fn extension_of(format: ToFormat) -> &'static str {
         ToFormat::Arrow => "arrow",
         ToFormat::ArrowStream => "arrows",
         ToFormat::Record => "dat",
+        ToFormat::Edi => "edi",
     }
 }
 
 /// The extensions that [`target_format`] knows, for messages.
-pub(crate) const KNOWN_EXTENSIONS: &str = ".jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows and .dat";
+pub(crate) const KNOWN_EXTENSIONS: &str =
+    ".jsonl, .json, .csv, .tsv, .xml, .parquet, .arrow, .arrows, .edi, .x12, .edifact and .dat";
 
 fn extension(name: &Path) -> Option<String> {
     name.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase)
@@ -101,6 +128,12 @@ mod tests {
         assert_eq!(source("x.csv", b"A,B\n\x00,\xff\n"), FromFormat::Csv);
         assert_eq!(source("X.JSON", b"A,B\n"), FromFormat::Json);
         assert_eq!(source("x.xml", b"\x00"), FromFormat::Xml);
+        assert_eq!(source("x.edi", b""), FromFormat::Edi);
+        assert_eq!(source("x.dat", b"\xef\xbb\xbf\r\nISA*00*"), FromFormat::Edi);
+        assert_eq!(source("x", b"UNA:+.? '"), FromFormat::Edi);
+        assert_eq!(source("x", b"UNB\x1dUNOB"), FromFormat::Edi);
+        assert_eq!(source("x", b"UNBELIEVABLE"), FromFormat::Record);
+        assert_eq!(source("x", b"ISA"), FromFormat::Record);
     }
 
     #[test]
@@ -125,6 +158,7 @@ mod tests {
             ToFormat::Arrow,
             ToFormat::ArrowStream,
             ToFormat::Record,
+            ToFormat::Edi,
         ] {
             assert_eq!(target_format(Path::new("x").with_extension(extension_of(format)).as_path()), Some(format));
         }

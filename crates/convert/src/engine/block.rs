@@ -1,6 +1,9 @@
 //! Whole records of the source in one buffer.
 
+use std::sync::Arc;
+
 use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::DocumentReader;
 use quayline_frame::{Batch, RecordSpan};
 
 /// Bytes of a block before it has to grow for a record that does not fit. A block and its output stay in a core's second-level cache, and
@@ -8,7 +11,7 @@ use quayline_frame::{Batch, RecordSpan};
 pub(crate) const BLOCK_BYTES: usize = 256 << 10;
 
 /// Where the source stands: between two records.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Position {
     /// First byte not consumed.
     pub(crate) offset: ByteOffset,
@@ -16,10 +19,21 @@ pub(crate) struct Position {
     pub(crate) next: RecordNumber,
     /// The cutter's state there.
     pub(crate) state: u64,
+    /// Of a source of interchanges: a reader that goes on there.
+    pub(crate) reader: Option<Arc<DocumentReader>>,
 }
 
 impl Position {
-    pub(crate) const START: Position = Position { offset: ByteOffset(0), next: RecordNumber::FIRST, state: 0 };
+    pub(crate) const START: Position = Position::at(ByteOffset(0), RecordNumber::FIRST, 0);
+
+    /// Whether a checkpoint may stand here.
+    pub(crate) fn can_resume(&self) -> bool {
+        self.reader.as_ref().is_none_or(|reader| reader.state().is_some())
+    }
+
+    pub(crate) const fn at(offset: ByteOffset, next: RecordNumber, state: u64) -> Position {
+        Position { offset, next, state, reader: None }
+    }
 }
 
 /// Whole records of the source. Each lane has one and reuses its memory.
@@ -48,6 +62,21 @@ pub(crate) enum Units {
     Records(Batch),
     /// Documents of a text format.
     Documents(Vec<DocumentSpan>),
+    /// A part of a stream of interchanges; its reader finds the documents again. It is one unit, so that it converts as one.
+    Interchanges(EdiPart),
+}
+
+/// A part of a stream of interchanges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EdiPart {
+    /// Its bytes in the block; what is behind them is the next block's.
+    pub(crate) len: usize,
+    /// Whether the source ends with it.
+    pub(crate) is_last: bool,
+    /// Whether it ends inside a document, which is a page then.
+    pub(crate) ends_page: bool,
+    /// Documents in it.
+    pub(crate) documents: u64,
 }
 
 /// One document of a text format.
@@ -78,6 +107,7 @@ impl Block {
         match &self.units {
             Units::Records(batch) => batch.len(),
             Units::Documents(spans) => spans.len(),
+            Units::Interchanges(part) => usize::from(part.len > 0 || part.is_last),
         }
     }
 
@@ -87,6 +117,7 @@ impl Block {
         match &self.units {
             Units::Records(batch) => batch.body(&self.bytes, i),
             Units::Documents(spans) => &self.bytes[spans[i].start as usize..][..spans[i].len as usize],
+            Units::Interchanges(part) => &self.bytes[..part.len],
         }
     }
 
@@ -94,7 +125,7 @@ impl Block {
     pub(crate) fn number(&self, i: usize) -> RecordNumber {
         match &self.units {
             Units::Records(batch) => batch.number(i),
-            Units::Documents(_) => RecordNumber(self.before.next.0 + i as u64),
+            Units::Documents(_) | Units::Interchanges(_) => RecordNumber(self.before.next.0 + i as u64),
         }
     }
 
@@ -103,13 +134,14 @@ impl Block {
         match &self.units {
             Units::Records(batch) => batch.offset(i),
             Units::Documents(spans) => ByteOffset(self.before.offset.0 + u64::from(spans[i].start)),
+            Units::Interchanges(_) => self.before.offset,
         }
     }
 
     /// Line on which document `i` of a text begins, from 1.
     pub(crate) fn line(&self, i: usize) -> u64 {
         match &self.units {
-            Units::Records(_) => 0,
+            Units::Records(_) | Units::Interchanges(_) => 0,
             Units::Documents(spans) => spans[i].line,
         }
     }
@@ -117,7 +149,7 @@ impl Block {
     /// Column in which document `i` of a text begins, from 1.
     pub(crate) fn column(&self, i: usize) -> u64 {
         match &self.units {
-            Units::Records(_) => 0,
+            Units::Records(_) | Units::Interchanges(_) => 0,
             Units::Documents(spans) => spans[i].column,
         }
     }
@@ -126,7 +158,7 @@ impl Block {
     pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
         match &self.units {
             Units::Records(batch) => Some(batch.span(i)),
-            Units::Documents(_) => None,
+            Units::Documents(_) | Units::Interchanges(_) => None,
         }
     }
 }

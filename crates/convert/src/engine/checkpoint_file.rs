@@ -13,6 +13,53 @@ use crate::error::ConvertError;
 /// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
 pub(crate) const DONE: u64 = u64::MAX;
 
+/// What stands in the state of a checkpoint: that of the reader, of the output, of the rejects, and the last interchange whose characters
+/// were told of. Each has its length in four bytes before it, low byte first.
+#[derive(Debug, Default, Eq, PartialEq)]
+pub(crate) struct States {
+    pub(crate) source: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) rejects: Vec<u8>,
+    pub(crate) told: Vec<u8>,
+}
+
+impl States {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let parts = [&self.source, &self.output, &self.rejects, &self.told];
+        if parts.iter().all(|part| part.is_empty()) {
+            return Vec::new();
+        }
+        let mut bytes = Vec::new();
+        for part in parts {
+            let len = u32::try_from(part.len()).expect("a state is far smaller than 4 GiB");
+            bytes.extend_from_slice(&len.to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    }
+
+    pub(crate) fn of(mut bytes: &[u8]) -> Result<States, ConvertError> {
+        if bytes.is_empty() {
+            return Ok(States::default());
+        }
+        let mut part = || {
+            let (len, rest) = bytes.split_first_chunk::<4>()?;
+            let (part, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+            bytes = rest;
+            Some(part.to_vec())
+        };
+        let mut states = || Some(States { source: part()?, output: part()?, rejects: part()?, told: part()? });
+        states().ok_or_else(bad_state)
+    }
+}
+
+/// A state that is none: the closing hash was right, so somebody wrote it so.
+pub(crate) fn bad_state() -> ConvertError {
+    Finding::error(codes::BAD_CHECKPOINT, Fault::Environment, "the checkpoint's state is not one of this program's")
+        .hint("delete the checkpoint and convert anew")
+        .into()
+}
+
 /// A checkpoint file by its path.
 #[derive(Debug)]
 pub(crate) struct CheckpointFile {

@@ -42,8 +42,7 @@ pub(crate) fn read(
             RowStep::Row { row, consumed } => {
                 let raw = row.raw.to_vec();
                 let rest = bytes.split_off(consumed);
-                let behind =
-                    Position { offset: ByteOffset(consumed as u64), next: RecordNumber::FIRST, state: splitter.line() };
+                let behind = Position::at(ByteOffset(consumed as u64), RecordNumber::FIRST, splitter.line());
                 return Ok((Some(CsvHeader { raw, behind }), Box::new(Cursor::new(rest).chain(reader))));
             }
             RowStep::Done => return Ok((None, reader)),

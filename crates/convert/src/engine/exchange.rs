@@ -102,7 +102,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                     clock.counters.batches += 1;
                 }
                 Err(source) => {
-                    lot.after = block.before;
+                    lot.after = block.before.clone();
                     lot.end = Some(ConvertError::io("read", self.source_path)(source));
                 }
             }

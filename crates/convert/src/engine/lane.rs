@@ -20,6 +20,9 @@ pub(crate) trait Source: Send {
 pub(crate) trait Target: Send {
     type Sink: Sink;
 
+    /// Whether the writer makes the output of what [`Target::drain`] hands out, and may still refuse a document.
+    const DEFERS: bool = false;
+
     /// What a source drives: one document between two calls of [`Target::accept`].
     fn sink(&mut self) -> &mut Self::Sink;
 
@@ -60,12 +63,13 @@ pub(crate) trait Lane: Send {
 impl<S: Source, T: Target> Lane for Loop<S, T> {
     fn convert(&mut self, facts: &LaneFacts, block: &Block, lot: &mut Lot) {
         lot.seq = block.seq;
-        lot.after = block.after;
+        lot.after = block.after.clone();
+        lot.deferring = T::DEFERS;
         lot.skipped(block.skipped);
         let mut at = 0;
         while at < block.len() {
             at = self.source.step(facts, block, at, &mut self.target, lot);
-            if facts.stop_at_reject && lot.tally.records_rejected > 0 {
+            if facts.stop_at_reject && lot.has_rejects() {
                 break;
             }
         }

@@ -7,23 +7,26 @@ use quayline_columnar::{
     ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore,
 };
 use quayline_core::{Fault, Finding, Findings, Limits, Shape};
+use quayline_edi::{DocumentReader, EdiWriter, GenericOptions};
 use quayline_flat::CsvWriter;
 use quayline_frame::{FramerOptions, FramingSpec, SpecError};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
 use quayline_xml::XmlWriter;
 
 use crate::codes;
-use crate::conversion::{JsonNumbers, JsonWrite, ParquetCompression, SourceFormat, TargetFormat};
-use crate::engine::block::{BLOCK_BYTES, Block, Position, Units};
+use crate::conversion::{
+    EdiDocuments, EdiRead, JsonNumbers, JsonWrite, ParquetCompression, SourceFormat, TargetFormat,
+};
+use crate::engine::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::engine::csv_header::CsvHeader;
-use crate::engine::cut::{CsvCutter, JsonCutter, RecordCutter, XmlCutter};
+use crate::engine::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter};
 use crate::engine::intake::Cutter;
 use crate::engine::lane::{Lane, Loop, Target};
-use crate::engine::output::{ColumnOutput, OutFile, OutputWriter, TextOutput};
+use crate::engine::output::{ColumnOutput, EdiOutput, OutFile, OutputWriter, TextOutput};
 use crate::engine::reject::RejectForm;
-use crate::engine::source::{CsvSource, JsonSource, RecordSource, TypedSource, XmlSource};
+use crate::engine::source::{CsvSource, EdiRowSource, EdiSource, JsonSource, RecordSource, TypedSource, XmlSource};
 use crate::engine::target::{
-    BatchTarget, CsvTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget, XmlTarget,
+    BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget, XmlTarget,
 };
 use crate::error::ConvertError;
 use crate::schema::{Records, Schema};
@@ -60,6 +63,15 @@ impl<'c> Ends<'c> {
                 .hint("use one copybook and one interface file for both; only code page and policies may differ")
                 .into());
         }
+        let generic = matches!(self.target, TargetFormat::Edi(_))
+            || matches!(self.source, SourceFormat::Edi(EdiRead { documents: EdiDocuments::Transactions, .. }));
+        let rows = matches!(self.source, SourceFormat::Edi(EdiRead { documents: EdiDocuments::Rows, .. }));
+        let other = |wanted: &dyn Fn() -> Shape| *self.shape() != wanted();
+        if generic && other(&quayline_edi::generic_shape) || rows && other(&quayline_edi::row_shape) {
+            let message = "interchanges are converted as documents of another shape than the other end has";
+            let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
+            return Err(finding.hint("leave copybook and interface file out").into());
+        }
         Ok(())
     }
 
@@ -76,10 +88,11 @@ impl<'c> Ends<'c> {
         Block::new(match self.source {
             SourceFormat::Records(_) => Units::Records(quayline_frame::Batch::new()),
             SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => Units::Documents(Vec::new()),
+            SourceFormat::Edi(_) => Units::Interchanges(EdiPart::default()),
         })
     }
 
-    pub(crate) fn cutter(&self, from: Position, file: &Arc<str>) -> Result<Box<dyn Cutter>, ConvertError> {
+    pub(crate) fn cutter(&self, from: &Position, file: &Arc<str>) -> Result<Box<dyn Cutter>, ConvertError> {
         Ok(match self.source {
             SourceFormat::Records(spec) => {
                 Box::new(RecordCutter::new(spec, self.limits, self.schema, from, file).map_err(spec_error)?)
@@ -87,7 +100,25 @@ impl<'c> Ends<'c> {
             SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
             SourceFormat::Csv(style) => Box::new(CsvCutter::new(*style, self.limits, from, file)),
             SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
+            SourceFormat::Edi(read) => {
+                Box::new(EdiCutter::new(&self.edi(read), read.page_bytes, self.block_bytes(), from))
+            }
         })
+    }
+
+    /// How interchanges are read. Faults are bounded by lots, not by the reader, which would take documents for good once it tells no more.
+    fn edi(&self, read: &EdiRead) -> GenericOptions {
+        GenericOptions {
+            limits: Limits { findings_max: usize::MAX, ..self.limits.clone() },
+            rules: read.rules,
+            charset: read.charset,
+        }
+    }
+
+    /// The reader of a source of interchanges where a checkpoint stands.
+    pub(crate) fn reader_at(&self, from: &Position, state: &[u8]) -> Option<DocumentReader> {
+        let SourceFormat::Edi(read) = self.source else { return None };
+        DocumentReader::resume(&self.edi(read), from.offset, state)
     }
 
     pub(crate) fn reject_form(&self, header: Option<&CsvHeader>) -> Result<RejectForm, ConvertError> {
@@ -106,6 +137,7 @@ impl<'c> Ends<'c> {
                 writer.end();
                 RejectForm::Line { prologue, epilogue: writer.bytes().to_vec() }
             }
+            SourceFormat::Edi(_) => RejectForm::Interchanges,
         })
     }
 
@@ -123,10 +155,22 @@ impl<'c> Ends<'c> {
         &self,
         out: OutFile,
         written: bool,
+        state: &[u8],
         header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
         match self.target {
+            TargetFormat::Edi(options) => {
+                let text = TextOutput::start(out, &[], Vec::new(), 0)?;
+                let writer = if state.is_empty() {
+                    Some(EdiWriter::new(options.clone()))
+                } else {
+                    EdiWriter::resume(options.clone(), state)
+                };
+                let writer = writer.ok_or_else(crate::engine::checkpoint_file::bad_state)?;
+                let lanes = (0..n).map(|_| self.lane(EdiTarget::new(), header)).collect::<Result<_, _>>()?;
+                Ok((OutputWriter::Edi(Box::new(EdiOutput::new(text, writer))), lanes))
+            }
             TargetFormat::JsonLines(write) => self.json(out, write, Stream::Lines, written, header, n),
             TargetFormat::JsonArray(write) => self.json(out, write, Stream::Array, written, header, n),
             TargetFormat::Records(spec) => self.records(out, spec, header, n),
@@ -251,6 +295,10 @@ impl<'c> Ends<'c> {
             (SourceFormat::Xml(style), _) => {
                 Box::new(Loop { source: XmlSource::new(self.shape(), style, self.limits)?, target })
             }
+            (SourceFormat::Edi(read), _) => match read.documents {
+                EdiDocuments::Transactions => Box::new(Loop { source: EdiSource::new(&self.edi(read)), target }),
+                EdiDocuments::Rows => Box::new(Loop { source: EdiRowSource::new(&self.edi(read)), target }),
+            },
         })
     }
 

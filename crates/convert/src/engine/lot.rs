@@ -1,9 +1,13 @@
 //! What one block became: output, rejects, findings and counts, on its way to the writer.
 
+use core::ops::Range;
+
 use quayline_columnar::{ParquetPages, RecordBatch};
-use quayline_core::{Code, Finding, Place, Tally};
+use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
+use quayline_edi::{EdiDraft, Surroundings};
 
 use crate::engine::block::{Block, Position};
+use crate::engine::lane::LaneFacts;
 use crate::engine::reject::RejectForm;
 use crate::error::ConvertError;
 
@@ -14,6 +18,15 @@ pub(crate) struct Lot {
     pub(crate) payload: Payload,
     /// Rejected records, as they go to the rejects file.
     pub(crate) rejects: Vec<u8>,
+    /// Where `rejects` are parts of interchanges: which, and what is around each.
+    pub(crate) excerpts: Vec<Excerpt>,
+    /// Whether the writer has the last word on documents.
+    pub(crate) deferring: bool,
+    /// Then: all documents of the block in order, and their bytes as they go to the rejects.
+    pub(crate) deferred: Vec<Deferred>,
+    pub(crate) deferred_raw: Vec<u8>,
+    /// Findings of severity error that reject no document.
+    pub(crate) errors: u64,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
     pub(crate) tally: Tally,
@@ -26,6 +39,25 @@ pub(crate) struct Lot {
     pub(crate) end: Option<ConvertError>,
 }
 
+/// A rejected part of an interchange.
+#[derive(Debug)]
+pub(crate) struct Excerpt {
+    pub(crate) around: Surroundings,
+    pub(crate) is_transaction: bool,
+    pub(crate) raw: Range<usize>,
+}
+
+/// A document that the writer has the last word on.
+#[derive(Debug)]
+pub(crate) struct Deferred {
+    pub(crate) place: Place,
+    /// Set where the lane rejected it already; the others have a draft each.
+    pub(crate) rejected: Option<Vec<Finding>>,
+    /// Its bytes in `deferred_raw`.
+    pub(crate) raw: Range<usize>,
+    pub(crate) around: Option<(Surroundings, bool)>,
+}
+
 /// Output of one block.
 #[derive(Debug, Default)]
 pub(crate) struct Payload {
@@ -34,6 +66,8 @@ pub(crate) struct Payload {
     pub(crate) len: usize,
     /// Output as columns.
     pub(crate) columns: Option<Columns>,
+    /// Output as documents that the writer turns into interchanges.
+    pub(crate) drafts: Vec<EdiDraft>,
 }
 
 /// Output that a columnar writer takes.
@@ -58,6 +92,11 @@ impl Lot {
             seq: 0,
             payload: Payload::default(),
             rejects: Vec::new(),
+            excerpts: Vec::new(),
+            deferring: false,
+            deferred: Vec::new(),
+            deferred_raw: Vec::new(),
+            errors: 0,
             findings: Vec::new(),
             counts: CodeCounts::default(),
             tally: Tally::default(),
@@ -72,7 +111,12 @@ impl Lot {
     pub(crate) fn clear(&mut self) {
         self.payload.len = 0;
         self.payload.columns = None;
+        self.payload.drafts.clear();
         self.rejects.clear();
+        self.excerpts.clear();
+        self.deferred.clear();
+        self.deferred_raw.clear();
+        self.errors = 0;
         self.findings.clear();
         self.counts.0.clear();
         self.tally = Tally::default();
@@ -89,6 +133,42 @@ impl Lot {
         self.documents += 1;
     }
 
+    /// The target took document `i` of a text; the writer may still refuse it.
+    #[inline]
+    pub(crate) fn accepted(&mut self, facts: &LaneFacts, block: &Block, i: usize, place: impl FnOnce() -> Place) {
+        if !self.deferring {
+            self.written(1);
+            return;
+        }
+        let raw = self.raw(|raw| {
+            if !facts.stop_at_reject {
+                facts.reject_form.append(block, i, raw);
+            }
+        });
+        self.deferred.push(Deferred { place: place(), rejected: None, raw, around: None });
+    }
+
+    /// The same for a document of an interchange.
+    pub(crate) fn deferred_excerpt(&mut self, place: Place, around: Option<(Surroundings, bool)>, bytes: &[u8]) {
+        let raw = self.raw(|raw| {
+            if around.is_some() {
+                raw.extend_from_slice(bytes);
+            }
+        });
+        self.deferred.push(Deferred { place, rejected: None, raw, around });
+    }
+
+    fn raw(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Range<usize> {
+        let from = self.deferred_raw.len();
+        append(&mut self.deferred_raw);
+        from..self.deferred_raw.len()
+    }
+
+    /// Whether a document was rejected so far.
+    pub(crate) fn has_rejects(&self) -> bool {
+        self.tally.records_rejected > 0 || self.deferred.last().is_some_and(|last| last.rejected.is_some())
+    }
+
     /// `records` were left out on purpose.
     #[inline]
     pub(crate) fn skipped(&mut self, records: u64) {
@@ -99,8 +179,45 @@ impl Lot {
     /// Record `i` of the block goes to the rejects.
     #[cold]
     pub(crate) fn rejected(&mut self, form: &RejectForm, block: &Block, i: usize, findings: Vec<Finding>) {
+        if self.deferring {
+            let raw = self.raw(|raw| form.append(block, i, raw));
+            self.deferred.push(Deferred { place: Place::default(), rejected: Some(findings), raw, around: None });
+            return;
+        }
         form.append(block, i, &mut self.rejects);
         self.rejected_already(findings);
+    }
+
+    /// A part of an interchange goes to the rejects.
+    #[cold]
+    pub(crate) fn rejected_excerpt(
+        &mut self,
+        around: &Surroundings,
+        is_transaction: bool,
+        bytes: &[u8],
+        findings: Vec<Finding>,
+    ) {
+        if self.deferring {
+            let raw = self.raw(|raw| raw.extend_from_slice(bytes));
+            let around = Some((around.clone(), is_transaction));
+            self.deferred.push(Deferred { place: Place::default(), rejected: Some(findings), raw, around });
+            return;
+        }
+        self.excerpt(around.clone(), is_transaction, bytes);
+        self.rejected_already(findings);
+    }
+
+    /// Bytes of the rejects that are a part of an interchange.
+    pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, bytes: &[u8]) {
+        let from = self.rejects.len();
+        self.rejects.extend_from_slice(bytes);
+        self.excerpts.push(Excerpt { around, is_transaction, raw: from..self.rejects.len() });
+    }
+
+    /// Keeps findings that reject nothing.
+    pub(crate) fn keep_with_errors(&mut self, findings: Vec<Finding>) {
+        self.errors += findings.iter().filter(|finding| finding.severity == Severity::Error).count() as u64;
+        self.keep(findings);
     }
 
     /// A record whose bytes are in `rejects` already.
@@ -136,6 +253,13 @@ impl CodeCounts {
         }
     }
 
+    pub(crate) fn take(&mut self, code: Code, times: u64) {
+        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| *known == code) {
+            *count -= times;
+        }
+        self.0.retain(|(_, count)| *count > 0);
+    }
+
     pub(crate) fn add_all(&mut self, other: &CodeCounts) {
         other.0.iter().for_each(|(code, times)| self.add(*code, *times));
     }
@@ -168,4 +292,9 @@ pub(crate) fn locate(mut findings: Vec<Finding>, place: &Place) -> Vec<Finding> 
         }
     }
     findings
+}
+
+/// The place of a document of an interchange.
+pub(crate) fn edi_place(facts: &LaneFacts, number: RecordNumber, from: ByteOffset) -> Place {
+    Place { file: Some(std::sync::Arc::clone(&facts.file)), record: Some(number), byte: Some(from), ..Place::default() }
 }

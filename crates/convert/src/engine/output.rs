@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetWriter};
+use quayline_edi::EdiWriter;
 
-use crate::engine::lot::{Columns, Payload};
+use crate::engine::lot::{Columns, Lot, Payload};
 use crate::engine::partial::PartialFile;
 use crate::error::ConvertError;
 
@@ -63,6 +64,57 @@ pub(crate) enum OutputWriter {
     Text(TextOutput),
     Parquet(Box<ColumnOutput<ParquetWriter<OutFile>>>),
     Arrow(ColumnOutput<ArrowIpcWriter<OutFile>>),
+    Edi(Box<EdiOutput>),
+}
+
+/// Interchanges: what is open is known here only.
+pub(crate) struct EdiOutput {
+    text: TextOutput,
+    writer: EdiWriter,
+    /// The writer's state behind the last lot that was written.
+    state: Vec<u8>,
+}
+
+impl EdiOutput {
+    pub(crate) fn new(text: TextOutput, writer: EdiWriter) -> Self {
+        EdiOutput { text, state: writer.state(), writer }
+    }
+
+    /// Makes the output of a lot from its documents, and rejects those that cannot be written.
+    pub(crate) fn settle(&mut self, lot: &mut Lot, stop_at_reject: bool) {
+        let drafts = core::mem::take(&mut lot.payload.drafts);
+        let deferred = core::mem::take(&mut lot.deferred);
+        let raws = core::mem::take(&mut lot.deferred_raw);
+        let mut next = drafts.iter();
+        lot.deferring = false;
+        for document in deferred {
+            let findings = match document.rejected {
+                Some(findings) => findings,
+                None => {
+                    let draft = next.next().expect("every document that no lane rejected has its draft");
+                    match self.writer.write(draft) {
+                        Ok(()) => {
+                            lot.written(1);
+                            continue;
+                        }
+                        Err(error) => vec![error.finding(document.place)],
+                    }
+                }
+            };
+            let raw = &raws[document.raw];
+            match document.around {
+                Some((around, is_transaction)) => lot.excerpt(around, is_transaction, raw),
+                None => lot.rejects.extend_from_slice(raw),
+            }
+            lot.rejected_already(findings);
+            if stop_at_reject {
+                break;
+            }
+        }
+        lot.payload.fill(self.writer.bytes());
+        self.writer.clear();
+        (lot.payload.drafts, lot.deferred_raw) = (drafts, raws);
+    }
 }
 
 /// Bytes of lots one after another, between a beginning and an end.
@@ -139,6 +191,7 @@ impl OutputWriter {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             OutputWriter::Text(text) => text.out.bytes(),
+            OutputWriter::Edi(output) => output.text.out.bytes(),
             OutputWriter::Parquet(columns) => columns
                 .finished
                 .as_ref()
@@ -154,6 +207,7 @@ impl OutputWriter {
     pub(crate) fn file(&self) -> Option<&PartialFile> {
         let out = match self {
             OutputWriter::Text(text) => Some(&text.out),
+            OutputWriter::Edi(output) => Some(&output.text.out),
             OutputWriter::Parquet(columns) => columns.finished.as_ref(),
             OutputWriter::Arrow(columns) => columns.finished.as_ref(),
         };
@@ -167,6 +221,7 @@ impl OutputWriter {
     pub(crate) fn partial(&self) -> Option<PathBuf> {
         let (stream, name) = match self {
             OutputWriter::Text(text) => (matches!(text.out, OutFile::Stream { .. }), text.out.name()),
+            OutputWriter::Edi(output) => (matches!(output.text.out, OutFile::Stream { .. }), output.text.out.name()),
             OutputWriter::Parquet(columns) => (columns.stream, columns.name.clone()),
             OutputWriter::Arrow(columns) => (columns.stream, columns.name.clone()),
         };
@@ -184,6 +239,11 @@ impl OutputWriter {
                 let drop = core::mem::take(&mut text.drop_first);
                 text.put(&bytes[drop..])
             }
+            (OutputWriter::Edi(output), _) => {
+                output.text.put(&payload.bytes[..payload.len])?;
+                output.state = output.writer.state();
+                Ok(())
+            }
             (OutputWriter::Parquet(output), Some(Columns::Pages(pages))) => output.with(|writer| writer.write(pages)),
             (OutputWriter::Arrow(output), Some(Columns::Batch(batch))) => output.with(|writer| writer.write(&batch)),
             (OutputWriter::Parquet(_) | OutputWriter::Arrow(_), _) => Ok(()),
@@ -200,6 +260,28 @@ impl OutputWriter {
             }
             OutputWriter::Parquet(columns) => columns.end(ParquetWriter::finish),
             OutputWriter::Arrow(columns) => columns.end(ArrowIpcWriter::finish),
+            OutputWriter::Edi(output) => {
+                output.writer.finish();
+                output.text.put(output.writer.bytes())?;
+                output.writer.clear();
+                let out = &mut output.text.out;
+                out.flush().map_err(|error| out.error(error))
+            }
+        }
+    }
+
+    /// The last word on documents, where lanes leave it to the output.
+    pub(crate) fn settle(&mut self, lot: &mut Lot, stop_at_reject: bool) {
+        if let OutputWriter::Edi(output) = self {
+            output.settle(lot, stop_at_reject);
+        }
+    }
+
+    /// What is open behind the last lot that was written, for a checkpoint.
+    pub(crate) fn state(&self) -> &[u8] {
+        match self {
+            OutputWriter::Edi(output) => &output.state,
+            OutputWriter::Text(_) | OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => &[],
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum RejectForm {
     Raw(FramingSpec),
     /// The body framed anew: blocks and segments cannot be taken out of a file as they stand.
     Framed { spec: FramingSpec, limits: Limits, pad: u8 },
+    /// Transactions as they stand, in interchanges that the writer puts around them.
+    Interchanges,
     /// The document and a line feed, between what makes a file of such lines.
     Line { prologue: Vec<u8>, epilogue: Vec<u8> },
 }
@@ -31,7 +33,7 @@ impl RejectForm {
     /// What stands before the first rejected record.
     pub(crate) fn prologue(&self) -> Vec<u8> {
         match self {
-            RejectForm::Raw(_) => Vec::new(),
+            RejectForm::Raw(_) | RejectForm::Interchanges => Vec::new(),
             RejectForm::Framed { spec, limits, pad } => {
                 let mut bytes = Vec::new();
                 if let Ok(mut framer) = Framer::new(spec, options(*pad), limits) {
@@ -46,7 +48,7 @@ impl RejectForm {
     /// What stands behind the last rejected record.
     pub(crate) fn epilogue(&self) -> &[u8] {
         match self {
-            RejectForm::Raw(_) | RejectForm::Framed { .. } => &[],
+            RejectForm::Raw(_) | RejectForm::Framed { .. } | RejectForm::Interchanges => &[],
             RejectForm::Line { epilogue, .. } => epilogue,
         }
     }
@@ -72,6 +74,7 @@ impl RejectForm {
                     out.extend_from_slice(body);
                 }
             }
+            (RejectForm::Interchanges, _) => out.extend_from_slice(block.body(i)),
             (RejectForm::Raw(_) | RejectForm::Line { .. }, _) => {
                 out.extend_from_slice(block.body(i));
                 out.push(b'\n');

@@ -46,7 +46,7 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
 
 /// Where the source stands.
 pub(crate) fn position(checkpoint: &Checkpoint) -> Position {
-    Position { offset: ByteOffset(checkpoint.offset.0), next: checkpoint.next, state: checkpoint.decoder }
+    Position::at(ByteOffset(checkpoint.offset.0), checkpoint.next, checkpoint.decoder)
 }
 
 /// Opens a partial file at the length that the checkpoint knows to be durable.

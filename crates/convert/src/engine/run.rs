@@ -8,12 +8,13 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
+use quayline_edi::ExcerptWriter;
 use quayline_meter::{Meter, Phase, Totals};
 
 use crate::codes;
 use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start};
 use crate::engine::block::Position;
-use crate::engine::checkpoint_file::CheckpointFile;
+use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::csv_header::{self, CsvHeader};
 use crate::engine::digest::{definition_digest, source_digest};
 use crate::engine::exchange::{Clock, Exchange};
@@ -58,6 +59,8 @@ struct Run {
     warnings: Vec<Finding>,
     resumed: Option<Checkpoint>,
     done: bool,
+    /// Of the checkpoint.
+    states: States,
     /// Whether a resumed run has nothing left to read.
     at_end: bool,
     out: Option<OutFile>,
@@ -86,6 +89,7 @@ impl Run {
             resumed: None,
             done: false,
             at_end: false,
+            states: States::default(),
             out: None,
             rejects: None,
             checkpoints: None,
@@ -111,7 +115,7 @@ impl Run {
             }
         };
         self.reader = reader;
-        self.from = header.as_ref().map_or(Position::START, |header| header.behind);
+        self.from = header.as_ref().map_or(Position::START, |header| header.behind.clone());
         let place = |mut finding: Finding| {
             finding.place.file = Some(Arc::clone(name));
             finding
@@ -160,6 +164,11 @@ impl Run {
                 if let Some(checkpoint) = file.read()? {
                     self.done = resume::check(&checkpoint, digest, file.path())? == Resume::Done;
                     self.from = resume::position(&checkpoint);
+                    self.states = States::of(&checkpoint.state)?;
+                    if matches!(self.conversion.source.format, SourceFormat::Edi(_)) && !self.done {
+                        let reader = ends(&self.conversion).reader_at(&self.from, &self.states.source);
+                        self.from.reader = Some(Arc::new(reader.ok_or_else(bad_state)?));
+                    }
                     self.resumed = Some(checkpoint);
                 }
             }
@@ -186,6 +195,10 @@ impl Run {
                 records: resume::reopen(path, checkpoint.rejects_bytes)?,
                 findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
                 epilogue,
+                excerpt: match &self.states.rejects[..] {
+                    [] => ExcerptWriter::new(),
+                    state => ExcerptWriter::resume(state).ok_or_else(bad_state)?,
+                },
             },
             None => {
                 let mut records = PartialFile::create(path).map_err(io(path))?;
@@ -195,6 +208,7 @@ impl Run {
                     records,
                     findings: FindingsFile::create(&findings_path).map_err(io(&findings_path))?,
                     epilogue,
+                    excerpt: ExcerptWriter::new(),
                 }
             }
         };
@@ -220,7 +234,7 @@ impl Run {
 
     fn convert(mut self) -> Result<Report, ConvertError> {
         let mut clock = self.clock.take().expect("a run is opened with a clock and converts once");
-        let out = match (self.out.take(), self.resumed) {
+        let out = match (self.out.take(), self.resumed.clone()) {
             (Some(out), _) => out,
             (None, Some(checkpoint)) => {
                 let Output::File(path) = &self.conversion.target.output else { unreachable!("only files are resumed") };
@@ -232,12 +246,13 @@ impl Run {
         let conversion = &self.conversion;
         let ends = ends(conversion);
         let n = conversion.lanes;
-        let tally = self.resumed.map(|checkpoint| checkpoint.tally).unwrap_or_default();
+        let tally = self.resumed.as_ref().map(|checkpoint| checkpoint.tally).unwrap_or_default();
         let output_path = match &out {
             OutFile::File(file) => Some(file.path().to_owned()),
             OutFile::Stream { .. } => None,
         };
-        let (output, lanes) = ends.writer_and_lanes(out, tally.records_out > 0, self.header.as_ref(), n)?;
+        let (output, lanes) =
+            ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)?;
         let rejects_max = match &conversion.rejects {
             Rejects::Stop => None,
             Rejects::File { max, .. } => *max,
@@ -252,9 +267,11 @@ impl Run {
             progress: conversion.progress.as_deref(),
             source_bytes_total: self.source_bytes,
             state: Written {
-                position: self.from,
+                position: self.from.clone(),
                 tally,
                 documents: 0,
+                errors: 0,
+                told: String::from_utf8(core::mem::take(&mut self.states.told)).map_err(|_| bad_state())?,
                 findings: Vec::new(),
                 counts: CodeCounts::default(),
                 misfit: None,
@@ -270,10 +287,10 @@ impl Run {
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
                 }),
-                SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => None,
+                SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) | SourceFormat::Edi(_) => None,
             },
         };
-        let cutter = ends.cutter(self.from, &facts.file)?;
+        let cutter = ends.cutter(&self.from, &facts.file)?;
         let reader = core::mem::replace(&mut self.reader, ended());
         let mut intake = Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits);
         if self.at_end {
@@ -332,6 +349,7 @@ impl Run {
             rejects_bytes: checkpoint.rejects_bytes,
             output: Some(output),
             rejects,
+            errors: 0,
             findings: Vec::new(),
             findings_by_code: Vec::new(),
             misfit: None,
@@ -356,10 +374,11 @@ impl Run {
             rejects_bytes: writer.rejects.as_ref().map_or(0, |files| files.records.len()),
             output,
             rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
+            errors: state.errors,
             findings,
             findings_by_code: state.counts.clone().sorted(),
             misfit: state.misfit.clone(),
-            resumed_at: self.resumed.map(|checkpoint| checkpoint.next),
+            resumed_at: self.resumed.as_ref().map(|checkpoint| checkpoint.next),
             cost: self.meter.report(totals),
         }
     }
@@ -407,7 +426,7 @@ fn stop(writer: &mut Writer<'_>) -> ConvertError {
     }
     ConvertError::Stopped(Stopped {
         next: writer.state.position.next,
-        checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()),
+        checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()).filter(|path| path.exists()),
         partial: writer.output.partial(),
     })
 }

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use quayline_core::{Checkpoint, Fault, Finding, SourceDigest, Tally};
+use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
+use quayline_edi::ExcerptWriter;
 use quayline_meter::Phase;
 
 use crate::codes;
 use crate::conversion::Checkpoints;
 use crate::engine::block::Position;
-use crate::engine::checkpoint_file::{CheckpointFile, DONE};
+use crate::engine::checkpoint_file::{CheckpointFile, DONE, States};
 use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
@@ -19,6 +20,9 @@ use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 use crate::sync::{SyncHook, SyncPoint};
+
+/// Bytes that are not in the character set of their interchange.
+const CHARACTERS: Code = quayline_edi::EdiError::Characters.code();
 
 /// Writes lots and knows how far the run is.
 pub(crate) struct Writer<'r> {
@@ -40,6 +44,9 @@ pub(crate) struct Written {
     pub(crate) position: Position,
     pub(crate) tally: Tally,
     pub(crate) documents: u64,
+    pub(crate) errors: u64,
+    /// The last interchange of which bytes beyond its character set were told.
+    pub(crate) told: String,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
     pub(crate) misfit: Option<Finding>,
@@ -52,6 +59,8 @@ pub(crate) struct RejectFiles {
     pub(crate) findings: FindingsFile,
     /// What stands behind the last rejected record.
     pub(crate) epilogue: Vec<u8>,
+    /// Puts envelopes around rejected parts of interchanges.
+    pub(crate) excerpt: ExcerptWriter,
 }
 
 /// Where and when checkpoints are written.
@@ -66,6 +75,7 @@ pub(crate) struct CheckpointWriter {
 
 impl Outlet for Writer<'_> {
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
+        self.output.settle(lot, self.rejects.is_none());
         let stops = self.rejects.is_none() && lot.tally.records_rejected > 0;
         if stops {
             let mut findings = core::mem::take(&mut lot.findings);
@@ -74,6 +84,7 @@ impl Outlet for Writer<'_> {
             // Nothing of the lot is written, so nothing of it counts: a checkpoint says what the output holds.
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
+        self.tell_characters_once(lot);
         let before = self.output.bytes();
         self.write_lot(lot)?;
         clock.counters.bytes_out += self.output.bytes() - before;
@@ -91,10 +102,37 @@ impl Outlet for Writer<'_> {
 }
 
 impl Writer<'_> {
+    /// Lanes tell of bytes beyond the character set once a block; people want it once an interchange.
+    fn tell_characters_once(&mut self, lot: &mut Lot) {
+        let told = &mut self.state.told;
+        let mut again = 0;
+        lot.findings.retain(|finding| {
+            if finding.code != CHARACTERS {
+                return true;
+            }
+            let path = finding.place.path.as_deref().unwrap_or_default();
+            let interchange = path.split(',').next().unwrap_or_default();
+            let known = told == interchange;
+            if !known {
+                interchange.clone_into(told);
+            }
+            again += u64::from(known);
+            !known
+        });
+        lot.counts.take(CHARACTERS, again);
+    }
+
     fn write_lot(&mut self, lot: &mut Lot) -> Result<(), ConvertError> {
         self.output.write(&mut lot.payload)?;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
+            if !lot.excerpts.is_empty() {
+                let raw = core::mem::take(&mut lot.rejects);
+                for excerpt in &lot.excerpts {
+                    let bytes = &raw[excerpt.raw.clone()];
+                    files.excerpt.add(&excerpt.around, excerpt.is_transaction, bytes, &mut lot.rejects);
+                }
+            }
             files.records.write_all(&lot.rejects).map_err(ConvertError::io("write", path))?;
             let path = files.findings.file.partial().to_owned();
             files.findings.append(&lot.findings, self.findings_max).map_err(ConvertError::io("write", path))?;
@@ -104,9 +142,10 @@ impl Writer<'_> {
 
     fn advance(&mut self, lot: &mut Lot) {
         let state = &mut self.state;
-        state.position = lot.after;
+        state.position = lot.after.clone();
         state.tally.add(lot.tally);
         state.documents += lot.documents;
+        state.errors += lot.errors;
         state.counts.add_all(&lot.counts);
         let room = self.findings_max.saturating_sub(state.findings.len()).min(lot.findings.len());
         state.findings.extend(lot.findings.drain(..room));
@@ -146,7 +185,8 @@ impl Writer<'_> {
 
     /// Makes everything so far durable and says so in the checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
-        if self.checkpoints.is_none() {
+        // Behind a page of a large transaction nobody can go on; the checkpoint before it stays.
+        if self.checkpoints.is_none() || !self.state.position.can_resume() {
             return Ok(());
         }
         self.sync_files()?;
@@ -175,6 +215,16 @@ impl Writer<'_> {
             rejects_bytes: self.rejects.as_ref().map_or(0, |files| files.records.len()),
             decoder,
             tally: state.tally,
+            state: States {
+                source: state.position.reader.as_ref().and_then(|reader| reader.state()).unwrap_or_default(),
+                output: self.output.state().to_vec(),
+                rejects: match &self.rejects {
+                    Some(files) if state.position.reader.is_some() => files.excerpt.state(),
+                    _ => Vec::new(),
+                },
+                told: state.told.clone().into_bytes(),
+            }
+            .to_bytes(),
         };
         let file = &checkpoints.file;
         let (path, new) = (file.path(), file.new_path());
@@ -196,6 +246,7 @@ impl Writer<'_> {
         self.output.finish()?;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
+            files.excerpt.finish(&mut files.epilogue);
             files.records.write_all(&files.epilogue).map_err(ConvertError::io("write", path))?;
         }
         clock.enter(Phase::Commit);

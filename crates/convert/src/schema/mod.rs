@@ -63,6 +63,18 @@ impl Schema {
         Schema { shape, records: Records::None }
     }
 
+    /// Transactions of any kind as generic documents.
+    #[must_use]
+    pub fn edi() -> Schema {
+        Schema::of_shape(quayline_edi::generic_shape())
+    }
+
+    /// Segments of transactions of any kind as rows.
+    #[must_use]
+    pub fn edi_rows() -> Schema {
+        Schema::of_shape(quayline_edi::row_shape())
+    }
+
     /// The shape of the documents.
     #[must_use]
     pub fn shape(&self) -> &Shape {

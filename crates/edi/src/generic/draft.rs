@@ -22,12 +22,17 @@ pub struct EdiDrafter {
     pub(super) nodes: Arc<Nodes>,
     len: usize,
     pub(super) draft: Draft,
-    /// Forms that the current element has.
+    /// Forms that the current element has, a bit each. An empty list is none: XML cannot tell it from one that is absent.
     forms: u32,
     parts_from: usize,
     pub(super) errors: Vec<EdiWriteError>,
     complete: bool,
 }
+
+const VALUE: u32 = 1;
+const COMPONENTS: u32 = 2;
+const REPETITIONS: u32 = 4;
+const BINARY: u32 = 8;
 
 impl EdiDrafter {
     pub(super) fn of(nodes: Arc<Nodes>, len: usize) -> Self {
@@ -76,6 +81,7 @@ impl Sink for EdiDrafter {
             self.forms = 0;
             self.draft.parts.push(Part::Element);
         } else if node == nodes.repetitions {
+            self.forms |= REPETITIONS;
             self.draft.parts.push(Part::Repetition);
         }
     }
@@ -87,7 +93,7 @@ impl Sink for EdiDrafter {
                 segment.parts = parts;
             }
         } else if node == self.nodes.elements {
-            if self.forms > 1 {
+            if self.forms.count_ones() > 1 {
                 self.errors.push(EdiWriteError::Element);
             }
         } else if node == NodeId::ROOT {
@@ -95,12 +101,7 @@ impl Sink for EdiDrafter {
         }
     }
 
-    fn open_list(&mut self, node: NodeId) {
-        let nodes = &self.nodes;
-        if node == nodes.components || node == nodes.repetitions {
-            self.forms += 1;
-        }
-    }
+    fn open_list(&mut self, _node: NodeId) {}
 
     fn close_list(&mut self, _node: NodeId) {}
 
@@ -130,10 +131,14 @@ impl Sink for EdiDrafter {
                 segment.tag = range;
             }
         } else if node == nodes.binary {
-            self.forms += 1;
+            self.forms |= BINARY;
             self.draft.parts.push(Part::Binary(range));
         } else {
-            self.forms += u32::from(node == nodes.value);
+            if node == nodes.value {
+                self.forms |= VALUE;
+            } else if node == nodes.components {
+                self.forms |= COMPONENTS;
+            }
             self.draft.parts.push(Part::Component(range));
         }
     }

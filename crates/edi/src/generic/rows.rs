@@ -80,6 +80,13 @@ impl RowReader {
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.envelope.take_faults()
     }
+
+    /// Goes on from where another reader stands.
+    pub fn go_to(&mut self, envelope: &EnvelopeReader) {
+        self.envelope.go_to(envelope);
+        self.characters = Characters::of(self.envelope.interchange(), self.options.charset);
+        self.told = false;
+    }
 }
 
 /// One look at the bytes that the caller has.
@@ -119,6 +126,12 @@ impl RowPass<'_> {
     /// The faults since the last call.
     pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
         self.pass.take_faults()
+    }
+
+    /// Bytes of the input that are done with.
+    #[must_use]
+    pub fn consumed(&self) -> usize {
+        self.pass.consumed()
     }
 
     /// Ends the pass; the caller drops so many bytes from the start of its buffer.

@@ -17,7 +17,7 @@ pub(crate) struct CsvCutter {
 }
 
 impl CsvCutter {
-    pub(crate) fn new(style: CsvStyle, limits: &Limits, from: Position, file: &Arc<str>) -> Self {
+    pub(crate) fn new(style: CsvStyle, limits: &Limits, from: &Position, file: &Arc<str>) -> Self {
         // The state is the line; nothing was read yet where it is 0.
         let splitter = match from.state {
             0 => RowSplitter::new(style, limits),
@@ -69,6 +69,6 @@ impl Cutter for CsvCutter {
     }
 
     fn position(&self) -> Position {
-        Position { offset: self.offset, next: self.next, state: self.splitter.line() }
+        Position::at(self.offset, self.next, self.splitter.line())
     }
 }

@@ -21,12 +21,12 @@ pub(crate) struct JsonCutter {
 const SPLITTER_BITS: u32 = 4;
 
 /// The place in the text at which a block of JSON begins.
-pub(crate) fn place_at(from: Position) -> TextPlace {
+pub(crate) fn place_at(from: &Position) -> TextPlace {
     TextPlace::of_state(from.state >> SPLITTER_BITS)
 }
 
 impl JsonCutter {
-    pub(crate) fn new(limits: &Limits, from: Position, file: &Arc<str>) -> Self {
+    pub(crate) fn new(limits: &Limits, from: &Position, file: &Arc<str>) -> Self {
         let splitter = JsonSplitter::resume(limits, from.state & ((1 << SPLITTER_BITS) - 1));
         let at = place_at(from);
         JsonCutter { splitter, offset: from.offset, next: from.next, at, file: Arc::clone(file) }
@@ -77,6 +77,6 @@ impl Cutter for JsonCutter {
 
     fn position(&self) -> Position {
         let state = self.at.state() << SPLITTER_BITS | self.splitter.state();
-        Position { offset: self.offset, next: self.next, state }
+        Position::at(self.offset, self.next, state)
     }
 }

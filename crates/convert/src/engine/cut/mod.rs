@@ -1,11 +1,13 @@
 //! Cutters: where records and documents lie in the bytes of a source.
 
 mod csv;
+mod edi;
 mod json;
 mod records;
 mod xml;
 
 pub(crate) use csv::CsvCutter;
+pub(crate) use edi::EdiCutter;
 pub(crate) use json::{JsonCutter, place_at as json_place};
 pub(crate) use records::RecordCutter;
 pub(crate) use xml::XmlCutter;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{ByteOffset, Fault, Finding, Limits, Place, RecordNumber};
+use quayline_core::{Fault, Finding, Limits, Place, RecordNumber};
 use quayline_frame::{
     BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter,
 };
@@ -28,7 +28,7 @@ impl RecordCutter {
         spec: &FramingSpec,
         limits: &Limits,
         schema: &Arc<Schema>,
-        from: Position,
+        from: &Position,
         file: &Arc<str>,
     ) -> Result<Self, SpecError> {
         let types = schema.types();
@@ -52,11 +52,11 @@ impl RecordCutter {
         let end = batch.span(last).frame as usize;
         // Cut again up to there, without holding trailers back: those stand behind.
         let edges = Edges { skip_last: 0, ..self.edges };
-        let mut again = splitter(&self.spec, &self.limits, block.before, edges).ok()?;
+        let mut again = splitter(&self.spec, &self.limits, &block.before, edges).ok()?;
         let cut = again.block(&block.bytes[..end], EndOfInput::No, batch);
         block.skipped = cut.skipped;
-        let at = Position { offset: again.offset(), next: again.next_record(), state: again.state() };
-        self.splitter = splitter(&self.spec, &self.limits, at, self.edges).ok()?;
+        let at = Position::at(again.offset(), again.next_record(), again.state());
+        self.splitter = splitter(&self.spec, &self.limits, &at, self.edges).ok()?;
         Some(cut.consumed)
     }
 }
@@ -100,7 +100,7 @@ impl Cutter for RecordCutter {
                     let hint = "raise the limit, or convert the record types without `parent`";
                     return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };
                 }
-                if let Ok(splitter) = splitter(&self.spec, &self.limits, started, self.edges) {
+                if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges) {
                     self.splitter = splitter;
                 }
                 Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } }
@@ -109,11 +109,10 @@ impl Cutter for RecordCutter {
     }
 
     fn position(&self) -> Position {
-        Position { offset: self.splitter.offset(), next: self.splitter.next_record(), state: self.splitter.state() }
+        Position::at(self.splitter.offset(), self.splitter.next_record(), self.splitter.state())
     }
 }
 
-fn splitter(spec: &FramingSpec, limits: &Limits, from: Position, edges: Edges) -> Result<BlockSplitter, SpecError> {
-    let Position { offset: ByteOffset(_), next, state } = from;
-    BlockSplitter::over(Splitter::resume(spec, limits, from.offset, next, state)?, edges)
+fn splitter(spec: &FramingSpec, limits: &Limits, from: &Position, edges: Edges) -> Result<BlockSplitter, SpecError> {
+    BlockSplitter::over(Splitter::resume(spec, limits, from.offset, from.next, from.state)?, edges)
 }

@@ -24,7 +24,7 @@ const PROLOG: u64 = 1;
 const EPILOG: u64 = 2;
 
 impl XmlCutter {
-    pub(crate) fn new(style: &XmlStyle, limits: &Limits, from: Position, file: &Arc<str>) -> Self {
+    pub(crate) fn new(style: &XmlStyle, limits: &Limits, from: &Position, file: &Arc<str>) -> Self {
         let splitter = if from.offset.0 == 0 {
             RecordSplitter::new(style, limits)
         } else {
@@ -94,6 +94,6 @@ impl Cutter for XmlCutter {
             XmlPart::Epilog => EPILOG,
         };
         let state = (line << COLUMN_BITS | column.min((1 << COLUMN_BITS) - 1)) << PART_BITS | part;
-        Position { offset: self.offset, next: self.next, state }
+        Position::at(self.offset, self.next, state)
     }
 }

@@ -24,13 +24,13 @@ impl Source for JsonSource {
             let mut place = place_of(block, at, &facts.file);
             let before = block.offset(at).0 - block.before.offset.0;
             let before = usize::try_from(before).expect("a document lies in its block");
-            json_place(block.before).behind(&block.bytes[..before]).tell(&mut place);
+            json_place(&block.before).behind(&block.bytes[..before]).tell(&mut place);
             place
         };
         let findings = match self.reader.read(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
-                    lot.written(1);
+                    lot.accepted(facts, block, at, place);
                     return at + 1;
                 }
                 Err(findings) => locate(findings, &place()),

@@ -1,12 +1,16 @@
 //! Sources: one record of a block as events.
 
 mod csv;
+mod edi;
+mod edi_rows;
 mod json;
 mod record;
 mod typed;
 mod xml;
 
 pub(crate) use csv::CsvSource;
+pub(crate) use edi::EdiSource;
+pub(crate) use edi_rows::EdiRowSource;
 pub(crate) use json::JsonSource;
 pub(crate) use record::RecordSource;
 pub(crate) use typed::TypedSource;

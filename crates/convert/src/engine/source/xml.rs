@@ -23,7 +23,7 @@ impl Source for XmlSource {
         let findings = match self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
-                    lot.written(1);
+                    lot.accepted(facts, block, at, || place_of(block, at, &facts.file));
                     return at + 1;
                 }
                 Err(findings) => findings,

@@ -2,6 +2,7 @@
 
 mod columns;
 mod csv;
+mod edi;
 mod json;
 mod record;
 mod typed;
@@ -9,6 +10,7 @@ mod xml;
 
 pub(crate) use columns::{BatchTarget, PagesTarget};
 pub(crate) use csv::CsvTarget;
+pub(crate) use edi::EdiTarget;
 pub(crate) use json::JsonTarget;
 pub(crate) use record::{Framed, RecordTarget};
 pub(crate) use typed::TypedTarget;

@@ -1,0 +1,123 @@
+//! Parts of a stream of interchanges: whole documents, or pages of one that is large.
+
+use std::sync::Arc;
+
+use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
+
+use crate::engine::block::{Block, EdiPart, Position, Units};
+use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
+
+/// Runs ahead over the segments to find where a block may end; what it finds wrong, the lane that converts the block finds again, since it
+/// goes on from the same state over the same bytes.
+pub(crate) struct EdiCutter {
+    reader: DocumentReader,
+    /// The reader where the block begins.
+    before: Arc<DocumentReader>,
+    from: ByteOffset,
+    next: RecordNumber,
+    /// Bytes of the block that the reader has passed, and documents that ended in them: a block that is not yet large enough comes again.
+    passed: usize,
+    documents: u64,
+    /// Bytes from which on a block ends behind the next document.
+    enough: usize,
+    page_bytes: usize,
+}
+
+impl EdiCutter {
+    /// `None` where the state is not one of a reader.
+    pub(crate) fn new(options: &GenericOptions, page_bytes: usize, block_bytes: usize, from: &Position) -> Self {
+        let mut reader = from.reader.as_deref().map_or_else(|| DocumentReader::new(options), DocumentReader::clone);
+        EdiCutter {
+            before: Arc::new(reader.snapshot()),
+            reader,
+            from: from.offset,
+            next: from.next,
+            passed: 0,
+            documents: 0,
+            enough: block_bytes / 4 * 3,
+            page_bytes: page_bytes.max(1),
+        }
+    }
+
+    /// Goes to the end of the block; `None` where it needs more bytes.
+    fn go(&mut self, input: &[u8], end: SourceEnd) -> Option<EdiPart> {
+        let offset =
+            |at: ByteOffset, from: ByteOffset| usize::try_from(at.0.saturating_sub(from.0)).unwrap_or(usize::MAX);
+        let mut page_end = self.page_end(self.passed);
+        loop {
+            // So far a document that is open may reach before it ends as a page; so where pages end does not depend on blocks.
+            let until = page_end.min(input.len());
+            let is_last = until == input.len() && end == SourceEnd::Yes;
+            let end_of_input = if is_last { EndOfInput::Yes } else { EndOfInput::No };
+            let from = self.passed;
+            let mut pass = self.reader.over(&input[from..until], end_of_input);
+            loop {
+                let step = pass.skip();
+                pass.take_faults().for_each(drop);
+                self.passed = from + pass.consumed();
+                match step {
+                    DocumentStep::Document { .. } => {
+                        self.documents += 1;
+                        if self.passed >= self.enough && pass.is_between() {
+                            return Some(EdiPart { len: self.passed, ..EdiPart::default() });
+                        }
+                    }
+                    DocumentStep::Done => {
+                        return Some(EdiPart { len: input.len(), is_last: true, ..EdiPart::default() });
+                    }
+                    DocumentStep::NeedMore => break,
+                }
+            }
+            let open = pass.open_since().map(|since| offset(since, self.from));
+            let ends = open.is_some_and(|since| until >= since.saturating_add(self.page_bytes) && self.passed > since);
+            if ends && until == page_end {
+                pass.skip_page();
+                self.documents += 1;
+                return Some(EdiPart { len: self.passed, ends_page: true, ..EdiPart::default() });
+            }
+            if open.is_none() && self.passed >= self.enough && pass.is_between() {
+                return Some(EdiPart { len: self.passed, ..EdiPart::default() });
+            }
+            drop(pass);
+            if until == page_end {
+                // Further: a document began within, or one segment is as long as a page.
+                page_end = self.page_end(self.passed).max(page_end + 1);
+                if page_end <= until {
+                    page_end = until.saturating_add(self.page_bytes);
+                }
+            }
+            if until == input.len() {
+                return None;
+            }
+        }
+    }
+
+    /// Where the page that is open, or one that begins at `at`, ends.
+    fn page_end(&self, at: usize) -> usize {
+        let since = self
+            .reader
+            .open_since()
+            .map_or(at, |since| usize::try_from(since.0.saturating_sub(self.from.0)).unwrap_or(usize::MAX));
+        since.saturating_add(self.page_bytes)
+    }
+}
+
+impl Cutter for EdiCutter {
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        let Some(part) = self.go(&block.bytes[..block.filled], end) else {
+            return Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } };
+        };
+        block.units = Units::Interchanges(EdiPart { documents: self.documents, ..part });
+        self.before = Arc::new(self.reader.snapshot());
+        self.from.0 += part.len as u64;
+        self.next.0 += self.documents;
+        (self.passed, self.documents) = (0, 0);
+        let end = if part.is_last { CutEnd::Done } else { CutEnd::NeedMore { at_least: block.filled + 1 } };
+        Cut { consumed: part.len, end }
+    }
+
+    fn position(&self) -> Position {
+        Position { reader: Some(Arc::clone(&self.before)), ..Position::at(self.from, self.next, 0) }
+    }
+}

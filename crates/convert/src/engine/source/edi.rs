@@ -1,0 +1,120 @@
+//! Transactions of interchanges as generic documents.
+
+use quayline_core::{Finding, RecordNumber, Severity, Sink as _};
+use quayline_edi::{DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFault, EndOfInput, GenericOptions};
+
+use crate::engine::block::{Block, EdiPart, Units};
+use crate::engine::lane::{LaneFacts, Source, Target};
+use crate::engine::lot::{Lot, edi_place, locate};
+
+pub(crate) struct EdiSource {
+    reader: DocumentReader,
+}
+
+impl EdiSource {
+    pub(crate) fn new(options: &GenericOptions) -> Self {
+        EdiSource { reader: DocumentReader::new(options) }
+    }
+}
+
+impl Source for EdiSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let part = part_of(block);
+        if let Some(reader) = &block.before.reader {
+            self.reader.go_to(reader);
+        }
+        let input = block.body(at);
+        let mut pass = self.reader.over(input, end_of(part));
+        let mut number = block.before.next;
+        let mut ended = false;
+        loop {
+            let mut step = if ended { DocumentStep::NeedMore } else { pass.read(target.sink()) };
+            if step == DocumentStep::NeedMore && part.ends_page && !ended {
+                step = pass.break_page(target.sink()).unwrap_or(step);
+                ended = true;
+            }
+            let DocumentStep::Document { from, to, is_transaction, errors, .. } = step else {
+                debug_assert_eq!(number.0 - block.before.next.0, part.documents, "the cutter found the same documents");
+                keep_between(&mut pass, facts, number, lot);
+                return at + 1;
+            };
+            let mut findings = findings_of(pass.take_faults(), facts, number);
+            let refused = if errors > 0 {
+                target.sink().discard();
+                true
+            } else {
+                match target.accept() {
+                    Ok(()) => false,
+                    Err(found) => {
+                        findings.extend(locate(found, &edi_place(facts, number, from)));
+                        true
+                    }
+                }
+            };
+            let raw = &input[offset(from.0, block)..offset(to.0, block)];
+            if refused {
+                lot.rejected_excerpt(&pass.surroundings(), is_transaction, raw, findings);
+                if facts.stop_at_reject {
+                    return at + 1;
+                }
+            } else {
+                lot.keep_with_errors(findings);
+                if lot.deferring {
+                    let around = (!facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
+                    lot.deferred_excerpt(edi_place(facts, number, from), around, raw);
+                } else {
+                    lot.written(1);
+                }
+            }
+            number.0 += 1;
+        }
+    }
+}
+
+pub(crate) fn part_of(block: &Block) -> EdiPart {
+    let Units::Interchanges(part) = block.units else {
+        unreachable!("interchanges are cut into parts of interchanges")
+    };
+    part
+}
+
+pub(crate) fn end_of(part: EdiPart) -> EndOfInput {
+    if part.is_last { EndOfInput::Yes } else { EndOfInput::No }
+}
+
+/// A byte of the source as one of the block.
+pub(crate) fn offset(byte: u64, block: &Block) -> usize {
+    usize::try_from(byte - block.before.offset.0).expect("a document lies in its block")
+}
+
+/// Faults as findings of the document that has this number, or will.
+pub(crate) fn findings_of(
+    faults: impl Iterator<Item = EdiFault>,
+    facts: &LaneFacts,
+    number: RecordNumber,
+) -> Vec<Finding> {
+    let finding = |fault: EdiFault| {
+        let mut finding = fault.finding(Some(&facts.file));
+        finding.place.record = Some(number);
+        finding
+    };
+    faults.map(finding).collect()
+}
+
+/// Keeps what is wrong behind the last document. A source without any interchange ends the run.
+pub(crate) fn keep_between(pass: &mut DocumentPass<'_>, facts: &LaneFacts, number: RecordNumber, lot: &mut Lot) {
+    let mut none = None;
+    let mut faults = Vec::new();
+    for fault in pass.take_faults() {
+        if fault.error == EdiError::NoInterchange {
+            none = Some(fault.finding(Some(&facts.file)));
+        } else {
+            faults.push(fault);
+        }
+    }
+    lot.keep_with_errors(findings_of(faults.into_iter(), facts, number));
+    if let Some(finding) = none {
+        debug_assert_eq!(finding.severity, Severity::Error);
+        lot.end = Some(finding.into());
+    }
+}

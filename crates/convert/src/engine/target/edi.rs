@@ -1,0 +1,39 @@
+//! Interchanges: lanes hand documents over, and the writer, which knows what is open, writes them in order.
+
+use quayline_core::Finding;
+use quayline_edi::{EdiDraft, EdiDrafter};
+
+use crate::engine::lane::Target;
+use crate::engine::lot::Payload;
+
+pub(crate) struct EdiTarget {
+    drafter: EdiDrafter,
+    drafts: Vec<EdiDraft>,
+}
+
+impl EdiTarget {
+    pub(crate) fn new() -> Self {
+        EdiTarget { drafter: EdiDrafter::new(), drafts: Vec::new() }
+    }
+}
+
+impl Target for EdiTarget {
+    type Sink = EdiDrafter;
+
+    const DEFERS: bool = true;
+
+    fn sink(&mut self) -> &mut EdiDrafter {
+        &mut self.drafter
+    }
+
+    fn accept(&mut self) -> Result<(), Vec<Finding>> {
+        self.drafts.extend(self.drafter.take(None));
+        Ok(())
+    }
+
+    fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
+        core::mem::swap(&mut payload.drafts, &mut self.drafts);
+        self.drafts.clear();
+        Ok(())
+    }
+}
