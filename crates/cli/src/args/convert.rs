@@ -24,7 +24,7 @@ pub(crate) struct ConvertArgs {
     /// Format to read, where content leaves doubt: record, edi, json, csv or xml
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
-    /// Format to write: jsonl, json, csv, xml, parquet, arrow[-stream], edi or record
+    /// Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
     ///
     /// Where it is left out, the name of --output says it; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
@@ -56,7 +56,7 @@ pub(crate) struct ConvertArgs {
     /// Copybook that describes the records
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) copybook: Option<PathBuf>,
-    /// Code page of the records' text, such as cp037 or cp1047; or of interchanges that do not say theirs
+    /// Code page of records such as cp037, or of EDI that names none
     ///
     /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
