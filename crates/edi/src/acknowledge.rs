@@ -26,16 +26,25 @@
 
 mod collector;
 mod contrl;
+mod list;
 mod note;
 mod options;
 mod output;
+mod reader;
 mod refused;
+mod report;
 mod text;
 mod x12;
 
 pub use collector::Acknowledger;
+pub use list::AcknowledgmentList;
 pub use options::{
     AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OnError, OutcomePolicy, Stamp, Warnings,
     When,
 };
 pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
+pub use reader::AcknowledgmentReader;
+pub use report::{
+    AcknowledgmentCode, AcknowledgmentKind, ElementReport, GroupReport, InterchangeReport, Outcome, Report,
+    SegmentReport, ServicePlace, TransactionReport, TriggerReport, UnitReport,
+};

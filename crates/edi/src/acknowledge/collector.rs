@@ -105,9 +105,12 @@ pub(super) struct Transaction {
     /// It is answered: not an acknowledgment, not one of nothing.
     pub(super) answered: bool,
     pub(super) notes: Notes,
-    /// Business unit: the element that names it, and its value now.
+    /// The element that names units of business.
     pub(super) unit: Option<&'static Unit>,
-    pub(super) unit_value: Vec<u8>,
+    /// The last units: the segment that names each, and its value. Faults may be told some segments late.
+    units: [(u64, Vec<u8>); UNITS_KEPT],
+    /// How many there were.
+    unit_count: usize,
 }
 
 /// Which element of a transaction names the unit of business that a 999 tells of (CTX, data element 9999).
@@ -139,6 +142,18 @@ const UNITS: [Unit; 4] = [
 
 /// Data element 9998.
 const UNIT_BYTES_MAX: usize = 35;
+const UNITS_KEPT: usize = 8;
+
+impl Transaction {
+    /// The unit of business that a segment is of: its name and value.
+    fn unit_at(&self, segment: u64) -> Option<(&'static str, Box<[u8]>)> {
+        let name = self.unit?.name;
+        let kept = self.unit_count.min(UNITS_KEPT);
+        let units = &self.units[..kept];
+        let (_, value) = units.iter().filter(|(at, _)| *at <= segment).max_by_key(|(at, _)| *at)?;
+        (!value.is_empty()).then(|| (name, value.as_slice().into()))
+    }
+}
 
 impl Acknowledger {
     /// Starts before the first interchange.
@@ -272,7 +287,7 @@ impl Acknowledger {
         transaction.number = header.position().transaction;
         transaction.notes.clear();
         transaction.unit = None;
-        transaction.unit_value.clear();
+        transaction.unit_count = 0;
         let kind = header.transaction_type();
         match header.delimiters().standard {
             Standard::X12 => {
@@ -305,8 +320,11 @@ impl Acknowledger {
         let element = |number: usize| segment.element(number).map_or(&b""[..], |element| element.raw());
         if unit.qualifier.is_none_or(|qualifier| element(1) == qualifier) {
             let value = element(unit.element);
-            self.transaction.unit_value.clear();
-            self.transaction.unit_value.extend_from_slice(&value[..value.len().min(UNIT_BYTES_MAX)]);
+            let (at, kept) = &mut self.transaction.units[self.transaction.unit_count % UNITS_KEPT];
+            *at = pass.segment_in_transaction();
+            kept.clear();
+            kept.extend_from_slice(&value[..value.len().min(UNIT_BYTES_MAX)]);
+            self.transaction.unit_count += 1;
         }
     }
 
@@ -342,11 +360,7 @@ impl Acknowledger {
         }
         let notes = match level {
             Level::Transaction => {
-                if let Some(unit) = self.transaction.unit
-                    && !self.transaction.unit_value.is_empty()
-                {
-                    note.unit = Some((unit.name, self.transaction.unit_value.as_slice().into()));
-                }
+                note.unit = self.transaction.unit_at(at.segment);
                 &mut self.transaction.notes
             }
             Level::Group => &mut self.group.notes,

@@ -171,12 +171,12 @@ impl Note {
         if is_missing { self.at.segment.saturating_sub(1).max(1) } else { self.at.segment.max(1) }
     }
 
-    /// Data element 0085, as far as the version has it: 40 and up came with version 4.
+    /// Data element 0085, as far as the version has it; 12, invalid value, in place of the others.
     fn contrl_code(&self, version: u8) -> Option<&'static str> {
-        let code = self.codes.contrl?;
-        let number = code.parse::<u32>().unwrap_or(0);
-        // 12: invalid value.
-        Some(if version < 4 && number >= 40 { "12" } else { code })
+        Some(match (self.codes.contrl?, version) {
+            ("45" | "46" | "47" | "48", ..4) | ("19", 4..) => "12",
+            (code, _) => code,
+        })
     }
 }
 

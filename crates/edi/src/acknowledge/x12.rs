@@ -39,6 +39,8 @@ const CONTEXTS_MAX: usize = 9;
 const COUNT_MAX: u64 = 999_999;
 /// Data element 719 before and from version 005010 on.
 const POSITION_MAX: [u64; 2] = [999_999, 9_999_999_999];
+/// Data element 722.
+const ELEMENT_MAX: u32 = 99;
 /// Data element 724.
 const COPY_BYTES_MAX: usize = 99;
 /// The guide of the 999 for HIPAA's transactions.
@@ -388,7 +390,7 @@ impl Dialect {
             return;
         }
         for note in notes.iter().take(ELEMENTS_MAX) {
-            let Some(code) = self.element_code(note) else { continue };
+            let Some(code) = self.element_code(note).filter(|_| note.at.element <= ELEMENT_MAX) else { continue };
             text.begin(if self.is_999 { "IK4" } else { "AK4" });
             self.place(text, note.at.element, note.at.component, note.at.repetition);
             let context = note.context.as_deref();
@@ -408,7 +410,7 @@ impl Dialect {
     fn place(self, text: &mut Text, element: u32, component: u32, repetition: u32) {
         let number =
             |number: u32, most: u32| if (1..=most).contains(&number) { number.to_string() } else { String::new() };
-        let element = number(element, 99);
+        let element = number(element, ELEMENT_MAX);
         let component = if self.version.is_from(b"004010") { number(component, 99) } else { String::new() };
         let repetition = if self.version.has_implementation() { number(repetition, 9_999) } else { String::new() };
         text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
@@ -418,11 +420,12 @@ impl Dialect {
     fn triggers(self, text: &mut Text, notes: &[Note]) {
         let triggers = notes.iter().filter_map(|note| note.context.as_ref()?.trigger.as_ref());
         for (tag, at) in triggers.take(CONTEXTS_MAX) {
-            if !is_tag(tag.as_bytes()) || at.segment == 0 {
+            let most = POSITION_MAX[usize::from(self.version.has_implementation())];
+            if !is_tag(tag.as_bytes()) || !(1..=most).contains(&at.segment) {
                 continue;
             }
             text.begin("CTX").element(b"SITUATIONAL TRIGGER").element(tag.as_bytes()).number(at.segment).element(b"");
-            if at.element > 0 {
+            if (1..=ELEMENT_MAX).contains(&at.element) {
                 self.place(text, at.element, at.component, at.repetition);
             }
             text.end();

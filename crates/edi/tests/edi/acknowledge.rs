@@ -5,7 +5,7 @@ use quayline_core::Limits;
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp, When};
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules};
 
-const ISA: &str =
+pub(crate) const ISA: &str =
     "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*P*:~";
 
 fn stamp() -> Stamp {
@@ -50,7 +50,7 @@ fn check(options: &AcknowledgmentOptions, input: &str, expected: Expect) {
     expected.assert_eq(&shown(&whole));
 }
 
-fn shown(text: &[u8]) -> String {
+pub(crate) fn shown(text: &[u8]) -> String {
     let text = std::str::from_utf8(text).expect("the tests' inputs are ASCII");
     text.replace('~', "~\n").replace('\'', "'\n")
 }

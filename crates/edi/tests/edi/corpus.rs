@@ -37,7 +37,7 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
     ("orders-with-group", &["EDI-033"], "UNT says 21, there are 18 segments"),
 ];
 
-fn corpus(kind: &str) -> Vec<PathBuf> {
+pub(crate) fn corpus(kind: &str) -> Vec<PathBuf> {
     let root = std::env::var_os("QUAYLINE_CORPUS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(root.join("data").join(kind)) else {

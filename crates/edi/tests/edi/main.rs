@@ -7,5 +7,6 @@ mod generic;
 mod guide_text;
 mod hostile;
 mod laws;
+mod reports;
 mod splitter;
 mod trace;
