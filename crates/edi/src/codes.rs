@@ -38,6 +38,10 @@ impl EdiError {
         let ta1 = |note, contrl| AcknowledgmentCodes { interchange_note: Some(note), contrl: Some(contrl), ..none };
         match self {
             EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::Columns { .. } => none,
+            // 1: transaction set not supported; 14: value not supported in this position.
+            EdiError::NoGuide { .. } => AcknowledgmentCodes { transaction: Some("1"), contrl: Some("14"), ..none },
+            // What is wrong there is told by the checks of the guide.
+            EdiError::NotInDocument => none,
             // 022 invalid control structure; 12 invalid value.
             EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),
             EdiError::DelimiterKind { which, .. } | EdiError::DelimiterTwice { second: which, .. } => match which {

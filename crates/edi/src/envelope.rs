@@ -239,6 +239,11 @@ impl EnvelopePass<'_> {
         self.envelope.held == Held::No
     }
 
+    /// Takes the segment that was found last back, one within a transaction.
+    pub(crate) fn put_back(&mut self) {
+        self.pass.put_back();
+    }
+
     /// Puts a fault aside that a layer above found.
     pub(crate) fn put_fault(&mut self, error: EdiError, at: Position) {
         self.fault(error, at);

@@ -308,6 +308,19 @@ pub enum EdiError {
         /// Columns.
         limit: usize,
     },
+    /// `EDI-044`: a transaction that no guide is for.
+    #[error("none of the guides is for {asked}; the transaction is read without one")]
+    NoGuide {
+        /// Standard.
+        standard: Standard,
+        /// Transaction and version that the headers name.
+        asked: Box<str>,
+        /// What the guides are for.
+        known: Box<str>,
+    },
+    /// `EDI-045`: something that documents by guide have no place for.
+    #[error("the guide has no place for this; the document leaves it out")]
+    NotInDocument,
 }
 
 impl EdiError {
@@ -348,6 +361,8 @@ impl EdiError {
             EdiError::Characters => "EDI-041",
             EdiError::HeaderElements { .. } => "EDI-042",
             EdiError::Columns { .. } => "EDI-043",
+            EdiError::NoGuide { .. } => "EDI-044",
+            EdiError::NotInDocument => "EDI-045",
         })
     }
 
@@ -372,7 +387,9 @@ impl EdiError {
     pub fn clause(&self) -> Option<&'static str> {
         use Standard::{Edifact, X12};
         match self {
-            EdiError::Noise { .. } | EdiError::NoInterchange => None,
+            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::NotInDocument => None,
+            EdiError::NoGuide { standard: X12, .. } => Some("X12.6, ST01, ST03 and GS08"),
+            EdiError::NoGuide { standard: Edifact, .. } => Some("ISO 9735-1, UNH S009"),
             EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
             EdiError::IsaWidth { .. } => Some("X12.5, ISA: elements of fixed length"),
             EdiError::Header { standard: X12, .. } => Some("X12.5, ISA"),
@@ -416,6 +433,10 @@ impl EdiError {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             EdiError::Noise { .. } => "remove what is not EDI, such as mail headers, if it should not be there",
+            EdiError::NoGuide { known, .. } => {
+                return Some(format!("give a guide for it; there are guides for {known}"));
+            }
+            EdiError::NotInDocument => "correct the data, or add what it has to the guide, for example by an overlay",
             EdiError::NoInterchange => "see with `quayline inspect` what the file is",
             EdiError::IsaWidth { .. } => {
                 "pad ISA01 to ISA16 with spaces to 2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1"

@@ -12,5 +12,7 @@ pub use draft::{EdiDraft, EdiDrafter};
 pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
 pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};
 pub use shape::generic_shape;
+pub(crate) use shape::{Nodes, Paged};
+pub(crate) use text::{Characters, Fit};
 pub use write_error::EdiWriteError;
 pub use writer::{EdiWriter, EdiWriterOptions};

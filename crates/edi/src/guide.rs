@@ -4,18 +4,23 @@
 mod code_set;
 #[allow(dead_code, reason = "validation uses the rest")]
 mod compile;
+mod documents;
 mod model;
 mod names;
+mod set;
 mod text;
 #[allow(dead_code, unused_imports, reason = "validation uses the rest")]
 mod walk;
 
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
+pub(crate) use documents::body::{GuideBody, Sent};
+pub use documents::{GuideDocuments, NodeNames};
 pub use model::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
     Guide, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
 };
 pub use names::item_names;
+pub use set::{Asked, GuideSet};
 pub use text::{
     GuideResolver, GuideText, MemoryGuides, NoGuides, ResolveError, parse_dictionary, parse_guide, write_dictionary,
     write_guide, write_guide_including,

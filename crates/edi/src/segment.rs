@@ -322,3 +322,85 @@ impl fmt::Debug for Element<'_> {
         f.debug_struct("Element").field("bytes", &(self.end - self.start)).finish()
     }
 }
+
+/// Segments that outlive the input.
+#[derive(Clone, Default)]
+pub(crate) struct SegmentBuffer {
+    text: Vec<u8>,
+    positions: Vec<u32>,
+    kept: Vec<Kept>,
+}
+
+/// Where a segment lies in the buffer.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// First byte; behind the segment, up to `tag_end`, its tag once more.
+    text: usize,
+    end: usize,
+    tag_end: usize,
+    /// First of its positions: ends, then parts, then marks, all from its first byte.
+    ends: usize,
+    parts: usize,
+    marks: usize,
+    positions_end: usize,
+    binary: bool,
+}
+
+impl SegmentBuffer {
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Forgets all but the first ones.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        if let Some(first) = self.kept.get(len) {
+            self.text.truncate(first.text);
+            self.positions.truncate(first.ends);
+            self.kept.truncate(len);
+        }
+    }
+
+    pub(crate) fn push(&mut self, segment: &Segment<'_>) {
+        let text = self.text.len();
+        self.text.extend_from_slice(segment.raw());
+        let end = self.text.len();
+        self.text.extend_from_slice(segment.tag());
+        let tag_end = self.text.len();
+        let mut put = |positions: &[u32]| {
+            let from = self.positions.len();
+            self.positions.extend(positions.iter().map(|at| at - segment.start));
+            from
+        };
+        let (ends, parts, marks) = (put(segment.ends), put(segment.parts), put(segment.marks));
+        let positions_end = self.positions.len();
+        self.kept.push(Kept { text, end, tag_end, ends, parts, marks, positions_end, binary: segment.binary });
+    }
+
+    pub(crate) fn get<'s>(&'s self, number: usize, delimiters: &'s Delimiters) -> Segment<'s> {
+        let kept = self.kept[number];
+        Segment {
+            tag: &self.text[kept.end..kept.tag_end],
+            text: &self.text[kept.text..],
+            start: 0,
+            ends: &self.positions[kept.ends..kept.parts],
+            parts: &self.positions[kept.parts..kept.marks],
+            marks: &self.positions[kept.marks..kept.positions_end],
+            delimiters,
+            binary: kept.binary,
+        }
+    }
+}
+
+impl fmt::Debug for SegmentBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SegmentBuffer").field("segments", &self.kept.len()).finish_non_exhaustive()
+    }
+}

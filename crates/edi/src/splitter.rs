@@ -452,6 +452,13 @@ impl Pass<'_> {
         (self.splitter.line_break, self.splitter.una)
     }
 
+    /// Takes the segment that was found last back: it is found again, by this pass or by another.
+    pub(crate) fn put_back(&mut self) {
+        self.at = self.found.begin;
+        self.splitter.segment -= 1;
+        self.forget_index();
+    }
+
     /// Ends the pass; the caller drops so many bytes from the start of its buffer.
     pub fn finish(self) -> usize {
         // `drop` moves the splitter's offset.

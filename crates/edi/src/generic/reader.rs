@@ -10,6 +10,7 @@ use super::text::{Characters, Fit, delimiter_name};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
 use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
+use crate::guide::{Asked, GuideBody, GuideDocuments, Sent};
 use crate::position::Position;
 use crate::segment::{Element, Segment};
 use crate::splitter::{EndOfInput, LineBreak, Rules};
@@ -24,6 +25,12 @@ pub struct GenericOptions {
     pub rules: Rules,
     /// The character set of all interchanges; absent, UNB says it, and bytes beyond what it says are read as ISO-8859-1.
     pub charset: Option<Charset>,
+    /// Documents by guide; absent, all are as without one.
+    pub guides: Option<Arc<GuideDocuments>>,
+    /// Bytes of a transaction from which on it is sent in pages, each a document of its own: a page ends where, behind so many bytes, a loop
+    /// begins that may come a thousand times or more, or any loop behind four times as many. Each page repeats what stands before the first
+    /// loop in the transaction and in the loops that it goes on in. Absent, a transaction is one document. Only by guide.
+    pub page_bytes: Option<u64>,
 }
 
 /// Drives a sink of [`super::generic_shape`] with one document per transaction.
@@ -43,6 +50,8 @@ pub struct DocumentReader {
 struct State {
     nodes: Arc<Nodes>,
     shape: Arc<Shape>,
+    /// By guide.
+    body: Option<Box<GuideBody>>,
     characters: Characters,
     told: bool,
     open: Option<Draft>,
@@ -101,13 +110,22 @@ impl DocumentReader {
     /// Starts at the beginning of a stream.
     #[must_use]
     pub fn new(options: &GenericOptions) -> Self {
-        let (shape, nodes) = Nodes::build();
+        let (shape, nodes) = match &options.guides {
+            Some(documents) => (documents.shared_shape(), Arc::clone(&documents.nodes)),
+            None => {
+                let (shape, nodes) = Nodes::build();
+                (Arc::new(shape), Arc::new(nodes))
+            }
+        };
+        let body =
+            options.guides.as_ref().map(|guides| Box::new(GuideBody::new(Arc::clone(guides), options.page_bytes)));
         DocumentReader {
             envelope: EnvelopeReader::new(&options.limits, options.rules),
             charset: options.charset,
             state: State {
-                nodes: Arc::new(nodes),
-                shape: Arc::new(shape),
+                nodes,
+                shape,
+                body,
                 characters: Characters::of(&Header::new(crate::Level::Interchange), options.charset),
                 told: false,
                 open: None,
@@ -263,7 +281,8 @@ impl DocumentPass<'_> {
             self.begin_transaction::<S, SEND>(sink);
         }
         if self.state.page.is_some() {
-            self.begin::<S, SEND>(sink, (self.offset, self.offset), true, self.pass.group().is_some());
+            let at = ByteOffset(self.offset.0 + self.pass.consumed() as u64);
+            self.begin::<S, SEND>(sink, (at, at), true, self.pass.group().is_some());
         }
         loop {
             let event = self.pass.advance();
@@ -276,7 +295,12 @@ impl DocumentPass<'_> {
                         let from = self.pass.position().byte;
                         self.begin::<S, SEND>(sink, (from, from), false, self.pass.group().is_some());
                     }
-                    if SEND {
+                    if self.state.body.as_ref().is_some_and(|body| body.is_active()) {
+                        if self.by_guide::<S, SEND>(sink) == Sent::Page {
+                            self.pass.put_back();
+                            return self.page_end::<S, SEND>(sink);
+                        }
+                    } else if SEND {
                         self.segment(sink);
                     }
                     self.pass_on();
@@ -415,8 +439,64 @@ impl DocumentPass<'_> {
         self.state.last_in_group = in_group;
         self.state.in_group += 1;
         self.state.in_interchange += 1;
+        if let Some(body) = &mut self.state.body
+            && page == 1
+        {
+            if !is_transaction {
+                body.rest();
+            } else if !body.choose(self.pass.transaction(), in_group.then(|| self.pass.last_group())) {
+                self.no_guide(in_group);
+            }
+        }
         if SEND {
             self.send_headers(sink, is_transaction, in_group, page);
+        }
+        if let Some(body) = &mut self.state.body {
+            let characters = self.state.characters;
+            if SEND {
+                body.begin(sink, from.0, self.pass.delimiters(), characters);
+            } else {
+                body.begin(&mut Nobody, from.0, self.pass.delimiters(), characters);
+            }
+        }
+    }
+
+    #[cold]
+    fn no_guide(&mut self, in_group: bool) {
+        let Some(body) = &self.state.body else { return };
+        let header = self.pass.transaction();
+        let asked = Asked::of(header, in_group.then(|| self.pass.last_group())).words();
+        let known = body.documents().guides().known();
+        let (standard, at) = (header.delimiters().standard, header.position());
+        self.fault(EdiError::NoGuide { standard, asked: asked.into(), known: known.into() }, at);
+    }
+
+    /// A segment of a transaction that has a guide.
+    #[inline(always)]
+    fn by_guide<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> Sent {
+        let segment = self.pass.segment();
+        let state = &mut *self.state;
+        let Some(body) = &mut state.body else { return Sent::Whole(Fit::Fits) };
+        let byte = self.offset.0 + self.pass.segment_start() as u64;
+        let sent = body.segment::<S, SEND>(sink, &segment, byte, state.characters);
+        if sent == Sent::Whole(Fit::Fits) || sent == Sent::Page {
+            return sent;
+        }
+        self.not_whole::<SEND>(sent);
+        sent
+    }
+
+    #[cold]
+    fn not_whole<const SEND: bool>(&mut self, sent: Sent) {
+        let (Sent::Whole(fit) | Sent::Part(fit, _)) = sent else { return };
+        let at = self.pass.position();
+        if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
+            self.fault(EdiError::Characters, at);
+        }
+        if let Sent::Part(_, element) = sent
+            && SEND
+        {
+            self.fault(EdiError::NotInDocument, if element == 0 { at } else { at.element(element.into()) });
         }
     }
 
@@ -449,9 +529,10 @@ impl DocumentPass<'_> {
         }
         sink.leave(nodes.delimiters);
         let mut lost = None;
+        let repeated = state.body.as_ref().map_or(0, |body| if body.is_active() { body.repeated() } else { 0 });
         let mut put = |sink: &mut S, nodes: &HeaderNodes, header: &Header, number: u64| {
-            let page =
-                if header.level() == crate::Level::Transaction && page > 1 { Some((nodes.page, page)) } else { None };
+            let is_page = header.level() == crate::Level::Transaction && page > 1;
+            let page = is_page.then_some((page, repeated));
             if !send_header(sink, nodes, header, (number, page), state.characters, &mut state.decoded) {
                 lost = lost.or(Some((header.level(), header.position())));
             }
@@ -471,6 +552,14 @@ impl DocumentPass<'_> {
 
     fn end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
         let Some(open) = self.state.open.take() else { return DocumentStep::NeedMore };
+        if let Some(body) = &mut self.state.body {
+            let characters = self.state.characters;
+            if SEND {
+                body.end(sink, self.pass.delimiters(), characters);
+            } else {
+                body.end(&mut Nobody, self.pass.delimiters(), characters);
+            }
+        }
         if SEND {
             if open.has_segments {
                 sink.close_list(self.state.nodes.segments);
@@ -611,7 +700,7 @@ fn send_header<S: Sink>(
     sink: &mut S,
     nodes: &HeaderNodes,
     header: &Header,
-    (number, page): (u64, Option<(NodeId, u64)>),
+    (number, page): (u64, Option<(u64, u64)>),
     characters: Characters,
     decoded: &mut Vec<u8>,
 ) -> bool {
@@ -619,8 +708,11 @@ fn send_header<S: Sink>(
     let fields = header_fields(standard, header.level());
     sink.enter(nodes.group);
     sink.value(nodes.position, Value::Int(i64::try_from(number).unwrap_or(i64::MAX), 0));
-    if let Some((node, page)) = page {
-        sink.value(node, Value::Int(i64::try_from(page).unwrap_or(i64::MAX), 0));
+    if let Some((page, repeated)) = page {
+        sink.value(nodes.page, Value::Int(i64::try_from(page).unwrap_or(i64::MAX), 0));
+        if repeated > 0 && nodes.repeated != nodes.position {
+            sink.value(nodes.repeated, Value::Int(i64::try_from(repeated).unwrap_or(i64::MAX), 0));
+        }
     }
     for (field, node) in fields.iter().zip(nodes.fields(standard)) {
         let value = header.component(field.element, field.component);

@@ -1,6 +1,6 @@
 //! The shape of documents that hold any transaction.
 
-use quayline_core::{NodeId, Occurs, Scalar, Shape};
+use quayline_core::{NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
 use crate::delimiters::Standard;
 use crate::envelope::header_fields;
@@ -12,9 +12,9 @@ pub fn generic_shape() -> Shape {
     Nodes::build().0
 }
 
-/// The nodes of the shape.
+/// The nodes of the head of a document: what is around the segments.
 #[derive(Clone, Debug)]
-pub(super) struct Nodes {
+pub(crate) struct HeadNodes {
     pub(super) standard: NodeId,
     pub(super) delimiters: NodeId,
     pub(super) element: NodeId,
@@ -28,6 +28,12 @@ pub(super) struct Nodes {
     pub(super) interchange: HeaderNodes,
     pub(super) group: HeaderNodes,
     pub(super) transaction: HeaderNodes,
+}
+
+/// The nodes of the shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Nodes {
+    pub(crate) head: HeadNodes,
     pub(super) segments: NodeId,
     pub(super) tag: NodeId,
     pub(super) elements: NodeId,
@@ -39,13 +45,30 @@ pub(super) struct Nodes {
     pub(super) binary: NodeId,
 }
 
+impl core::ops::Deref for Nodes {
+    type Target = HeadNodes;
+
+    fn deref(&self) -> &HeadNodes {
+        &self.head
+    }
+}
+
+/// Whether pages of a transaction repeat the heads of the loops that they go on in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Paged {
+    Whole,
+    WithHeads,
+}
+
 /// Nodes of a header.
 #[derive(Clone, Debug)]
-pub(super) struct HeaderNodes {
+pub(crate) struct HeaderNodes {
     pub(super) group: NodeId,
     pub(super) position: NodeId,
     /// Of a transaction: which page of it, from 2. Of the others, the position.
     pub(super) page: NodeId,
+    /// Of a transaction by guide: segments that are repeated from pages before. Of the others, the position.
+    pub(super) repeated: NodeId,
     /// In the order of [`header_fields`] of X12 and EDIFACT.
     pub(super) x12: Vec<NodeId>,
     pub(super) edifact: Vec<NodeId>,
@@ -62,13 +85,17 @@ impl HeaderNodes {
 
 impl Nodes {
     pub(super) fn build() -> (Shape, Nodes) {
+        let mut shape = Shape::builder("edi");
+        let nodes = Nodes::open(&mut shape, Paged::Whole);
+        (shape.finish(), nodes)
+    }
+
+    /// Adds head and segments below the root.
+    pub(crate) fn open(s: &mut ShapeBuilder, paged: Paged) -> Nodes {
         let text = Scalar::Text { chars_max: None };
         let many = Occurs::Many { min: 0, max: None };
-        let mut shape = Shape::builder("edi");
-        let leaf =
-            |shape: &mut quayline_core::ShapeBuilder, name: &str, occurs| shape.scalar(name, text.clone(), occurs);
-        let s = &mut shape;
-        let nodes = Nodes {
+        let leaf = |shape: &mut ShapeBuilder, name: &str, occurs| shape.scalar(name, text.clone(), occurs);
+        let head = HeadNodes {
             standard: leaf(s, "standard", Occurs::Once),
             delimiters: s.open("delimiters", Occurs::Optional),
             element: leaf(s, "element", Occurs::Once),
@@ -83,9 +110,12 @@ impl Nodes {
                 s.close();
                 una
             },
-            interchange: header(s, Level::Interchange, "interchange", Occurs::Once),
-            group: header(s, Level::Group, "group", Occurs::Optional),
-            transaction: header(s, Level::Transaction, "transaction", Occurs::Optional),
+            interchange: header(s, Level::Interchange, "interchange", Occurs::Once, paged),
+            group: header(s, Level::Group, "group", Occurs::Optional, paged),
+            transaction: header(s, Level::Transaction, "transaction", Occurs::Optional, paged),
+        };
+        let nodes = Nodes {
+            head,
             segments: s.open("segments", many),
             tag: leaf(s, "tag", Occurs::Once),
             elements: s.open("elements", many),
@@ -100,15 +130,23 @@ impl Nodes {
             },
             binary: s.scalar("binary", Scalar::Bytes { len_max: None }, Occurs::Optional),
         };
-        (shape.finish(), nodes)
+        // The elements, then the segments.
+        s.close();
+        s.close();
+        nodes
     }
 }
 
-fn header(shape: &mut quayline_core::ShapeBuilder, level: Level, name: &str, occurs: Occurs) -> HeaderNodes {
+fn header(shape: &mut ShapeBuilder, level: Level, name: &str, occurs: Occurs, paged: Paged) -> HeaderNodes {
     let group = shape.open(name, occurs);
     let position = shape.scalar("position", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional);
     let page = if level == Level::Transaction {
         shape.scalar("page", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional)
+    } else {
+        position
+    };
+    let repeated = if level == Level::Transaction && paged == Paged::WithHeads {
+        shape.scalar("repeated", Scalar::Decimal { digits: 18, scale: 0, signed: false }, Occurs::Optional)
     } else {
         position
     };
@@ -127,5 +165,5 @@ fn header(shape: &mut quayline_core::ShapeBuilder, level: Level, name: &str, occ
     let x12 = fields(Standard::X12);
     let edifact = fields(Standard::Edifact);
     shape.close();
-    HeaderNodes { group, position, page, x12, edifact }
+    HeaderNodes { group, position, page, repeated, x12, edifact }
 }

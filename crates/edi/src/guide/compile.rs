@@ -4,7 +4,7 @@ mod ambiguity;
 mod check;
 mod codes;
 mod distinguish;
-mod effective;
+pub(crate) mod effective;
 mod flatten;
 mod transitions;
 

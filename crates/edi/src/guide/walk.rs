@@ -40,7 +40,7 @@ use state::State;
 /// }
 /// # }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Walk {
     guide: Arc<CompiledGuide>,
     state: State,

@@ -4,6 +4,7 @@ mod acknowledge;
 mod corpus;
 mod envelope;
 mod generic;
+mod guide_documents;
 mod guide_text;
 mod hostile;
 mod laws;

@@ -47,7 +47,7 @@ const MARGIN: u32 = 10;
 const SURE_AFTER: u32 = 6;
 
 /// Readings besides that of the walk.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rivals {
     states: Vec<State>,
     /// Segments since the best reading had a fault.

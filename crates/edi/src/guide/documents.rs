@@ -1,0 +1,103 @@
+//! Documents by guide: what they look like, how transactions become documents and documents transactions.
+
+pub(crate) mod body;
+mod number;
+mod plan;
+
+use std::sync::Arc;
+
+use quayline_core::{NodeId, Occurs, Shape};
+
+use super::{GuideSet, Item};
+use crate::generic::{Nodes, Paged};
+pub(crate) use plan::{ElementPlan, ItemPlan, Kind, Plan};
+
+/// The documents of a set of guides: one shape for all of them.
+///
+/// A document has the same head as one without a guide (`standard`, `delimiters`, `interchange`, `group`, `transaction`), and then the items
+/// of its guide: loops by their ids, segments by the names that [`super::item_names`] gives them, elements as `NM103`, components as
+/// `CLM05-1` in a group `CLM05`. What may stand more than once is a list. Numbers (R, N0 to N9, `n`) are exact decimals, with the places that
+/// N1 to N9 imply; everything else is text. With several guides each has a group of its own, named by the guide. `segments` holds the
+/// transaction as without a guide where no guide fits, and what stands outside of transactions.
+#[derive(Debug)]
+pub struct GuideDocuments {
+    set: GuideSet,
+    shape: Arc<Shape>,
+    pub(crate) nodes: Arc<Nodes>,
+    pub(crate) plans: Vec<Plan>,
+}
+
+/// How the parts of documents are called.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum NodeNames {
+    /// By the standard's references: `NM103`, `2010AA`.
+    #[default]
+    References,
+    /// By the names that the guide gives them, in lower case with underscores: `name_last_or_organization_name`; by reference where it has none.
+    Words,
+}
+
+impl GuideDocuments {
+    /// Documents of these guides.
+    #[must_use]
+    pub fn new(set: GuideSet, names: NodeNames) -> Self {
+        let mut shape = Shape::builder("edi");
+        let nodes = Nodes::open(&mut shape, Paged::WithHeads);
+        let mut plans = Vec::new();
+        let several = set.len() > 1;
+        let mut used: Vec<String> = HEAD.map(str::to_owned).to_vec();
+        for number in 0..set.len() {
+            let guide = set.guide(number);
+            let root = several.then(|| {
+                let name = plan::unique(&guide.name, &mut used);
+                shape.open(name, Occurs::Optional)
+            });
+            let taken = if several { Vec::new() } else { used.clone() };
+            plans.push(Plan::new(guide, &mut shape, root.unwrap_or(NodeId::ROOT), names, taken));
+            if several {
+                shape.close();
+            }
+        }
+        for (number, plan) in plans.iter().enumerate() {
+            debug_assert_eq!(plan.items.len(), set.compiled(number).items().len(), "the same items in the same order");
+        }
+        GuideDocuments { set, shape: Arc::new(shape.finish()), nodes: Arc::new(nodes), plans }
+    }
+
+    /// The shape of the documents.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn shared_shape(&self) -> Arc<Shape> {
+        Arc::clone(&self.shape)
+    }
+
+    /// The guides.
+    #[must_use]
+    pub fn guides(&self) -> &GuideSet {
+        &self.set
+    }
+}
+
+/// Names below the root that are taken.
+const HEAD: [&str; 6] = ["standard", "delimiters", "interchange", "group", "transaction", "segments"];
+
+/// The place among siblings of each item: those with the same may come in any order.
+pub(crate) fn ranks(items: &[Item]) -> Vec<u32> {
+    let (mut rank, mut before) = (0, 0);
+    items
+        .iter()
+        .enumerate()
+        .map(|(i, item)| {
+            let position = match item {
+                Item::Segment(segment) => segment.position,
+                Item::Loop(inner) => inner.position,
+            };
+            rank += u32::from(i > 0 && (position == 0 || position != before));
+            before = position;
+            rank
+        })
+        .collect()
+}

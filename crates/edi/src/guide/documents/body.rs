@@ -1,0 +1,539 @@
+//! The body of a document by guide, while its segments come.
+
+use std::sync::Arc;
+
+use quayline_charset::scan;
+use quayline_core::{NodeId, Sink, Value};
+
+use super::number::{self, Marks};
+use super::{ElementPlan, GuideDocuments, ItemPlan, Kind, Plan};
+use crate::delimiters::{Delimiters, Standard};
+use crate::envelope::Header;
+use crate::generic::{Characters, Fit};
+use crate::guide::{CompiledGuide, ItemId, Placement, Walk};
+use crate::segment::{Element, Segment, SegmentBuffer};
+
+/// Sends the segments of transactions as their guide places them.
+#[derive(Clone, Debug)]
+pub(crate) struct GuideBody {
+    documents: Arc<GuideDocuments>,
+    /// By guide, made when first asked for.
+    walks: Vec<Option<Box<Walk>>>,
+    /// Of the transaction that is open.
+    guide: Option<usize>,
+    /// Where the segment stands that comes again after a page.
+    placed: Option<Placement>,
+    /// Bytes from which on a page ends before the next loop that pages begin with.
+    page_bytes: Option<u64>,
+    page_from: u64,
+    open: Open,
+}
+
+/// What is open.
+#[derive(Clone, Debug)]
+struct Open {
+    frames: Vec<Frame>,
+    /// Numbers occurrences of loops.
+    serial: u64,
+    /// The loop occurrence in which a node was sent last, by node.
+    seen: Vec<u64>,
+    /// Segments of the loops that are open, up to the first loop in them, for the next page.
+    heads: SegmentBuffer,
+    head_items: Vec<usize>,
+    /// Segments that are sent once all that may come in any order are there.
+    gathered: SegmentBuffer,
+    gathered_items: Vec<usize>,
+    scratch: Vec<u8>,
+    decoded: Vec<u8>,
+}
+
+/// A loop that is open, or the transaction.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    item: usize,
+    node: NodeId,
+    /// The list in it that is open; the root for none.
+    list: NodeId,
+    serial: u64,
+    /// Documents have no place for it.
+    is_out: bool,
+    /// Segments of `heads` that lie before it.
+    heads: usize,
+    /// No loop has begun in it.
+    is_head: bool,
+}
+
+/// Whether documents have no place for a loop.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Out {
+    No,
+    Yes,
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Sent {
+    /// It was sent whole.
+    Whole(Fit),
+    /// Documents have no place for it, or for the element of this number.
+    Part(Fit, u16),
+    /// The page ends before it; it is to come again.
+    Page,
+}
+
+/// Segments of one loop that are repeated on the next page, at most.
+const HEAD_MAX: usize = 64;
+/// So many times the bytes of a page, any loop ends it.
+const ANY_LOOP: u64 = 4;
+
+impl GuideBody {
+    pub(crate) fn new(documents: Arc<GuideDocuments>, page_bytes: Option<u64>) -> Self {
+        let guides = documents.plans.len();
+        let nodes = documents.shape().len();
+        GuideBody {
+            documents,
+            walks: vec![None; guides],
+            guide: None,
+            placed: None,
+            page_bytes,
+            page_from: 0,
+            open: Open {
+                frames: Vec::new(),
+                serial: 0,
+                seen: vec![0; nodes],
+                heads: SegmentBuffer::default(),
+                head_items: Vec::new(),
+                gathered: SegmentBuffer::default(),
+                gathered_items: Vec::new(),
+                scratch: Vec::new(),
+                decoded: Vec::new(),
+            },
+        }
+    }
+
+    pub(crate) fn documents(&self) -> &GuideDocuments {
+        &self.documents
+    }
+
+    /// Chooses the guide of a transaction that begins; whether there is one.
+    pub(crate) fn choose(&mut self, transaction: &Header, group: Option<&Header>) -> bool {
+        self.guide = self.documents.guides().choose(transaction, group);
+        self.open.clear();
+        self.placed = None;
+        let Some(number) = self.guide else { return false };
+        let make = || Box::new(Walk::new(Arc::clone(self.documents.guides().compiled(number))));
+        self.walks[number].get_or_insert_with(make).start();
+        self.open.push(0, self.documents.plans[number].root, Out::No);
+        true
+    }
+
+    /// What comes is no transaction.
+    pub(crate) fn rest(&mut self) {
+        self.guide = None;
+    }
+
+    /// Whether the segments that come are those of a transaction with a guide.
+    #[inline(always)]
+    pub(crate) fn is_active(&self) -> bool {
+        self.guide.is_some()
+    }
+
+    /// Segments that the next page repeats.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.open.heads.len() as u64
+    }
+
+    /// A document begins, its head is sent: a transaction, or a page of one.
+    pub(crate) fn begin<S: Sink>(&mut self, sink: &mut S, from: u64, delimiters: &Delimiters, characters: Characters) {
+        self.page_from = from;
+        if let Some(guide) = self.guide {
+            self.open.begin(sink, &self.documents.plans[guide], delimiters, characters);
+        }
+    }
+
+    /// The document ends; of a page, the loops stay open for the next one.
+    pub(crate) fn end<S: Sink>(&mut self, sink: &mut S, delimiters: &Delimiters, characters: Characters) {
+        if let Some(guide) = self.guide {
+            self.open.end(sink, &self.documents.plans[guide], delimiters, characters);
+        }
+    }
+
+    /// Places a segment whose first byte in the file is `byte`, and sends it.
+    #[inline(always)]
+    pub(crate) fn segment<S: Sink, const SEND: bool>(
+        &mut self,
+        sink: &mut S,
+        segment: &Segment<'_>,
+        byte: u64,
+        characters: Characters,
+    ) -> Sent {
+        let Some(guide) = self.guide else { return Sent::Whole(Fit::Fits) };
+        let Some(walk) = &mut self.walks[guide] else { return Sent::Whole(Fit::Fits) };
+        let placement = match self.placed.take() {
+            Some(placement) => placement,
+            None => walk.place(segment, byte),
+        };
+        let compiled = walk.guide();
+        let (plan, open) = (&self.documents.plans[guide], &mut self.open);
+        if !open.gathered.is_empty() && open.ends_gathering(plan, &placement) {
+            open.send_gathered(sink, plan, segment.delimiters(), characters);
+        }
+        for _ in 0..placement.left {
+            open.leave(sink);
+        }
+        let Some(item) = placement.item else { return Sent::Part(Fit::Fits, 0) };
+        if placement.entered > 0 {
+            let bytes = byte.saturating_sub(self.page_from);
+            if self.page_bytes.is_some_and(|most| bytes >= most && ends_page(plan, compiled, &placement, bytes, most)) {
+                self.placed = Some(Placement { left: 0, ..placement });
+                return Sent::Page;
+            }
+            for outer in (0..placement.entered).rev() {
+                open.enter(sink, plan, around(compiled, item, outer));
+            }
+        }
+        open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, characters)
+    }
+}
+
+/// The loop around an item, with so many loops between.
+#[inline(always)]
+fn around(guide: &CompiledGuide, item: ItemId, between: u32) -> usize {
+    let mut around = guide.item(item).parent;
+    for _ in 0..between {
+        around = guide.item(around).parent;
+    }
+    around.0 as usize
+}
+
+/// Whether a page of so many bytes ends before the loops that a segment opens.
+fn ends_page(plan: &Plan, guide: &CompiledGuide, placement: &Placement, bytes: u64, page_bytes: u64) -> bool {
+    let Some(item) = placement.item else { return false };
+    let outermost = around(guide, item, placement.entered - 1);
+    plan.items[outermost].begins_page || bytes >= page_bytes.saturating_mul(ANY_LOOP)
+}
+
+impl Open {
+    fn clear(&mut self) {
+        self.frames.clear();
+        self.heads.clear();
+        self.head_items.clear();
+        self.gathered.clear();
+        self.gathered_items.clear();
+    }
+
+    fn push(&mut self, item: usize, node: NodeId, out: Out) {
+        self.serial += 1;
+        let heads = self.heads.len();
+        let frame = Frame {
+            item,
+            node,
+            list: NodeId::ROOT,
+            serial: self.serial,
+            is_out: out == Out::Yes,
+            heads,
+            is_head: true,
+        };
+        self.frames.push(frame);
+    }
+
+    fn begin<S: Sink>(&mut self, sink: &mut S, plan: &Plan, delimiters: &Delimiters, characters: Characters) {
+        let heads = core::mem::take(&mut self.heads);
+        for level in 0..self.frames.len() {
+            self.serial += 1;
+            let frame = &mut self.frames[level];
+            (frame.list, frame.serial) = (NodeId::ROOT, self.serial);
+            let Frame { item, node, is_out, heads: first, .. } = *frame;
+            if is_out {
+                break;
+            }
+            if level > 0 {
+                let around = &mut self.frames[level - 1];
+                let before = core::mem::replace(&mut around.list, NodeId::ROOT);
+                if before != NodeId::ROOT {
+                    sink.close_list(before);
+                }
+                if plan.items[item].list {
+                    around.list = node;
+                    sink.open_list(node);
+                }
+                self.seen[node.index()] = around.serial;
+            }
+            if node != NodeId::ROOT {
+                sink.enter(node);
+            }
+            let last = self.frames.get(level + 1).map_or(heads.len(), |next| next.heads);
+            for number in first..last {
+                let segment = heads.get(number, delimiters);
+                self.put(sink, plan, level, self.head_items[number], &segment, characters);
+            }
+        }
+        self.heads = heads;
+    }
+
+    fn end<S: Sink>(&mut self, sink: &mut S, plan: &Plan, delimiters: &Delimiters, characters: Characters) {
+        self.send_gathered(sink, plan, delimiters, characters);
+        for frame in self.frames.iter_mut().rev().filter(|frame| !frame.is_out) {
+            let list = core::mem::replace(&mut frame.list, NodeId::ROOT);
+            if list != NodeId::ROOT {
+                sink.close_list(list);
+            }
+            if frame.node != NodeId::ROOT {
+                sink.leave(frame.node);
+            }
+        }
+    }
+
+    /// A segment of the innermost loop.
+    #[inline(always)]
+    fn segment<S: Sink, const SEND: bool>(
+        &mut self,
+        sink: &mut S,
+        plan: &Plan,
+        item: usize,
+        segment: &Segment<'_>,
+        characters: Characters,
+    ) -> Sent {
+        let level = self.frames.len() - 1;
+        let frame = &self.frames[level];
+        if frame.is_head && self.heads.len() - frame.heads < HEAD_MAX && plan.items[frame.item].has_loops {
+            self.head_items.truncate(self.heads.len());
+            self.heads.push(segment);
+            self.head_items.push(item);
+        }
+        // A loop that documents have no place for was told where it began.
+        if !SEND || frame.is_out {
+            return Sent::Whole(Fit::Fits);
+        }
+        if plan.items[item].gathered {
+            self.gathered.push(segment);
+            self.gathered_items.push(item);
+            return Sent::Whole(Fit::Fits);
+        }
+        self.put(sink, plan, level, item, segment, characters)
+    }
+
+    /// Whether the segments that are gathered are all there will be.
+    fn ends_gathering(&self, plan: &Plan, placement: &Placement) -> bool {
+        let (Some(item), Some(last)) = (placement.item, self.gathered_items.last()) else { return true };
+        let next = &plan.items[item.0 as usize];
+        placement.left + placement.entered > 0 || !next.gathered || next.rank != plan.items[*last].rank
+    }
+
+    /// Sends what was gathered, each item's segments together.
+    #[inline(never)]
+    fn send_gathered<S: Sink>(&mut self, sink: &mut S, plan: &Plan, delimiters: &Delimiters, characters: Characters) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        let (buffer, items) = (core::mem::take(&mut self.gathered), core::mem::take(&mut self.gathered_items));
+        let level = self.frames.len() - 1;
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|number| (first_of(&items, items[*number]), *number));
+        for number in order {
+            let segment = buffer.get(number, delimiters);
+            self.put(sink, plan, level, items[number], &segment, characters);
+        }
+        (self.gathered, self.gathered_items) = (buffer, items);
+        self.gathered.clear();
+        self.gathered_items.clear();
+    }
+
+    #[inline(always)]
+    fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize) {
+        let node = plan.items[item].node;
+        let level = self.frames.len() - 1;
+        self.frames[level].is_head = false;
+        let is_out = self.frames[level].is_out || node == NodeId::ROOT || !self.open(sink, level, &plan.items[item]);
+        if !is_out {
+            sink.enter(node);
+        }
+        self.push(item, node, if is_out { Out::Yes } else { Out::No });
+    }
+
+    #[inline(always)]
+    fn leave<S: Sink>(&mut self, sink: &mut S) {
+        let Some(frame) = self.frames.pop() else { return };
+        self.heads.truncate(frame.heads);
+        if frame.is_out {
+            return;
+        }
+        if frame.list != NodeId::ROOT {
+            sink.close_list(frame.list);
+        }
+        sink.leave(frame.node);
+    }
+
+    /// Makes an open loop ready for an occurrence of one of its items; false where documents have no place for another.
+    #[inline(always)]
+    fn open<S: Sink>(&mut self, sink: &mut S, level: usize, item: &ItemPlan) -> bool {
+        let frame = &mut self.frames[level];
+        let node = item.node;
+        if frame.list == node {
+            return true;
+        }
+        let seen = &mut self.seen[node.index()];
+        if *seen == frame.serial {
+            return false;
+        }
+        *seen = frame.serial;
+        let before = core::mem::replace(&mut frame.list, if item.list { node } else { NodeId::ROOT });
+        if before != NodeId::ROOT {
+            sink.close_list(before);
+        }
+        if item.list {
+            sink.open_list(node);
+        }
+        true
+    }
+
+    /// Sends a segment into the loop of a level.
+    #[inline(always)]
+    fn put<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        plan: &Plan,
+        level: usize,
+        item: usize,
+        segment: &Segment<'_>,
+        characters: Characters,
+    ) -> Sent {
+        let item = &plan.items[item];
+        if item.node == NodeId::ROOT || item.is_loop || !self.open(sink, level, item) {
+            return Sent::Part(Fit::Fits, 0);
+        }
+        sink.enter(item.node);
+        let mut sender = Sender {
+            sink,
+            ascii: scan::is_ascii_printable(segment.raw()) && !segment.binary,
+            characters,
+            marks: if segment.delimiters().standard == Standard::X12 { Marks::Point } else { Marks::Either },
+            binary: segment.binary,
+            fit: Fit::Fits,
+            out: 0,
+            scratch: &mut self.scratch,
+            decoded: &mut self.decoded,
+        };
+        let elements = &plan.elements[item.elements.clone()];
+        let mut number = 0u16;
+        for element in segment.elements() {
+            let known = elements.get(usize::from(number));
+            number = number.saturating_add(1);
+            if element.is_empty() {
+                continue;
+            }
+            match known {
+                Some(known) => sender.element(plan, known, &element, number),
+                None => sender.out = number,
+            }
+        }
+        let (fit, out) = (sender.fit, sender.out);
+        sink.leave(item.node);
+        if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, out) }
+    }
+}
+
+/// The first place at which an item stands in a list of items.
+fn first_of(items: &[usize], item: usize) -> usize {
+    items.iter().position(|other| *other == item).unwrap_or(items.len())
+}
+
+/// Sends the elements of one segment.
+struct Sender<'a, S> {
+    sink: &'a mut S,
+    /// All of the segment is printable ASCII.
+    ascii: bool,
+    characters: Characters,
+    marks: Marks,
+    binary: bool,
+    fit: Fit,
+    /// An element that documents have no place for.
+    out: u16,
+    scratch: &'a mut Vec<u8>,
+    decoded: &'a mut Vec<u8>,
+}
+
+impl<S: Sink> Sender<'_, S> {
+    #[inline(always)]
+    fn element(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
+        match known.kind {
+            Kind::Out => self.out = number,
+            Kind::Composite => self.composite(plan, known, element, number),
+            _ if !known.list => self.leaf(known, element),
+            _ => {
+                self.sink.open_list(known.node);
+                for repetition in element.repetitions() {
+                    if repetition.is_empty() {
+                        self.sink.value(known.node, Value::Null);
+                    } else {
+                        self.leaf(known, &repetition);
+                    }
+                }
+                self.sink.close_list(known.node);
+            }
+        }
+    }
+
+    fn composite(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
+        if !known.list {
+            self.components(plan, known, element, number);
+            return;
+        }
+        self.sink.open_list(known.node);
+        for repetition in element.repetitions() {
+            self.components(plan, known, &repetition, number);
+        }
+        self.sink.close_list(known.node);
+    }
+
+    #[inline(always)]
+    fn components(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
+        self.sink.enter(known.node);
+        let mut components = plan.elements[known.components.clone()].iter();
+        for component in element.components() {
+            let known = components.next();
+            if component.is_empty() {
+                continue;
+            }
+            match known {
+                Some(known) if known.kind != Kind::Out => self.leaf(known, &component),
+                _ => self.out = number,
+            }
+        }
+        self.sink.leave(known.node);
+    }
+
+    #[inline(always)]
+    fn leaf(&mut self, known: &ElementPlan, element: &Element<'_>) {
+        let node = known.node;
+        match known.kind {
+            Kind::Decimal => self.number(node, None, element),
+            Kind::Implied(places) => self.number(node, Some(places), element),
+            Kind::Bytes if self.binary => self.sink.value(node, Value::Bytes(element.raw())),
+            _ => self.text(node, element),
+        }
+    }
+
+    #[inline(always)]
+    fn number(&mut self, node: NodeId, implied: Option<u8>, element: &Element<'_>) {
+        let mut digits = [0; 64];
+        if let Some(value) = number::number(element.data(self.scratch), implied, self.marks, &mut digits) {
+            self.sink.value(node, value);
+        } else {
+            self.text(node, element);
+        }
+    }
+
+    #[inline(always)]
+    fn text(&mut self, node: NodeId, element: &Element<'_>) {
+        if self.ascii {
+            self.sink.value(node, Value::Ascii(element.data(self.scratch)));
+            return;
+        }
+        let (value, fit) = self.characters.value(element.data(self.scratch), self.decoded);
+        if fit == Fit::Foreign {
+            self.fit = fit;
+        }
+        self.sink.value(node, value);
+    }
+}

@@ -1,0 +1,347 @@
+//! From a guide's items to nodes of a shape.
+
+use core::ops::Range;
+
+use quayline_core::{NodeId, Occurs, Scalar, ShapeBuilder};
+
+use super::{NodeNames, ranks};
+use crate::guide::compile::effective;
+use crate::guide::{DataType, ElementOf, Guide, Item, LoopUse, Requirement, SegmentUse, item_names};
+
+/// The nodes of one guide.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// What holds the outermost items.
+    pub(crate) root: NodeId,
+    /// By item, as the compiled guide counts them.
+    pub(crate) items: Vec<ItemPlan>,
+    /// Elements of segments, then components of composites.
+    pub(crate) elements: Vec<ElementPlan>,
+}
+
+/// Where an item goes.
+#[derive(Clone, Debug)]
+pub(crate) struct ItemPlan {
+    /// The root where documents have no place for it.
+    pub(crate) node: NodeId,
+    pub(crate) list: bool,
+    pub(crate) is_loop: bool,
+    /// Its place among its siblings.
+    pub(crate) rank: u32,
+    /// Stands among siblings in any order, of which some may come more than once: those are put together.
+    pub(crate) gathered: bool,
+    /// Of a loop: pages begin with it.
+    pub(crate) begins_page: bool,
+    /// Of a loop: it has loops inside, so what stands before them is repeated on the next page.
+    pub(crate) has_loops: bool,
+    /// Of a segment: its elements.
+    pub(crate) elements: Range<usize>,
+    /// Of a segment.
+    #[allow(dead_code, reason = "the writer uses it")]
+    pub(crate) tag: Box<str>,
+}
+
+/// Where an element or component goes.
+#[derive(Clone, Debug)]
+pub(crate) struct ElementPlan {
+    pub(crate) node: NodeId,
+    pub(crate) kind: Kind,
+    pub(crate) list: bool,
+    /// Of a composite.
+    pub(crate) components: Range<usize>,
+    /// Fewest characters.
+    #[allow(dead_code, reason = "the writer uses it")]
+    pub(crate) min: u32,
+    #[allow(dead_code, reason = "the writer uses it")]
+    pub(crate) mandatory: bool,
+}
+
+/// How an element becomes a value.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// Documents have no place for it.
+    Out,
+    Text,
+    Bytes,
+    /// With a decimal mark.
+    Decimal,
+    /// With so many implied places.
+    Implied(u8),
+    Composite,
+}
+
+/// From so many repetitions on, a loop is one that pages begin with.
+const MANY: u32 = 1000;
+
+impl Plan {
+    /// Adds the nodes of a guide to what is open in `shape`.
+    pub(crate) fn new(
+        guide: &Guide,
+        shape: &mut ShapeBuilder,
+        root: NodeId,
+        names: NodeNames,
+        taken: Vec<String>,
+    ) -> Self {
+        let transaction = ItemPlan {
+            node: root,
+            list: false,
+            is_loop: true,
+            rank: 0,
+            gathered: false,
+            begins_page: false,
+            has_loops: guide.structure.iter().any(|item| matches!(item, Item::Loop(_))),
+            elements: 0..0,
+            tag: "".into(),
+        };
+        let plan = Plan { root, items: vec![transaction], elements: Vec::new() };
+        let mut builder = Builder { guide, shape, names, plan };
+        builder.items(&guide.structure, taken, true);
+        builder.plan
+    }
+}
+
+struct Builder<'g, 's> {
+    guide: &'g Guide,
+    shape: &'s mut ShapeBuilder,
+    names: NodeNames,
+    plan: Plan,
+}
+
+impl Builder<'_, '_> {
+    /// `used`: whether the loop around has a node.
+    fn items(&mut self, items: &[Item], mut taken: Vec<String>, used: bool) {
+        let ranks = ranks(items);
+        let gathered = gathered(items, &ranks);
+        for (((item, name), rank), gathered) in items.iter().zip(item_names(items)).zip(ranks).zip(gathered) {
+            match item {
+                Item::Segment(segment) => self.segment(segment, &name, rank, gathered, used, &mut taken),
+                Item::Loop(inner) => self.loop_use(inner, &name, rank, used, &mut taken),
+            }
+        }
+    }
+
+    fn segment(
+        &mut self,
+        segment: &SegmentUse,
+        name: &str,
+        rank: u32,
+        gathered: bool,
+        used: bool,
+        taken: &mut Vec<String>,
+    ) {
+        let defined = self.guide.dictionary.segments.get(&segment.tag);
+        let words = segment.name.as_deref().or(defined.and_then(|defined| defined.name.as_deref()));
+        let list = segment.max != Some(1);
+        let used = used && segment.requirement != Requirement::NotUsed;
+        let mut node = NodeId::ROOT;
+        let mut elements = 0..0;
+        if used {
+            let name = self.name(name, words, taken);
+            node = self.shape.open(name, occurs(segment.requirement, segment.max));
+            elements = self.elements(segment);
+            self.shape.close();
+        }
+        self.plan.items.push(ItemPlan {
+            node,
+            list,
+            is_loop: false,
+            rank,
+            gathered,
+            begins_page: false,
+            has_loops: false,
+            elements,
+            tag: segment.tag.as_str().into(),
+        });
+    }
+
+    fn loop_use(&mut self, inner: &LoopUse, name: &str, rank: u32, used: bool, taken: &mut Vec<String>) {
+        let used = used && inner.requirement != Requirement::NotUsed;
+        let mut node = NodeId::ROOT;
+        if used {
+            let name = self.name(name, inner.name.as_deref(), taken);
+            node = self.shape.open(name, occurs(inner.requirement, inner.repeat));
+        }
+        self.plan.items.push(ItemPlan {
+            node,
+            list: inner.repeat != Some(1),
+            is_loop: true,
+            rank,
+            gathered: false,
+            begins_page: inner.repeat.is_none_or(|repeat| repeat >= MANY),
+            has_loops: inner.items.iter().any(|item| matches!(item, Item::Loop(_))),
+            elements: 0..0,
+            tag: "".into(),
+        });
+        self.items(&inner.items, Vec::new(), used);
+        if used {
+            self.shape.close();
+        }
+    }
+
+    /// Components come first in the list of all elements, so that those of the segment stand together.
+    fn elements(&mut self, segment: &SegmentUse) -> Range<usize> {
+        let guide = self.guide;
+        let Some(defined) = guide.dictionary.segments.get(&segment.tag) else { return 0..0 };
+        let mut made: Vec<ElementPlan> = Vec::new();
+        let mut taken = Vec::new();
+        for (used, number) in defined.elements.iter().zip(1u8..) {
+            let change = segment.changes.iter().find(|change| (change.element, change.component) == (number, 0));
+            let requirement = change.and_then(|change| change.requirement).unwrap_or(used.requirement);
+            let repeat = change.and_then(|change| change.repeat.map(Some)).unwrap_or(used.repeat);
+            let list = repeat != Some(1);
+            let reference = format!("{}{number:02}", segment.tag);
+            let own_name = change.and_then(|change| change.name.as_deref()).or(used.name.as_deref());
+            if requirement == Requirement::NotUsed {
+                made.push(out());
+                continue;
+            }
+            match &used.of {
+                ElementOf::Element(_) => {
+                    let effective = effective::element(guide, segment, number.into(), 0);
+                    let words = own_name.or(effective.as_ref().and_then(|effective| effective.name));
+                    let name = self.name(&reference, words, &mut taken);
+                    let (data_type, min, max) = effective.map_or((DataType::Text, 1, 0), |effective| {
+                        (effective.data_type, effective.min, effective.max)
+                    });
+                    made.push(self.leaf(name, data_type, (min, max), requirement, repeat));
+                }
+                ElementOf::Composite(id) => {
+                    let Some(composite) = guide.dictionary.composites.get(id) else {
+                        made.push(out());
+                        continue;
+                    };
+                    let words = own_name.or(composite.name.as_deref());
+                    let name = self.name(&reference, words, &mut taken);
+                    let node = self.shape.open(name, occurs(requirement, repeat));
+                    let mut parts = Vec::new();
+                    let mut inner_taken = Vec::new();
+                    for (used, component) in composite.components.iter().zip(1u8..) {
+                        let effective = effective::element(guide, segment, number.into(), component.into());
+                        let (Some(effective), true) = (effective, used.requirement != Requirement::NotUsed) else {
+                            parts.push(out());
+                            continue;
+                        };
+                        if effective.requirement == Requirement::NotUsed {
+                            parts.push(out());
+                            continue;
+                        }
+                        let words = used.name.as_deref().or(effective.name);
+                        let name = self.name(&format!("{reference}-{component}"), words, &mut inner_taken);
+                        let length = (effective.min, effective.max);
+                        parts.push(self.leaf(name, effective.data_type, length, effective.requirement, Some(1)));
+                    }
+                    self.shape.close();
+                    let from = self.plan.elements.len();
+                    self.plan.elements.extend(parts);
+                    made.push(ElementPlan {
+                        node,
+                        kind: Kind::Composite,
+                        list,
+                        components: from..self.plan.elements.len(),
+                        min: 0,
+                        mandatory: requirement == Requirement::Mandatory,
+                    });
+                }
+            }
+        }
+        let from = self.plan.elements.len();
+        self.plan.elements.extend(made);
+        from..self.plan.elements.len()
+    }
+
+    fn leaf(
+        &mut self,
+        name: String,
+        data_type: DataType,
+        (min, max): (u32, u32),
+        requirement: Requirement,
+        repeat: Option<u32>,
+    ) -> ElementPlan {
+        let digits = u16::try_from(max.clamp(1, 38)).unwrap_or(38);
+        let (kind, scalar) = match data_type {
+            DataType::Implied(places) => {
+                let scalar = Scalar::Decimal { digits: digits.max(places.into()), scale: places.into(), signed: true };
+                (Kind::Implied(places), scalar)
+            }
+            DataType::Decimal | DataType::Number => {
+                // The point may stand anywhere, so any value of so many digits must fit on either side of it.
+                let scale = digits.min(19);
+                let scalar =
+                    Scalar::Decimal { digits: (digits + scale).min(38), scale: scale.cast_signed(), signed: true };
+                (Kind::Decimal, scalar)
+            }
+            DataType::Binary => (Kind::Bytes, Scalar::Bytes { len_max: Some(max) }),
+            DataType::Text
+            | DataType::Identifier
+            | DataType::Date
+            | DataType::Time
+            | DataType::Letters
+            | DataType::Alphanumeric => (Kind::Text, Scalar::Text { chars_max: Some(max) }),
+        };
+        let node = self.shape.scalar(name, scalar, occurs(requirement, repeat));
+        let mandatory = requirement == Requirement::Mandatory;
+        ElementPlan { node, kind, list: repeat != Some(1), components: 0..0, min, mandatory }
+    }
+
+    /// A name that no sibling has.
+    fn name(&self, reference: &str, words: Option<&str>, taken: &mut Vec<String>) -> String {
+        let slug = match self.names {
+            NodeNames::References => None,
+            NodeNames::Words => words.map(slug).filter(|slug| !slug.is_empty()),
+        };
+        unique(slug.as_deref().unwrap_or(reference), taken)
+    }
+}
+
+fn out() -> ElementPlan {
+    ElementPlan { node: NodeId::ROOT, kind: Kind::Out, list: false, components: 0..0, min: 0, mandatory: false }
+}
+
+/// The name, or with a number behind it where it is taken.
+pub(crate) fn unique(name: &str, taken: &mut Vec<String>) -> String {
+    let mut made = name.to_owned();
+    let mut number = 2u32;
+    while taken.contains(&made) {
+        made = format!("{name}_{number}");
+        number += 1;
+    }
+    taken.push(made.clone());
+    made
+}
+
+/// `Name last or organization name` as `name_last_or_organization_name`.
+fn slug(words: &str) -> String {
+    let mut out = String::new();
+    for c in words.chars() {
+        if c.is_alphanumeric() {
+            out.extend(c.to_lowercase());
+        } else if !out.is_empty() && !out.ends_with('_') && c != '\'' {
+            out.push('_');
+        }
+    }
+    while out.ends_with('_') {
+        out.pop();
+    }
+    out
+}
+
+fn occurs(requirement: Requirement, max: Option<u32>) -> Occurs {
+    let mandatory = requirement == Requirement::Mandatory;
+    match max {
+        Some(1) if mandatory => Occurs::Once,
+        Some(1) => Occurs::Optional,
+        max => Occurs::Many { min: u32::from(mandatory), max },
+    }
+}
+
+/// Which segments stand among siblings in any order, of which some may come more than once.
+fn gathered(items: &[Item], ranks: &[u32]) -> Vec<bool> {
+    let repeats = |item: &Item| matches!(item, Item::Segment(segment) if segment.max != Some(1));
+    (0..items.len())
+        .map(|i| {
+            let mut siblings = (0..items.len()).filter(|other| ranks[*other] == ranks[i]);
+            let several = siblings.clone().count() > 1;
+            several && siblings.any(|other| repeats(&items[other])) && matches!(items[i], Item::Segment(_))
+        })
+        .collect()
+}

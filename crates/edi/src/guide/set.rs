@@ -1,0 +1,197 @@
+//! Which guide a transaction asks for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
+
+use super::{CompiledGuide, Guide};
+use crate::delimiters::Standard;
+use crate::envelope::Header;
+
+/// Two guides that answer to the same.
+const SAME: Code = Code("GDE-015");
+
+/// Guides, of which a transaction's version chooses one.
+///
+/// A guide fits where standard and transaction are those of the header and its version is that of the header or begins it: for X12 ST03, or
+/// else GS08, letter by letter (`005010` fits `005010X222A1`); for EDIFACT version, release, agency and association code of UNH S009 part
+/// by part (`D:96A:UN` fits `D:96A:UN:EAN008`). Of those that fit, the longest version is taken; of two with the same, one whose functional
+/// group is that of GS01.
+#[derive(Clone, Debug, Default)]
+pub struct GuideSet {
+    guides: Vec<Arc<Entry>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    guide: Guide,
+    compiled: Arc<CompiledGuide>,
+}
+
+impl GuideSet {
+    /// Compiles the guides.
+    ///
+    /// # Errors
+    /// All that is wrong with any of them, and `GDE-015` where two answer to the same standard, transaction, version and group.
+    pub fn new(guides: impl IntoIterator<Item = Guide>) -> Result<Self, Findings> {
+        let mut set = GuideSet::default();
+        let mut findings = Vec::new();
+        let mut known: BTreeMap<(&'static str, String, String, Option<String>), String> = BTreeMap::new();
+        for guide in guides {
+            let key = (
+                guide.standard.name(),
+                guide.transaction.clone(),
+                guide.version.clone(),
+                guide.functional_group.clone(),
+            );
+            if let Some(other) = known.insert(key, guide.name.clone()) {
+                let message = format!(
+                    "guides {other} and {} are both for {} {} of {}",
+                    guide.name,
+                    guide.transaction,
+                    guide.version,
+                    guide.standard.name()
+                );
+                let place = Place { path: Some(guide.name.clone()), ..Place::default() };
+                let hint = "leave one of them out, or give it a version of its own";
+                findings.push(Finding::error(SAME, Fault::Config, message).at(place).hint(hint));
+            }
+            match CompiledGuide::new(&guide) {
+                Ok(compiled) => set.guides.push(Arc::new(Entry { guide, compiled: Arc::new(compiled) })),
+                Err(found) => findings.extend(found.0),
+            }
+        }
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings));
+        }
+        Ok(set)
+    }
+
+    /// Number of guides.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.guides.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.guides.is_empty()
+    }
+
+    /// A guide, by its number from 0.
+    ///
+    /// # Panics
+    /// If there is no such guide.
+    #[must_use]
+    pub fn guide(&self, number: usize) -> &Guide {
+        &self.guides[number].guide
+    }
+
+    /// A guide ready for use, by its number from 0.
+    ///
+    /// # Panics
+    /// If there is no such guide.
+    #[must_use]
+    pub fn compiled(&self, number: usize) -> &Arc<CompiledGuide> {
+        &self.guides[number].compiled
+    }
+
+    /// The number of the guide for a transaction, by its header and that of its group.
+    #[must_use]
+    pub fn choose(&self, transaction: &Header, group: Option<&Header>) -> Option<usize> {
+        self.choose_asked(&Asked::of(transaction, group))
+    }
+
+    /// The number of the guide for what is asked for.
+    #[must_use]
+    pub fn choose_asked(&self, asked: &Asked) -> Option<usize> {
+        let fits = |(number, entry): (usize, &Arc<Entry>)| {
+            let guide = &entry.guide;
+            if guide.standard != asked.standard || guide.transaction != asked.transaction {
+                return None;
+            }
+            let group = guide.functional_group.as_deref();
+            if group.is_some() && asked.group.is_some() && group != asked.group.as_deref() {
+                return None;
+            }
+            let longest =
+                asked.versions.iter().enumerate().find(|(_, version)| begins(asked.standard, &guide.version, version));
+            let (nearness, _) = longest?;
+            // The guide's own version may be long; which of the header's it fits says more.
+            Some((guide.version.len(), usize::MAX - nearness, group.is_some(), usize::MAX - number))
+        };
+        let best = self.guides.iter().enumerate().filter_map(fits).max()?;
+        Some(usize::MAX - best.3)
+    }
+
+    /// What the guides are for, in words, for messages.
+    #[must_use]
+    pub fn known(&self) -> String {
+        let each: Vec<String> = self
+            .guides
+            .iter()
+            .map(|entry| format!("{} {} ({})", entry.guide.transaction, entry.guide.version, entry.guide.name))
+            .collect();
+        each.join(", ")
+    }
+}
+
+/// Whether a guide's version begins the one that is asked for.
+fn begins(standard: Standard, guide: &str, asked: &str) -> bool {
+    match standard {
+        Standard::X12 => asked.starts_with(guide),
+        Standard::Edifact => {
+            asked.strip_prefix(guide).is_some_and(|rest| rest.is_empty() || guide.is_empty() || rest.starts_with(':'))
+        }
+    }
+}
+
+/// What the headers of a transaction ask for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Asked {
+    /// X12 or EDIFACT.
+    pub standard: Standard,
+    /// ST01, UNH 0065.
+    pub transaction: String,
+    /// GS01.
+    pub group: Option<String>,
+    /// The most telling first: ST03, then GS08; UNH S009 with colons.
+    pub versions: Vec<String>,
+}
+
+impl Asked {
+    /// What a transaction's header and that of its group ask for.
+    #[must_use]
+    pub fn of(transaction: &Header, group: Option<&Header>) -> Self {
+        let text = |bytes: &[u8]| {
+            bytes.iter().map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '?' }).collect::<String>()
+        };
+        let standard = transaction.delimiters().standard;
+        let versions = match standard {
+            Standard::X12 => {
+                let first = text(&transaction.field("implementation"));
+                let second = group.map(|group| text(&group.field("version"))).unwrap_or_default();
+                [first, second].into_iter().filter(|version| !version.is_empty()).collect()
+            }
+            Standard::Edifact => {
+                let parts = ["version", "release", "agency", "association"].map(|name| text(&transaction.field(name)));
+                vec![parts.join(":").trim_end_matches(':').to_owned()]
+            }
+        };
+        let group = match standard {
+            Standard::X12 => group.map(|group| text(&group.field("functional_id"))).filter(|group| !group.is_empty()),
+            Standard::Edifact => None,
+        };
+        Asked { standard, transaction: text(&transaction.transaction_type()), group, versions }
+    }
+
+    /// For messages: `837 005010X222A1`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let version = self.versions.first().map_or("", String::as_str);
+        let words = format!("{} {version}", self.transaction);
+        words.chars().take(60).collect::<String>().trim_end().to_owned()
+    }
+}
