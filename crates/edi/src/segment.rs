@@ -387,7 +387,7 @@ impl SegmentBuffer {
     pub(crate) fn get<'s>(&'s self, number: usize, delimiters: &'s Delimiters) -> Segment<'s> {
         let kept = self.kept[number];
         Segment {
-            tag: &self.text[kept.end..kept.tag_end],
+            own_tag: &self.text[kept.end..kept.tag_end],
             text: &self.text[kept.text..],
             start: 0,
             ends: &self.positions[kept.ends..kept.parts],

@@ -454,6 +454,7 @@ impl Pass<'_> {
 
     /// Takes the segment that was found last back: it is found again, by this pass or by another.
     pub(crate) fn put_back(&mut self) {
+        self.settle();
         self.at = self.found.begin;
         self.splitter.segment -= 1;
         self.forget_index();

@@ -112,6 +112,7 @@ impl<'c> Ends<'c> {
             limits: Limits { findings_max: usize::MAX, ..self.limits.clone() },
             rules: read.rules,
             charset: read.charset,
+            ..GenericOptions::default()
         }
     }
 
