@@ -13,6 +13,7 @@ mod read;
 mod source_text;
 mod structure;
 mod x12_composites;
+pub mod x12_types;
 mod xml_tree;
 
 pub use imported::Imported;

@@ -10,6 +10,7 @@ use crate::imported::Imported;
 use crate::json;
 use crate::pyx12::Pyx12;
 use crate::source_text::SourceText;
+use crate::x12_types::X12Types;
 
 /// Forms of dictionaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -17,6 +18,8 @@ use crate::source_text::SourceText;
 pub enum Form {
     /// pyx12's maps: a folder with `dataele.xml`, or one map in it.
     Pyx12,
+    /// The sources of x12-types: the package, or its folder of one version.
+    X12Types,
     /// Our own description in JSON.
     Json,
 }
@@ -29,6 +32,7 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
     match form(path)? {
         Form::Pyx12 if path.is_dir() => import_pyx12_folder(path),
         Form::Pyx12 => import_pyx12_map(path),
+        Form::X12Types => import_x12_types(path),
         Form::Json => {
             let text = read_text(path)?;
             json::read_guides(SourceText::new(&path.display().to_string(), &text))
@@ -44,6 +48,9 @@ pub fn form(path: &Path) -> Result<Form, Findings> {
     if path.is_dir() {
         if path.join("dataele.xml").is_file() {
             return Ok(Form::Pyx12);
+        }
+        if !versions(path)?.is_empty() {
+            return Ok(Form::X12Types);
         }
     } else {
         let text = read_text(path)?;
@@ -117,14 +124,56 @@ fn pyx12_version(folder: &Path) -> String {
     format!("pyx12 {}, BSD-3-Clause", version.as_deref().unwrap_or("of unknown version"))
 }
 
+/// All versions of the package; of one folder, that version.
+fn import_x12_types(folder: &Path) -> Result<Imported, Findings> {
+    let mut all = Imported::default();
+    for (version, folder) in versions(folder)? {
+        let mut texts: Vec<(String, String)> = Vec::new();
+        for path in [folder.clone(), folder.join("element"), folder.join("segment")].iter().filter(|path| path.is_dir())
+        {
+            for path in files(path)? {
+                let name = path.display().to_string();
+                if name.ends_with(".rs") && !name.ends_with("test.rs") && !name.ends_with("mod.rs") {
+                    texts.push((name, read_text(&path)?));
+                }
+            }
+        }
+        let texts: Vec<SourceText<'_>> = texts.iter().map(|(name, text)| SourceText::new(name, text)).collect();
+        all.extend(X12Types::new(&version, &texts, Some(x12_types_version(&folder)))?.import()?);
+    }
+    Ok(all)
+}
+
+/// Folders of versions (`v005010`) with an `element` folder, in a package or its `src`, or the folder itself.
+fn versions(path: &Path) -> Result<Vec<(String, PathBuf)>, Findings> {
+    let version = |path: &Path| -> Option<String> {
+        let version = path.file_name()?.to_str()?.strip_prefix('v')?;
+        (version.len() == 6 && path.join("element").is_dir()).then(|| version.to_owned())
+    };
+    if let Some(version) = version(path) {
+        return Ok(vec![(version, path.to_owned())]);
+    }
+    let source = path.join("src");
+    let folders = entries(if source.is_dir() { &source } else { path })?;
+    Ok(folders.into_iter().filter_map(|folder| Some((version(&folder)?, folder))).collect())
+}
+
+/// Name, version and licence: the package's folder is named after both.
+fn x12_types_version(folder: &Path) -> String {
+    let version = folder.ancestors().filter_map(|path| path.file_name()?.to_str()?.strip_prefix("x12-types-")).next();
+    format!("x12-types {}, MIT OR Apache-2.0", version.unwrap_or("of unknown version"))
+}
+
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
+    Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
+}
+
+/// What is in a folder, sorted.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     let unreadable = |e: std::io::Error| Findings(vec![at(folder, codes::UNREADABLE, reason(&e))]);
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_file() {
-            paths.push(path);
-        }
+        paths.push(entry.map_err(unreadable)?.path());
     }
     paths.sort();
     Ok(paths)

@@ -98,9 +98,10 @@ fn trigger_in_front(of: &mut PlacedLoop) {
     }
 }
 
-/// What is in a loop stands in its place: optional where the loop is, and repeated as it is.
+/// What is in a loop stands in its place: optional where the loop is, and repeated as it is. A wrapper's own requirement says nothing: what
+/// is in it has the one that counts.
 fn splice(of: &mut PlacedLoop, warn: &mut dyn FnMut(&str, &str)) {
-    if of.requirement == Requirement::Optional {
+    if of.requirement == Requirement::Optional && !of.wrapper {
         let mandatory = of.items.iter().filter(|item| item.is_mandatory()).count();
         if mandatory > 0 && of.items.len() > 1 {
             warn(&of.id, "it is optional, and so becomes all in it");

@@ -162,7 +162,13 @@ impl<'a, 't> Reader<'a, 't> {
         while !self.is('}') {
             match self.field()? {
                 Some(field) => read.fields.push(field),
-                None => return Err(self.source.refused(codes::NOT_OF_THE_FORM, at, "a field of the struct is not readable")),
+                None => {
+                    return Err(self.source.refused(
+                        codes::NOT_OF_THE_FORM,
+                        at,
+                        "a field of the struct is not readable",
+                    ));
+                }
             }
         }
         self.next += 1;
@@ -270,7 +276,10 @@ fn tokens(source: SourceText<'_>) -> Result<Vec<Token<'_>>, Findings> {
         let rest = &text[at..];
         let (kind, length) = if rest.starts_with("//") {
             let line = rest.find('\n').unwrap_or(rest.len());
-            (rest[..line].strip_prefix("///").map(|doc| Kind::Doc(doc.strip_prefix(' ').unwrap_or(doc).trim_end())), line)
+            (
+                rest[..line].strip_prefix("///").map(|doc| Kind::Doc(doc.strip_prefix(' ').unwrap_or(doc).trim_end())),
+                line,
+            )
         } else if rest.starts_with("/*") {
             let end = rest.find("*/").ok_or_else(|| open_ended(source, at, "a comment"))?;
             (None, end + 2)
