@@ -8,14 +8,17 @@ mod groups;
 mod imported;
 pub mod json;
 mod notes;
+pub mod php_edifact;
 pub mod pyx12;
 mod read;
+pub mod smooks;
 mod source_text;
 mod structure;
+mod usage;
 mod x12_composites;
 pub mod x12_types;
 mod xml_tree;
 
 pub use imported::Imported;
-pub use read::{Form, form, import};
+pub use read::{Form, form, import, import_all};
 pub use source_text::SourceText;

@@ -4,13 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_edi::guide::Guide;
 
 use crate::codes;
 use crate::imported::Imported;
 use crate::json;
+use crate::php_edifact::CodeLists;
 use crate::pyx12::Pyx12;
+use crate::smooks;
 use crate::source_text::SourceText;
-use crate::x12_types::X12Types;
+use crate::x12_types::{self, X12Types};
 
 /// Forms of dictionaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -20,8 +23,53 @@ pub enum Form {
     Pyx12,
     /// The sources of x12-types: the package, or its folder of one version.
     X12Types,
+    /// Smooks' DFDL schemas of a directory: the folder that has them.
+    Smooks,
+    /// php-edifact's `codes.xml`: code lists alone.
+    PhpEdifact,
     /// Our own description in JSON.
     Json,
+}
+
+/// Imports several files and folders together: code lists are merged into the EDIFACT messages of the others, and what x12-types does not tell
+/// is taken from the implementation guides of the same version.
+///
+/// # Errors
+/// As [`import`], of all of them.
+pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
+    let mut all = Imported::default();
+    let mut standard: Vec<Guide> = Vec::new();
+    let mut lists: Vec<CodeLists> = Vec::new();
+    let mut faults = Vec::new();
+    for path in paths {
+        let imported = form(path).and_then(|form| {
+            if form != Form::PhpEdifact {
+                return Ok((form, import(path)?));
+            }
+            let text = read_text(path)?;
+            lists.push(CodeLists::read(SourceText::new(&path.display().to_string(), &text))?);
+            Ok((form, Imported::default()))
+        });
+        match imported {
+            Ok((Form::X12Types, imported)) => {
+                standard.extend(imported.guides);
+                all.findings.extend(imported.findings);
+            }
+            Ok((_, imported)) => all.extend(imported),
+            Err(Findings(found)) => faults.extend(found),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Findings(faults));
+    }
+    x12_types::complete(&mut standard, &all.guides);
+    all.guides.extend(standard);
+    for guide in &mut all.guides {
+        for list in &lists {
+            list.merge_into(guide);
+        }
+    }
+    Ok(all)
 }
 
 /// Imports a file or a folder, whose form is told by its content.
@@ -33,6 +81,11 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
         Form::Pyx12 if path.is_dir() => import_pyx12_folder(path),
         Form::Pyx12 => import_pyx12_map(path),
         Form::X12Types => import_x12_types(path),
+        Form::Smooks => import_smooks(path),
+        Form::PhpEdifact => {
+            let finding = at(path, codes::NOT_OF_THE_FORM, "the file has code lists, but no messages");
+            Err(Findings(vec![finding.hint("name it together with a source of messages, which take its codes")]))
+        }
         Form::Json => {
             let text = read_text(path)?;
             json::read_guides(SourceText::new(&path.display().to_string(), &text))
@@ -52,11 +105,17 @@ pub fn form(path: &Path) -> Result<Form, Findings> {
         if !versions(path)?.is_empty() {
             return Ok(Form::X12Types);
         }
+        if !directories(path)?.is_empty() {
+            return Ok(Form::Smooks);
+        }
     } else {
         let text = read_text(path)?;
         let head = text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace());
         if head.starts_with('{') || head.starts_with('[') {
             return Ok(Form::Json);
+        }
+        if text.contains("<data_elements>") && text.contains("<code id=") {
+            return Ok(Form::PhpEdifact);
         }
         if text.contains("<transaction") && path.with_file_name("dataele.xml").is_file() {
             return Ok(Form::Pyx12);
@@ -142,6 +201,54 @@ fn import_x12_types(folder: &Path) -> Result<Imported, Findings> {
         all.extend(X12Types::new(&version, &texts, Some(x12_types_version(&folder)))?.import()?);
     }
     Ok(all)
+}
+
+/// The directories of a folder: its own, or those of the folders in it.
+fn import_smooks(folder: &Path) -> Result<Imported, Findings> {
+    let mut all = Imported::default();
+    for folder in directories(folder)? {
+        let [messages, segments] = SMOOKS.map(|name| folder.join(name));
+        let (message_text, segment_text) = (read_text(&messages)?, read_text(&segments)?);
+        let (messages, segments) = (messages.display().to_string(), segments.display().to_string());
+        all.extend(smooks::import(
+            SourceText::new(&messages, &message_text),
+            SourceText::new(&segments, &segment_text),
+            Some(smooks_version(&folder)),
+        )?);
+    }
+    Ok(all)
+}
+
+const SMOOKS: [&str; 2] = ["EDIFACT-Messages.dfdl.xsd", "EDIFACT-Segments.dfdl.xsd"];
+
+/// Folders with both schemas, up to two levels deep.
+fn directories(path: &Path) -> Result<Vec<PathBuf>, Findings> {
+    let has_both = |path: &Path| SMOOKS.iter().all(|name| path.join(name).is_file());
+    if has_both(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for folder in entries(path)?.into_iter().filter(|path| path.is_dir()) {
+        if has_both(&folder) {
+            found.push(folder);
+        } else {
+            found.extend(entries(&folder)?.into_iter().filter(|path| path.is_dir() && has_both(path)));
+        }
+    }
+    Ok(found)
+}
+
+/// Name, version and licence, from the properties that a Java archive has beside it.
+fn smooks_version(folder: &Path) -> String {
+    let properties = folder
+        .ancestors()
+        .take(3)
+        .map(|path| path.join("META-INF/maven/org.smooks.cartridges.edi/edifact-schemas/pom.properties"))
+        .find_map(|path| fs::read_to_string(path).ok());
+    let version =
+        properties.and_then(|text| text.lines().find_map(|line| Some(line.strip_prefix("version=")?.to_owned())));
+    let version = version.as_deref().unwrap_or("of unknown version");
+    format!("Smooks edifact-schemas {version}, Apache-2.0 OR LGPL-3.0-or-later")
 }
 
 /// Folders of versions (`v005010`) with an `element` folder, in a package or its `src`, or the folder itself.

@@ -1,4 +1,15 @@
 //! Tests of the importers.
 
+mod fetched;
 mod json_form;
+mod php_edifact_codes;
 mod pyx12_maps;
+mod smooks_schemas;
+mod x12_types_sources;
+
+use quayline_edi::guide::{Guide, write_guide};
+
+/// A guide as its file without the five lines of its head.
+fn body(guide: &Guide) -> String {
+    write_guide(guide).lines().skip_while(|line| !line.is_empty()).skip(1).map(|line| format!("{line}\n")).collect()
+}

@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
+use quayline_dictionary::SourceText;
 use quayline_dictionary::pyx12::Pyx12;
-use quayline_dictionary::{SourceText, json};
 
 const ELEMENTS: &str = r#"<data_elements>
   <data_ele ele_num="143" data_type="ID" min_len="3" max_len="3" name="Set"/>
@@ -39,14 +39,11 @@ fn check(content: &str, expected: Expect) {
     let text = match import(content) {
         Err(findings) => findings.to_string(),
         Ok(imported) => {
-            let mut text: String = imported.guides.iter().map(json::write_guide).collect();
-            // Shorter: what is told once above, and lines of brackets.
-            let bracket = |line: &&str| line.trim_start_matches([' ', ']', '}', ',', '{', '[']).is_empty();
-            text = format!("guide\n{}", text.lines().filter(|line| !bracket(line)).collect::<Vec<_>>().join("\n"));
+            let mut text: String = imported.guides.iter().map(crate::body).collect();
             for finding in imported.findings {
-                text += &format!("\n{}[{}]: {}", finding.place.line.unwrap_or(0), finding.code, finding.message);
+                text += &format!("{}[{}]: {}\n", finding.place.line.unwrap_or(0), finding.code, finding.message);
             }
-            text + "\n"
+            text
         }
     };
     expected.assert_eq(&text);
@@ -66,63 +63,22 @@ fn element(number: u32, id: &str, usage: &str, codes: &str) -> String {
 #[test]
 fn twins_become_one_definition_with_qualifiers_and_changes() {
     let n1 = |codes, second| element(1, "98", "R", codes) + &element(2, "93", second, "");
-    check(
-        &(segment("N1", 10, &n1("85", "R")) + &segment("N1", 10, &n1("87 PE", "N"))),
-        expect![[r#"
-            guide
-              "name": "837-005010X999",
-              "title": "Claims",
-              "standard": "X12",
-              "version": "005010X999",
-              "transaction": "837",
-              "group": "HC",
-              "elements": {
-                "93": {
-                  "type": "AN",
-                  "min": 1,
-                  "max": 60
-                "98": {
-                  "name": "Entity",
-                  "type": "ID",
-                  "min": 2,
-                  "max": 3
-              "composites": {},
-              "segments": {
-                "N1": {
-                  "elements": [
-                      "element": "98",
-                      "requirement": "mandatory"
-                      "element": "93"
-              "codes": {},
-              "structure": [
-                  "segment": "N1",
-                  "position": 10,
-                  "where": {
-                    "element": 1,
-                    "values": [
-                      "85"
-                  "changes": [
-                      "element": 1,
-                      "codes": [
-                        "85"
-                      "element": 2,
-                      "requirement": "mandatory"
-                  "segment": "N1",
-                  "position": 10,
-                  "where": {
-                    "element": 1,
-                    "values": [
-                      "87",
-                      "PE"
-                  "changes": [
-                      "element": 1,
-                      "codes": [
-                        "87",
-                        "PE"
-                      "element": 2,
-                      "requirement": "not used"
-        "#]],
-    );
+    check(&(segment("N1", 10, &n1("85", "R")) + &segment("N1", 10, &n1("87 PE", "N"))), expect![[r#"
+        element 93 AN 1..60
+        element 98 ID 2..3 "Entity"
+
+        segment N1
+          98 M
+          93 O
+
+        structure
+          segment N1 O 1 position 10 where 01 = 85
+            01 codes 85
+            02 M
+          segment N1 O 1 position 10 where 01 = 87|PE
+            01 codes 87 PE
+            02 N
+    "#]]);
 }
 
 #[test]
@@ -136,143 +92,54 @@ fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
     let outer = format!("<loop xid='2000A'>{head}{}{inner}</loop>", hl("20"));
     let wrapper =
         format!("<loop xid='DETAIL' type='wrapper'><usage>S</usage><pos>5</pos><repeat>&gt;1</repeat>{outer}</loop>");
-    check(
-        &wrapper,
-        expect![[r#"
-        guide
-          "name": "837-005010X999",
-          "title": "Claims",
-          "standard": "X12",
-          "version": "005010X999",
-          "transaction": "837",
-          "group": "HC",
-          "elements": {
-            "628": {
-              "type": "AN",
-              "min": 1,
-              "max": 12
-            "735": {
-              "type": "ID",
-              "min": 1,
-              "max": 2
-          "composites": {},
-          "segments": {
-            "HL": {
-              "elements": [
-                  "element": "628",
-                  "requirement": "mandatory"
-                  "element": "628"
-                  "element": "735",
-                  "requirement": "mandatory"
-          "codes": {},
-          "structure": [
-              "loop": "2000A",
-              "max": "*",
-              "position": 10,
-              "items": [
-                  "segment": "HL",
-                  "requirement": "mandatory",
-                  "position": 10,
-                  "where": {
-                    "element": 3,
-                    "values": [
-                      "20"
-                  "changes": [
-                      "element": 3,
-                      "codes": [
-                        "20"
-                  "loop": "2000B",
-                  "requirement": "mandatory",
-                  "max": "*",
-                  "position": 20,
-                  "items": [
-                      "segment": "HL",
-                      "requirement": "mandatory",
-                      "position": 10,
-                      "where": {
-                        "element": 3,
-                        "values": [
-                          "22"
-                      "changes": [
-                          "element": 3,
-                          "codes": [
-                            "22"
-    "#]],
-    );
+    check(&wrapper, expect![[r#"
+        element 628 AN 1..12
+        element 735 ID 1..2
+
+        segment HL
+          628 M
+          628 O
+          735 M
+
+        structure
+          loop 2000A M * position 10
+            segment HL M 1 position 10 where 03 = 20
+              03 codes 20
+            loop 2000B M * position 20
+              segment HL M 1 position 10 where 03 = 22
+                03 codes 22
+    "#]]);
 }
 
 #[test]
 fn a_period_of_one_format_is_a_date_and_external_codes_are_open() {
     let dtp = element(1, "374", "R", "472") + &element(2, "1250", "R", "D8") + &element(3, "1251", "R", "");
     let n4 = "<element><data_ele>26</data_ele><usage>S</usage><seq>1</seq><valid_codes external='country'/></element>";
-    check(
-        &(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)),
-        expect![[r#"
-        guide
-          "name": "837-005010X999",
-          "title": "Claims",
-          "standard": "X12",
-          "version": "005010X999",
-          "transaction": "837",
-          "group": "HC",
-          "elements": {
-            "1250": {
-              "type": "ID",
-              "min": 2,
-              "max": 3
-            "1251": {
-              "type": "AN",
-              "min": 1,
-              "max": 35
-            "26": {
-              "type": "ID",
-              "min": 2,
-              "max": 3
-            "374": {
-              "type": "ID",
-              "min": 3,
-              "max": 3
-          "composites": {},
-          "segments": {
-            "DTP": {
-              "elements": [
-                  "element": "374",
-                  "requirement": "mandatory"
-                  "element": "1250",
-                  "requirement": "mandatory"
-                  "element": "1251",
-                  "requirement": "mandatory"
-            "N4": {
-              "elements": [
-                  "element": "26"
-          "codes": {
-            "country": {
-              "name": "Countries",
-              "open": true,
-              "codes": [
-                "DE",
-                "FR"
-          "structure": [
-              "segment": "DTP",
-              "position": 10,
-              "changes": [
-                  "element": 1,
-                  "codes": [
-                    "472"
-                  "element": 2,
-                  "codes": [
-                    "D8"
-                  "element": 3,
-                  "type": "DT",
-                  "min": 8,
-                  "max": 8
-              "segment": "N4",
-              "position": 20,
-              "changes": [
-                  "element": 1,
-                  "codes": "country"
-    "#]],
-    );
+    check(&(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)), expect![[r#"
+        element 1250 ID 2..3
+        element 1251 AN 1..35
+        element 26 ID 2..3
+        element 374 ID 3
+
+        segment DTP
+          374 M
+          1250 M
+          1251 M
+
+        segment N4
+          26 O
+
+        codes country "Countries" open
+          DE FR
+
+        structure
+          segment DTP O 1 position 10
+            01 codes 472
+            02 codes D8
+            03 as DT 8..8
+          segment N4 O 1 position 20
+            01 codes list country
+    "#]]);
 }
 
 #[test]
@@ -287,53 +154,25 @@ fn composites_notes_and_what_no_guide_can_say() {
         &(segment("SV", 10, &format!("{notes}{}{pattern}", composite(&components, "R")))
             + &segment("SW", 20, &composite("", "N"))),
         expect![[r#"
-            guide
-              "name": "837-005010X999",
-              "title": "Claims",
-              "standard": "X12",
-              "version": "005010X999",
-              "transaction": "837",
-              "group": "HC",
-              "elements": {
-                "93": {
-                  "type": "AN",
-                  "min": 1,
-                  "max": 60
-                "98": {
-                  "name": "Entity",
-                  "type": "ID",
-                  "min": 2,
-                  "max": 3
-              "composites": {
-                "C1": {
-                  "components": [
-                      "element": "98",
-                      "requirement": "mandatory"
-                      "element": "93"
-              "segments": {
-                "SV": {
-                  "elements": [
-                      "composite": "C1",
-                      "requirement": "mandatory"
-                      "element": "93",
-                      "requirement": "mandatory"
-                  "notes": [
-                    "P0102"
-                "SW": {
-                  "elements": [
-                      "composite": "C1",
-                      "requirement": "not used"
-              "codes": {},
-              "structure": [
-                  "segment": "SV",
-                  "position": 10,
-                  "changes": [
-                      "element": 1,
-                      "component": 1,
-                      "codes": [
-                        "A"
-                  "segment": "SW",
-                  "position": 20
+            element 93 AN 1..60
+            element 98 ID 2..3 "Entity"
+
+            composite C1
+              98 M
+              93 O
+
+            segment SV
+              composite C1 M
+              93 M
+              notes P0102
+
+            segment SW
+              composite C1 N
+
+            structure
+              segment SV O 1 position 10
+                01-1 codes A
+              segment SW O 1 position 20
             3[DIC-020]: SV02: a guide has no patterns; this one is left out
             3[DIC-020]: not a syntax note: expected P, R, E, C or L and pairs of digits
         "#]],
@@ -342,25 +181,16 @@ fn composites_notes_and_what_no_guide_can_say() {
 
 #[test]
 fn what_is_missing_is_told_with_its_line() {
-    check(
-        &segment("N1", 10, &element(1, "9999", "R", "")),
-        expect![[r#"
+    check(&segment("N1", 10, &element(1, "9999", "R", "")), expect![[r#"
         error[DIC-011]: data element 9999 is not defined in dataele.xml
-          at x.xml:3:142"#]],
-    );
-    check(
-        &segment("N1", 10, &element(1, "98", "Q", "")),
-        expect![[r#"
+          at x.xml:3:142"#]]);
+    check(&segment("N1", 10, &element(1, "98", "Q", "")), expect![[r#"
         error[DIC-010]: usage is neither R, S nor N
-          at x.xml:3:142"#]],
-    );
-    check(
-        "<segment xid='N1'><usage>R</usage></segment>",
-        expect![[r#"
+          at x.xml:3:142"#]]);
+    check("<segment xid='N1'><usage>R</usage></segment>", expect![[r#"
         error[DIC-010]: segment has no pos
           at x.xml:3:75
           |
         3 |            <valid_codes><code>837</code></valid_codes></element></segment><segment xid='N1'><usage>R</usage></segment><segment xid="SE"/>
-          |                                                                           ^"#]],
-    );
+          |                                                                           ^"#]]);
 }

@@ -1,0 +1,70 @@
+//! The dictionaries that `scripts/dictionaries.sh` fetches: every guide compiles, and its file is read as the same guide.
+
+use std::path::PathBuf;
+
+use quayline_core::Limits;
+use quayline_dictionary::{Imported, import_all, json};
+use quayline_edi::guide::{CompiledGuide, NoGuides, parse_guide, write_guide};
+
+/// Folders of dictionaries by the beginnings of their names; `None`, said loudly, where one is missing.
+pub(crate) fn fetched(test: &str, names: &[&str]) -> Option<Vec<PathBuf>> {
+    let root = std::env::var_os("QUAYLINE_DICTIONARIES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/dictionaries"), PathBuf::from);
+    let folders: Vec<PathBuf> =
+        std::fs::read_dir(&root).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut found = Vec::new();
+    for name in names {
+        let is = |path: &&PathBuf| {
+            path.is_dir() && path.file_name().is_some_and(|of| of.to_string_lossy().starts_with(&format!("{name}-")))
+        };
+        let Some(folder) = folders.iter().find(is) else {
+            eprintln!("skipped: {test}: {name} is not fetched, see scripts/dictionaries.sh");
+            return None;
+        };
+        found.push(if *name == "pyx12" { folder.join("pyx12/map") } else { folder.clone() });
+    }
+    Some(found)
+}
+
+fn all_compile(test: &str, names: &[&str], guides_min: usize) -> Option<Imported> {
+    let imported = import_all(&fetched(test, names)?).unwrap_or_else(|findings| panic!("{findings}"));
+    assert!(imported.guides.len() >= guides_min, "{} guides", imported.guides.len());
+    let mut ambiguous = Vec::new();
+    for guide in &imported.guides {
+        let compiled = CompiledGuide::new(guide).unwrap_or_else(|findings| panic!("{}: {findings}", guide.name));
+        ambiguous.extend(compiled.ambiguities().iter().map(|of| format!("{}: {}", guide.name, of.finding().message)));
+        let read = parse_guide(&guide.name, &write_guide(guide), &NoGuides, &Limits::default());
+        assert!(read.as_ref() == Ok(guide), "{}: its file says something else", guide.name);
+        let text = json::write_guide(guide);
+        let read = json::read_guides(quayline_dictionary::SourceText::new("", &text)).expect("what we write");
+        assert!(read.guides == [guide.clone()], "{}: its JSON says something else", guide.name);
+    }
+    assert!(ambiguous.is_empty(), "{}", ambiguous.join("\n"));
+    Some(imported)
+}
+
+#[test]
+fn implementation_guides_of_pyx12() {
+    let Some(imported) = all_compile("implementation_guides_of_pyx12", &["pyx12"], 25) else { return };
+    let professional = imported.guides.iter().find(|guide| guide.name == "837-005010X222A1").expect("837P");
+    assert_eq!(professional.functional_group.as_deref(), Some("HC"));
+    assert_eq!(CompiledGuide::new(professional).expect("compiles").items().len(), 1 + 444);
+}
+
+#[test]
+fn standard_sets_of_x12_types() {
+    let Some(imported) = all_compile("standard_sets_of_x12_types", &["x12-types", "pyx12"], 115) else { return };
+    for name in ["850-005010", "810-005010", "856-005010", "855-005010", "997-005010", "810-004010"] {
+        assert!(imported.guides.iter().any(|guide| guide.name == name), "{name}");
+    }
+}
+
+#[test]
+fn directories_of_smooks() {
+    let Some(imported) = all_compile("directories_of_smooks", &["smooks"], 374) else { return };
+    let codes = |name: &str| {
+        let guide = imported.guides.iter().find(|guide| guide.name == name).expect("a message");
+        guide.dictionary.codes.values().map(|list| list.codes.len()).sum::<usize>()
+    };
+    assert!(codes("ORDERS-D96A") > 1000 && codes("ORDERS-D93A") < 10);
+}
