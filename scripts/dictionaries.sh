@@ -7,7 +7,7 @@
 # `scripts/dictionaries.sh [pyx12|x12-types|smooks]...`; without names all of them. What is there is not fetched again. Nothing of it is ever
 # committed or shipped. A client that is missing, or a registry that cannot be reached, is told loudly; what can be fetched is. Exit code
 # 0 if everything asked for is there, else 1.
-set -uo pipefail
+set -euo pipefail
 cd "$(dirname "$0")/.."
 
 pyx12_version=4.0.0
