@@ -42,6 +42,7 @@ impl EdiError {
             EdiError::NoGuide { .. } => AcknowledgmentCodes { transaction: Some("1"), contrl: Some("14"), ..none },
             // What is wrong there is told by the checks of the guide.
             EdiError::NotInDocument => none,
+            EdiError::Content(error) => error.acknowledgment(),
             // 022 invalid control structure; 12 invalid value.
             EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),
             EdiError::DelimiterKind { which, .. } | EdiError::DelimiterTwice { second: which, .. } => match which {

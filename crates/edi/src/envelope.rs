@@ -219,6 +219,12 @@ impl EnvelopePass<'_> {
         self.pass.segment_number() + 1 - self.envelope.transaction.first
     }
 
+    /// Byte of the file where the segment that was found last begins.
+    #[inline(always)]
+    pub(crate) fn segment_byte(&self) -> u64 {
+        self.pass.segment_byte()
+    }
+
     /// Header of the group that began last.
     pub(crate) fn last_group(&self) -> &Header {
         &self.envelope.group.header

@@ -7,6 +7,7 @@ use quayline_core::{Code, Fault, Finding, Severity};
 use crate::Level;
 use crate::delimiters::Standard;
 use crate::position::Position;
+use crate::validate::ContentError;
 
 /// One thing that is wrong at a place.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -321,6 +322,9 @@ pub enum EdiError {
     /// `EDI-045`: something that documents by guide have no place for.
     #[error("the guide has no place for this; the document leaves it out")]
     NotInDocument,
+    /// `EDI-101` to `EDI-130`: something that the guide of the transaction does not allow.
+    #[error("{0}")]
+    Content(Box<ContentError>),
 }
 
 impl EdiError {
@@ -363,6 +367,7 @@ impl EdiError {
             EdiError::Columns { .. } => "EDI-043",
             EdiError::NoGuide { .. } => "EDI-044",
             EdiError::NotInDocument => "EDI-045",
+            EdiError::Content(error) => error.code(),
         })
     }
 
@@ -391,6 +396,7 @@ impl EdiError {
             EdiError::NoGuide { standard: X12, .. } => Some("X12.6, ST01, ST03 and GS08"),
             EdiError::NoGuide { standard: Edifact, .. } => Some("ISO 9735-1, UNH S009"),
             EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
+            EdiError::Content(error) => Some(error.clause()),
             EdiError::IsaWidth { .. } => Some("X12.5, ISA: elements of fixed length"),
             EdiError::Header { standard: X12, .. } => Some("X12.5, ISA"),
             EdiError::Header { standard: Edifact, .. } => Some("ISO 9735-1, UNA and UNB"),
@@ -482,6 +488,7 @@ impl EdiError {
             EdiError::HeaderElements { .. } => {
                 "remove them, or look whether the header is shifted by a superfluous separator"
             }
+            EdiError::Content(error) => return Some(error.hint()),
             EdiError::Columns { .. } => "choose documents of transactions, which have no such limit",
             EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before and GE behind",
             EdiError::GroupsMixed { standard: Standard::Edifact } => "put all messages into groups, or none",

@@ -2,15 +2,16 @@
 
 #[allow(dead_code, reason = "validation uses the rest")]
 mod code_set;
+pub(crate) mod code_set;
 #[allow(dead_code, reason = "validation uses the rest")]
 mod compile;
+pub(crate) mod compile;
 mod documents;
 mod model;
 mod names;
 mod set;
 mod text;
-#[allow(dead_code, unused_imports, reason = "validation uses the rest")]
-mod walk;
+pub(crate) mod walk;
 
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
 pub(crate) use documents::body::{GuideBody, Sent};

@@ -37,6 +37,7 @@ mod segment;
 mod splitter;
 mod start;
 mod state;
+mod validate;
 
 pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
@@ -52,3 +53,6 @@ pub use position::Position;
 pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;
+pub use validate::{
+    BrokenRule, ContentError, ContentErrorKind, RuleSubject, ValidationLevel, Validator, ValidatorOptions, header_day,
+};

@@ -422,6 +422,12 @@ impl Pass<'_> {
         if self.next == self.settled { self.found.begin } else { self.base + self.found.start as usize }
     }
 
+    /// Byte of the file where the segment that was found last begins.
+    #[inline(always)]
+    pub(crate) fn segment_byte(&self) -> u64 {
+        self.splitter.offset + self.found.begin as u64
+    }
+
     /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.
     pub(crate) fn end_byte(&self) -> ByteOffset {
         let at = match self.splitter.mode {

@@ -6,6 +6,7 @@ mod codes;
 mod distinguish;
 pub(crate) mod effective;
 mod flatten;
+mod layout;
 mod transitions;
 
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ use std::collections::BTreeMap;
 use quayline_core::{Finding, Findings, Severity};
 
 pub use ambiguity::Ambiguity;
-pub(crate) use distinguish::Condition;
+pub(crate) use distinguish::{Condition, reference};
+pub(crate) use layout::{Form, Layouts, Note, Spec};
 pub(crate) use transitions::{Candidate, NO_SLOT, Transitions, tag_key};
 
 use super::model::{Guide, Requirement};
@@ -36,6 +38,9 @@ pub struct CompiledGuide {
     functional_group: Option<Box<str>>,
     items: Vec<CompiledItem>,
     pub(crate) transitions: Transitions,
+    pub(crate) layouts: Layouts,
+    /// By item: levels of HL around it and its own; empty where HL loops do not nest.
+    hl_levels: Vec<u8>,
     warnings: Vec<Finding>,
     ambiguities: Vec<Ambiguity>,
 }
@@ -119,6 +124,8 @@ impl CompiledGuide {
             version: guide.version.as_str().into(),
             transaction: guide.transaction.as_str().into(),
             functional_group: guide.functional_group.as_deref().map(Into::into),
+            layouts: layout::build(guide, &flat.uses, &items),
+            hl_levels: hl_levels(&items),
             items,
             transitions,
             warnings: findings,
@@ -190,6 +197,12 @@ impl CompiledGuide {
         path(&self.items, id)
     }
 
+    /// Of an HL segment that opens a loop among nested ones: levels of HL around it and its own; otherwise 0.
+    #[inline(always)]
+    pub(crate) fn hl_level(&self, id: ItemId) -> u8 {
+        self.hl_levels.get(id.index()).copied().unwrap_or(0)
+    }
+
     /// What works but may not be what was meant.
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
@@ -201,6 +214,22 @@ impl CompiledGuide {
     pub fn ambiguities(&self) -> &[Ambiguity] {
         &self.ambiguities
     }
+}
+
+/// See [`CompiledGuide::hl_level`].
+fn hl_levels(items: &[CompiledItem]) -> Vec<u8> {
+    let mut levels = vec![0u8; items.len()];
+    for (i, item) in items.iter().enumerate() {
+        if !item.is_trigger || &*item.id != "HL" {
+            continue;
+        }
+        let mut around = items[item.parent.index()].parent;
+        while around != ItemId::TRANSACTION && levels[around.index() + 1] == 0 {
+            around = items[around.index()].parent;
+        }
+        levels[i] = 1 + if around == ItemId::TRANSACTION { 0 } else { levels[around.index() + 1] };
+    }
+    if levels.iter().any(|level| *level > 1) { levels } else { Vec::new() }
 }
 
 /// Loops around an item.

@@ -99,13 +99,17 @@ impl Walk {
     /// Places the next segment of the transaction.
     #[inline(always)]
     pub fn segment(&mut self, segment: &Segment<'_>) -> Placement {
-        self.place(segment, 0)
+        let at = Mark { byte: 0, segment: self.at.segment + 1 };
+        self.place(segment, at)
     }
 
-    /// Places the next segment, whose first byte in the file is `byte`.
+    /// Places the next segment, which stands at `at`.
     #[inline(always)]
-    pub(crate) fn place(&mut self, segment: &Segment<'_>, byte: u64) -> Placement {
-        self.at = Mark { byte, segment: self.at.segment + 1 };
+    pub(crate) fn place(&mut self, segment: &Segment<'_>, at: Mark) -> Placement {
+        if at.segment != self.at.segment + 1 {
+            self.lost(at.segment);
+        }
+        self.at = at;
         let table = &self.guide.transitions;
         let tag = table.tags.number(tag_key(segment.tag()));
         if self.rivals.is_empty()
@@ -124,8 +128,14 @@ impl Walk {
 
     /// Ends the transaction, before its trailer or where it is cut off: all loops that are open end.
     pub fn finish(&mut self) -> Placement {
+        let at = Mark { byte: 0, segment: self.at.segment + 1 };
+        self.finish_at(at)
+    }
+
+    /// The same, with the place of the trailer.
+    pub(crate) fn finish_at(&mut self, at: Mark) -> Placement {
         let left = self.state.depth() - 1;
-        self.at.segment += 1;
+        self.at = at;
         self.end();
         Placement { item: None, left, entered: 0, occurrence: 0, doubtful: false }
     }
@@ -145,8 +155,15 @@ impl Walk {
         !self.faults.is_empty()
     }
 
-    /// Tells where the trailer stands, before [`Walk::finish`].
-    pub(crate) fn trailer_at(&mut self, byte: u64) {
-        self.at.byte = byte;
+    /// Takes back what is missing because the transaction ended at `at`.
+    pub(crate) fn forgive(&mut self, at: Mark) {
+        self.faults.retain(|fault| fault.at != at);
+    }
+
+    /// Segments were passed over that nobody could read; a finding tells of them.
+    #[cold]
+    fn lost(&mut self, next: u64) {
+        let lost = next.saturating_sub(self.at.segment + 1);
+        self.give_credit(u32::try_from(lost).unwrap_or(u32::MAX));
     }
 }

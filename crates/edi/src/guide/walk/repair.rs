@@ -30,8 +30,38 @@ pub(crate) enum StructureKind {
     NotUsed(ItemId),
     Missing(ItemId),
     LoopMissing(ItemId),
-    /// It has a place but for the value of the condition of this number.
-    Qualifier(ItemId, u32),
+    /// It has a place but for the value of a condition.
+    Qualifier(ItemId, WrongQualifier),
+}
+
+/// A condition that a segment does not fulfil, and the value that it has instead.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub(crate) struct WrongQualifier {
+    /// In `Transitions::conditions`.
+    pub(crate) condition: u32,
+    pub(crate) copy: [u8; 24],
+    pub(crate) len: u8,
+}
+
+impl WrongQualifier {
+    fn new(table: &Transitions, condition: u32, segment: &Segment<'_>) -> Self {
+        let asked = &table.conditions[condition as usize];
+        let first = segment.element(asked.element).and_then(|element| element.repetitions().next());
+        let value = first.and_then(|first| first.component(asked.component.max(1)));
+        let (mut copy, mut len) = ([0; 24], 0);
+        for (to, from) in copy.iter_mut().zip(value.map_or(&b""[..], |value| value.raw())) {
+            *to = *from;
+            len += 1;
+        }
+        WrongQualifier { condition, copy, len }
+    }
+}
+
+impl core::fmt::Debug for WrongQualifier {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // No payload.
+        write!(f, "condition {}", self.condition)
+    }
 }
 
 /// A tag as it stands in the interchange.
@@ -158,6 +188,23 @@ impl Walk {
         let same = told.iter().zip(open).take_while(|(a, b)| a.loop_number == b.loop_number).count();
         let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
         Placement { left: count(told.len() - same), entered: count(open.len() - same), ..placement }
+    }
+
+    /// What is missed next is what nobody could read.
+    pub(super) fn give_credit(&mut self, segments: u32) {
+        for state in self.rivals.states.iter_mut().chain([&mut self.state]) {
+            state.credit = state.credit.saturating_add(segments);
+        }
+    }
+
+    /// Element and component of the qualifier for which the segment at `at` has no place but the one that it was given.
+    pub(crate) fn qualifier_fault(&self, at: Mark) -> Option<(usize, usize)> {
+        let wrong =
+            self.faults.iter().chain(&self.state.faults).filter(|fault| fault.at == at).find_map(|fault| {
+                if let StructureKind::Qualifier(_, wrong) = fault.kind { Some(wrong) } else { None }
+            })?;
+        let condition = &self.guide.transitions.conditions[wrong.condition as usize];
+        Some((condition.element, condition.component))
     }
 
     /// Decides what is not decided: the transaction ends.
@@ -385,7 +432,11 @@ impl Readings<'_, '_> {
             let mut failing = (from..to).filter(|at| !is_true(&self.table.conditions[*at as usize], self.segment));
             let Some(condition) = failing.next() else { continue };
             let mut state = self.state.clone();
-            self.fault(&mut state, StructureKind::Qualifier(candidate.item, condition), 1);
+            self.fault(
+                &mut state,
+                StructureKind::Qualifier(candidate.item, WrongQualifier::new(self.table, condition, self.segment)),
+                1,
+            );
             self.step(state, step);
         }
     }
@@ -415,8 +466,15 @@ fn skip(state: &mut State, kind: StructureKind, at: Mark) {
     state.forget_undo();
 }
 
+/// The tag; all 0 where it is none, of which there is a finding already.
 fn tag_of(segment: &Segment<'_>) -> Tag {
     let mut tag = [b' '; 3];
+    let good = matches!(segment.tag().len(), 2 | 3)
+        && segment.tag()[0].is_ascii_uppercase()
+        && segment.tag().iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    if !good {
+        return [0; 3];
+    }
     for (to, from) in tag.iter_mut().zip(segment.tag()) {
         *to = *from;
     }

@@ -1,0 +1,402 @@
+//! Whether transactions are what their guides say.
+
+mod element;
+mod error;
+mod explain;
+mod hl;
+mod options;
+mod segment;
+
+use std::sync::Arc;
+
+use quayline_core::{ByteOffset, Severity};
+
+use crate::delimiters::Standard;
+use crate::envelope::{Closed, EnvelopePass, Header};
+use crate::fault::{EdiError, EdiFault, FaultContext};
+use crate::guide::compile::{ItemId, ItemKind, reference};
+use crate::guide::walk::{Mark, StructureFault, StructureKind};
+use crate::guide::{CompiledGuide, Placement, Walk};
+use crate::position::Position;
+use crate::segment::Segment;
+use element::Settings;
+pub use error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
+use explain::{ElementFault, Explanation};
+use hl::{HlCheck, Level};
+pub use options::{ValidationLevel, ValidatorOptions};
+
+/// Checks transactions by their guides, in one pass and without an allocation per segment of good data.
+///
+/// Feed it the events of an [`crate::EnvelopeReader`]: [`Validator::begin`] where a transaction starts, [`Validator::segment`] for each of its
+/// segments, [`Validator::end`] where it ends. Findings come out of [`Validator::take_faults`], each fault once: where a segment has no place,
+/// the segments behind it tell what was meant, so a finding may come some segments later than its place.
+#[derive(Debug)]
+pub struct Validator {
+    options: ValidatorOptions,
+    /// Of the guide that was used last.
+    walk: Option<Walk>,
+    /// The transaction that is open has a guide.
+    active: bool,
+    settings: Settings,
+    /// Of the transaction's header.
+    base: Position,
+    standard: Standard,
+    hl: HlCheck,
+    /// Elements of an HL segment that have findings, element n as bit n.
+    told: u64,
+    explained: Vec<ElementFault>,
+    faults: Vec<EdiFault>,
+    left: usize,
+    more: u64,
+}
+
+impl Validator {
+    /// Makes ready.
+    #[must_use]
+    pub fn new(options: ValidatorOptions) -> Self {
+        Validator {
+            left: options.findings_max,
+            options,
+            walk: None,
+            active: false,
+            settings: Settings { day: None, decimal_mark: b'.' },
+            base: Position::default(),
+            standard: Standard::X12,
+            hl: HlCheck::default(),
+            told: 0,
+            explained: Vec::new(),
+            faults: Vec::new(),
+            more: 0,
+        }
+    }
+
+    /// A transaction begins; `guide` is what it is checked by, if there is one.
+    ///
+    /// Dated codes are checked against the day of the options, or else of the group, or else of the interchange.
+    pub fn begin(&mut self, guide: Option<&Arc<CompiledGuide>>, pass: &EnvelopePass<'_>) {
+        self.active = false;
+        let Some(guide) = guide.filter(|_| self.options.level > ValidationLevel::Envelope) else { return };
+        self.active = true;
+        let same = self.walk.as_ref().is_some_and(|walk| Arc::ptr_eq(walk.guide(), guide));
+        if !same {
+            self.walk = Some(Walk::new(Arc::clone(guide)));
+        }
+        if let Some(walk) = &mut self.walk {
+            walk.start();
+        }
+        let day = self.options.day.or_else(|| {
+            let of_group = pass.group().and_then(|group| day_of(&group.field("date")));
+            of_group.or_else(|| day_of(&pass.interchange().field("date")))
+        });
+        let delimiters = pass.interchange().delimiters();
+        self.settings = Settings { day, decimal_mark: delimiters.decimal_mark };
+        self.standard = delimiters.standard;
+        self.base = pass.transaction().position();
+        self.hl.start();
+        self.told = 0;
+    }
+
+    /// The next segment of the transaction.
+    #[inline(always)]
+    pub fn segment(&mut self, pass: &EnvelopePass<'_>) -> Placement {
+        let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
+        let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nowhere };
+        let segment = pass.segment();
+        let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
+        let placement = walk.place(&segment, at);
+        let Some(item) = placement.item else {
+            self.structure();
+            return placement;
+        };
+        let tables = &walk.guide().layouts;
+        let layout = tables.of_item[item.index()];
+        let level = walk.guide().hl_level(item);
+        let right = segment::is_quickly_right(tables, layout, &segment, self.settings);
+        if placement.doubtful || !right {
+            self.doubtful(placement, &segment, at, right);
+        }
+        if level > 0 {
+            self.level(item, level, placement, &segment, at);
+        }
+        placement
+    }
+
+    /// The transaction ends; before its trailer, or where it was cut off.
+    pub fn end(&mut self, closed: Closed, pass: &EnvelopePass<'_>) -> Placement {
+        let nothing = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
+        let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nothing };
+        let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
+        let placement = walk.finish_at(at);
+        if closed == Closed::Unclosed {
+            // What was cut off is not missing besides.
+            walk.forgive(at);
+        }
+        self.structure();
+        if closed == Closed::ByTrailer
+            && let Some(fault) = self.hl.end()
+        {
+            self.hl_fault(fault);
+        }
+        self.active = false;
+        placement
+    }
+
+    /// The findings since the last call, in the order of the file.
+    pub fn take_faults(&mut self) -> impl Iterator<Item = EdiFault> + '_ {
+        self.faults.sort_by_key(|fault| (fault.at.byte, fault.at.element));
+        self.faults.drain(..)
+    }
+
+    /// Whether there are any.
+    #[inline(always)]
+    #[must_use]
+    pub fn has_faults(&self) -> bool {
+        !self.faults.is_empty()
+    }
+
+    /// Findings beyond [`ValidatorOptions::findings_max`].
+    #[must_use]
+    pub fn faults_more(&self) -> u64 {
+        self.more
+    }
+
+    /// The walk of the transaction that is open, for its loops.
+    #[must_use]
+    pub fn walk(&self) -> Option<&Walk> {
+        self.walk.as_ref().filter(|_| self.active)
+    }
+
+    /// A segment that is not quickly seen to be right, or that came after something was wrong.
+    #[cold]
+    #[inline(never)]
+    fn doubtful(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) {
+        self.structure();
+        let (Some(item), Some(walk), false) = (placement.item, &self.walk, right) else { return };
+        let guide = Arc::clone(walk.guide());
+        let qualifier = walk.qualifier_fault(at);
+        let mut explained = core::mem::take(&mut self.explained);
+        explained.clear();
+        let explanation = Explanation {
+            tables: &guide.layouts,
+            layout: guide.layouts.of_item[item.index()],
+            segment,
+            settings: self.settings,
+            notes: self.options.level >= ValidationLevel::Notes,
+        };
+        explanation.explain(&mut explained);
+        self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
+        for fault in explained.drain(..) {
+            // A wrong qualifier is told by the structure.
+            if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
+                self.element_fault(&guide, item, segment, at, fault);
+            }
+        }
+        self.explained = explained;
+    }
+
+    /// An HL segment.
+    #[cold]
+    #[inline(never)]
+    fn level(&mut self, item: ItemId, level: u8, placement: Placement, segment: &Segment<'_>, at: Mark) {
+        let told = core::mem::take(&mut self.told);
+        for fault in self.hl.segment(&Level { item, level, segment, at, doubtful: placement.doubtful, told }) {
+            self.hl_fault(fault);
+        }
+    }
+
+    fn hl_fault(&mut self, fault: hl::HlFault) {
+        let Some(walk) = &self.walk else { return };
+        let guide = Arc::clone(walk.guide());
+        self.put(
+            fault.kind,
+            reference("HL", fault.element, 0).into(),
+            None,
+            guide.path(fault.item).into(),
+            Severity::Error,
+            self.at(fault.at).element(u32::try_from(fault.element).unwrap_or(0)),
+            FaultContext {
+                tag: "HL".to_owned(),
+                loop_id: loop_id(&guide, fault.item),
+                data_element: Some(["628", "734", "735", "736"][fault.element - 1].to_owned()),
+                ..FaultContext::default()
+            },
+        );
+    }
+
+    /// Takes what the walk found.
+    #[cold]
+    #[inline(never)]
+    fn structure(&mut self) {
+        let Some(walk) = &mut self.walk else { return };
+        if !walk.has_faults() {
+            return;
+        }
+        let guide = Arc::clone(walk.guide());
+        let faults: Vec<StructureFault> = walk.take_faults().collect();
+        for fault in faults {
+            self.hl.structure(&guide, &fault);
+            self.structure_fault(&guide, fault);
+        }
+    }
+
+    fn structure_fault(&mut self, guide: &CompiledGuide, fault: StructureFault) {
+        let (item, tag) = match fault.kind {
+            StructureKind::Unknown(tag, innermost)
+            | StructureKind::Undefined(tag, innermost)
+            | StructureKind::Unexpected(tag, innermost) => (innermost, Some(tag)),
+            StructureKind::OutOfSequence(item)
+            | StructureKind::TooMany(item)
+            | StructureKind::LoopTooMany(item)
+            | StructureKind::NotUsed(item)
+            | StructureKind::Missing(item)
+            | StructureKind::LoopMissing(item)
+            | StructureKind::Qualifier(item, _) => (item, None),
+        };
+        let found = guide.item(item);
+        let max = found.max.unwrap_or(u32::MAX);
+        let trigger = || if found.kind == ItemKind::Loop { &*guide.item(ItemId(item.0 + 1)).id } else { &*found.id };
+        let mut at = self.at(fault.at);
+        let (mut data_element, mut copy) = (None, Vec::new());
+        let mut reference: Box<str> = found.id.clone();
+        let mut name = found.name.clone();
+        let kind = match fault.kind {
+            StructureKind::Unknown(tag, _) if tag[0] == 0 => return,
+            StructureKind::Unknown(..) => ContentErrorKind::SegmentUnknown,
+            StructureKind::Undefined(..) => ContentErrorKind::SegmentUndefined,
+            StructureKind::Unexpected(..) => ContentErrorKind::SegmentUnexpected,
+            StructureKind::OutOfSequence(_) => ContentErrorKind::SegmentOutOfSequence,
+            StructureKind::TooMany(_) => ContentErrorKind::SegmentTooMany { max },
+            StructureKind::LoopTooMany(_) => ContentErrorKind::LoopTooMany { max },
+            StructureKind::NotUsed(_) => ContentErrorKind::SegmentNotUsed,
+            StructureKind::Missing(_) => ContentErrorKind::SegmentMissing,
+            StructureKind::LoopMissing(_) => ContentErrorKind::LoopMissing { trigger: trigger().into() },
+            StructureKind::Qualifier(_, wrong) => {
+                let condition = &guide.transitions.conditions[wrong.condition as usize];
+                let layout = guide.layouts.layouts[guide.layouts.of_item[item.index()] as usize];
+                let spec = guide.layouts.element(layout, condition.element, condition.component);
+                data_element = spec.map(|spec| guide.layouts.names[spec.number as usize].to_string());
+                name = spec.and_then(|spec| guide.layouts.name(spec.name));
+                reference = crate::guide::compile::reference(&found.id, condition.element, condition.component).into();
+                at = at.element(count(condition.element)).component(count(condition.component));
+                copy = wrong.copy[..usize::from(wrong.len)].to_vec();
+                let codes = spec.and_then(|spec| guide.layouts.allowance(spec.codes));
+                let listed = codes.and_then(|codes| codes.standard.as_ref());
+                let key = crate::guide::code_set::Key::of(&copy);
+                let listed = !copy.is_empty() && listed.is_some_and(|standard| standard.contains(key));
+                ContentErrorKind::Qualifier { listed }
+            }
+        };
+        let loops: Box<str> = match tag {
+            Some(tag) => {
+                reference = text_of(tag).into();
+                name = None;
+                let inside = guide.path(item);
+                let own = if item == ItemId::TRANSACTION { "" } else { &*found.id };
+                [&*inside, if inside.is_empty() || own.is_empty() { "" } else { "/" }, own].concat().into()
+            }
+            None => guide.path(item).into(),
+        };
+        let context_tag = match tag {
+            Some(tag) => text_of(tag),
+            None => trigger().to_owned(),
+        };
+        let loop_id = match (tag, found.kind) {
+            (Some(_), _) | (None, ItemKind::Loop) if item != ItemId::TRANSACTION => Some(found.id.to_string()),
+            _ => loop_id(guide, item),
+        };
+        let context = FaultContext { tag: context_tag, loop_id, data_element, copy, trigger: None };
+        self.put(kind, reference, name, loops, Severity::Error, at, context);
+    }
+
+    fn element_fault(
+        &mut self,
+        guide: &CompiledGuide,
+        item: ItemId,
+        segment: &Segment<'_>,
+        at: Mark,
+        fault: ElementFault,
+    ) {
+        let tag = &guide.item(item).id;
+        let reference = reference(tag, fault.element, fault.component);
+        let names = &guide.layouts.names;
+        let spec = fault.spec.map(|spec| &guide.layouts.specs[spec as usize]);
+        let at = Position { repetition: count(fault.repetition), ..self.at(at) }
+            .element(count(fault.element))
+            .component(count(fault.component));
+        let of_segment = fault.element == 0;
+        let context = FaultContext {
+            tag: tag.to_string(),
+            loop_id: loop_id(guide, item),
+            data_element: spec.map(|spec| names[spec.number as usize].to_string()).filter(|number| !number.is_empty()),
+            copy: if of_segment { Vec::new() } else { fault.copy(segment) },
+            trigger: None,
+        };
+        let name = spec.and_then(|spec| guide.layouts.name(spec.name));
+        let severity =
+            if fault.kind == ContentErrorKind::TrailingSeparators { Severity::Warning } else { Severity::Error };
+        let reference = if of_segment { tag.clone() } else { reference.into() };
+        self.put(fault.kind, reference, name, guide.path(item).into(), severity, at, context);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each is a part of one finding, put together at three places")]
+    fn put(
+        &mut self,
+        kind: ContentErrorKind,
+        reference: Box<str>,
+        name: Option<Box<str>>,
+        loops: Box<str>,
+        severity: Severity,
+        at: Position,
+        context: FaultContext,
+    ) {
+        if self.left == 0 {
+            self.more += 1;
+            return;
+        }
+        self.left -= 1;
+        let error = ContentError { kind, standard: self.standard, reference, name, loops };
+        let context = Some(Box::new(context));
+        self.faults.push(EdiFault { error: EdiError::Content(Box::new(error)), at, severity, context });
+    }
+
+    /// The place of a segment.
+    fn at(&self, mark: Mark) -> Position {
+        Position {
+            byte: ByteOffset(mark.byte),
+            segment: mark.segment,
+            element: 0,
+            component: 0,
+            repetition: 0,
+            ..self.base
+        }
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The innermost loop around an item.
+fn loop_id(guide: &CompiledGuide, item: ItemId) -> Option<String> {
+    let parent = guide.item(item).parent;
+    (parent != ItemId::TRANSACTION).then(|| guide.item(parent).id.to_string())
+}
+
+fn text_of(tag: [u8; 3]) -> String {
+    tag.iter().filter(|byte| **byte > b' ').map(|byte| char::from(*byte)).collect()
+}
+
+/// `YYMMDD` or `CCYYMMDD` as a number.
+fn day_of(text: &[u8]) -> Option<u32> {
+    if !element::is_date(text) {
+        return None;
+    }
+    let number = element::number(text);
+    Some(if text.len() == 6 { 20_000_000 + number } else { number })
+}
+
+/// The day of a header, for callers that look codes up by themselves.
+#[must_use]
+pub fn header_day(header: &Header) -> Option<u32> {
+    day_of(&header.field("date"))
+}

@@ -1,0 +1,334 @@
+//! Whether a value is what its place asks for: the fast answer, yes or no.
+
+use crate::guide::code_set::{Key, Standing};
+use crate::guide::compile::{Form, Layouts, Spec};
+
+/// What values are checked against besides their place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// Day for dated codes, `YYYYMMDD`.
+    pub(super) day: Option<u32>,
+    pub(super) decimal_mark: u8,
+}
+
+/// Whether a value that stands alone, of printable ASCII and at least one byte, is right.
+///
+/// `format` is the value of the element that says what a date looks like, where the form asks for one.
+#[inline(always)]
+pub(super) fn is_right(tables: &Layouts, spec: &Spec, key: Key<'_>, format: u64, settings: Settings) -> bool {
+    let len = key.bytes.len();
+    let form_is_right = match spec.form {
+        Form::Text | Form::Binary => length_fits(spec, len),
+        Form::Decimal => decimal_is_right(spec, key, settings.decimal_mark),
+        Form::Integer => integer_is_right(spec, key),
+        Form::Date => length_fits(spec, len) && is_date(key.bytes),
+        Form::Time => length_fits(spec, len) && is_time(key.bytes),
+        Form::Letters => length_fits(spec, len) && is_letters(key.bytes),
+        Form::X12Period => length_fits(spec, len) && x12_period(format).is_none_or(|period| period.fits(key.bytes)),
+        Form::EdifactPeriod => {
+            length_fits(spec, len) && edifact_period(format).is_none_or(|period| period.fits(key.bytes))
+        }
+        Form::Composite => false,
+    };
+    form_is_right
+        && (spec.codes == 0
+            || matches!(tables.code_sets[spec.codes as usize - 1].set.standing(key, settings.day), Standing::Valid))
+}
+
+#[inline(always)]
+fn length_fits(spec: &Spec, len: usize) -> bool {
+    len >= spec.min as usize && len <= spec.max as usize
+}
+
+/// Whether all bytes are digits.
+#[inline(always)]
+pub(super) fn is_digits(key: Key<'_>) -> bool {
+    if key.word != 0 && key.bytes.len() <= 8 {
+        // Bytes behind the value are 0 in the word; they count as digits here.
+        let fill = 0x3030_3030_3030_3030 & !(u64::MAX >> (64 - 8 * key.bytes.len()));
+        return word_is_digits(key.word | fill);
+    }
+    !key.bytes.is_empty() && key.bytes.iter().all(u8::is_ascii_digit)
+}
+
+#[inline(always)]
+fn word_is_digits(word: u64) -> bool {
+    ((word & 0xf0f0_f0f0_f0f0_f0f0) | (word.wrapping_add(0x0606_0606_0606_0606) & 0xf0f0_f0f0_f0f0_f0f0) >> 4)
+        == 0x3333_3333_3333_3333
+}
+
+#[inline(always)]
+fn integer_is_right(spec: &Spec, key: Key<'_>) -> bool {
+    if is_digits(key) {
+        return length_fits(spec, key.bytes.len());
+    }
+    match key.bytes.split_first() {
+        Some((b'-', rest)) => !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && length_fits(spec, rest.len()),
+        _ => false,
+    }
+}
+
+#[inline(always)]
+fn decimal_is_right(spec: &Spec, key: Key<'_>, mark: u8) -> bool {
+    if is_digits(key) {
+        return length_fits(spec, key.bytes.len());
+    }
+    decimal_digits(key.bytes, mark).is_some_and(|digits| length_fits(spec, digits))
+}
+
+/// Digits of a number in the form that both standards give decimals: a minus sign, digits, a decimal mark, and in X12 an exponent, which does
+/// not count. `None` where it is no number.
+#[inline]
+pub(super) fn decimal_digits(bytes: &[u8], mark: u8) -> Option<usize> {
+    let rest = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let (mut digits, mut marks) = (0, 0);
+    for (i, byte) in rest.iter().enumerate() {
+        if byte.is_ascii_digit() {
+            digits += 1;
+        } else if (*byte == mark || *byte == b'.') && marks == 0 {
+            marks = 1;
+        } else if *byte == b'E' && digits > 0 {
+            let exponent = &rest[i + 1..];
+            let exponent = exponent.strip_prefix(b"-").unwrap_or(exponent);
+            let good = !exponent.is_empty() && exponent.iter().all(u8::is_ascii_digit);
+            return good.then_some(digits);
+        } else {
+            return None;
+        }
+    }
+    (digits > 0).then_some(digits)
+}
+
+pub(super) fn is_letters(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b' ')
+}
+
+/// `YYMMDD` or `CCYYMMDD`.
+#[inline]
+pub(super) fn is_date(bytes: &[u8]) -> bool {
+    match bytes.len() {
+        8 => {
+            let Some(block) = bytes.first_chunk::<8>() else { return false };
+            let word = u64::from_le_bytes(*block);
+            word_is_digits(word) && is_day(number_of_eight(word))
+        }
+        6 => bytes.iter().all(u8::is_ascii_digit) && is_day(20_000_000 + number(bytes)),
+        _ => false,
+    }
+}
+
+/// The number that eight digits are.
+#[inline(always)]
+fn number_of_eight(word: u64) -> u32 {
+    let pairs = (word & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8;
+    let fours = (pairs & 0x00ff_00ff_00ff_00ff).wrapping_mul(6_553_601) >> 16;
+    ((fours & 0x0000_ffff_0000_ffff).wrapping_mul(42_949_672_960_001) >> 32) as u32
+}
+
+pub(super) fn number(digits: &[u8]) -> u32 {
+    digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit.wrapping_sub(b'0')))
+}
+
+/// Whether `YYYYMMDD` is a day.
+#[inline(always)]
+pub(super) fn is_day(date: u32) -> bool {
+    const DAYS: [u8; 16] = [0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0, 0, 0];
+    let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);
+    if month > 12 || day == 0 || day > u32::from(DAYS[month as usize]) {
+        return false;
+    }
+    (month, day) != (2, 29) || (year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))
+}
+
+/// `HHMM`, `HHMMSS`, and up to two digits more.
+#[inline]
+pub(super) fn is_time(bytes: &[u8]) -> bool {
+    (matches!(bytes.len(), 4 | 6 | 7 | 8))
+        && bytes.iter().all(u8::is_ascii_digit)
+        && number(&bytes[..2]) < 24
+        && number(&bytes[2..4]) < 60
+        && bytes.get(4..6).is_none_or(|seconds| number(seconds) < 60)
+}
+
+/// What dates, times and ranges look like by a format code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Period {
+    /// `C` for `CCYYMMDD`, `Y` for `YYMMDD`, `M` for `CCYYMM`, `A` for `CCYY`, `h` for `HHMM`, `s` for `HHMMSS`; others are themselves.
+    parts: &'static str,
+    pub(super) expected: &'static str,
+}
+
+impl Period {
+    pub(super) fn fits(self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        for part in self.parts.bytes() {
+            let len = match part {
+                b'C' => 8,
+                b'Y' | b'M' | b's' => 6,
+                b'A' | b'h' => 4,
+                _ => 1,
+            };
+            let Some((this, behind)) = rest.split_at_checked(len) else { return false };
+            let digits = || this.iter().all(u8::is_ascii_digit);
+            let good = match part {
+                b'C' | b'Y' => is_date(this),
+                b'M' => digits() && (1..=12).contains(&number(&this[4..])),
+                b'A' => digits(),
+                b'h' | b's' => is_time(this),
+                other => this == [other],
+            };
+            if !good {
+                return false;
+            }
+            rest = behind;
+        }
+        rest.is_empty()
+    }
+}
+
+const fn period(parts: &'static str, expected: &'static str) -> Option<Period> {
+    Some(Period { parts, expected })
+}
+
+const fn code(text: &str) -> u64 {
+    let (bytes, mut word, mut i) = (text.as_bytes(), 0u64, 0);
+    while i < bytes.len() {
+        word |= (bytes[i] as u64) << (8 * i);
+        i += 1;
+    }
+    word
+}
+
+/// Codes of X12 data element 1250 whose form is clear.
+pub(super) fn x12_period(format: u64) -> Option<Period> {
+    const D8: u64 = code("D8");
+    const D6: u64 = code("D6");
+    const RD8: u64 = code("RD8");
+    const RD6: u64 = code("RD6");
+    const DT: u64 = code("DT");
+    const RDT: u64 = code("RDT");
+    const TM: u64 = code("TM");
+    const CM: u64 = code("CM");
+    const CY: u64 = code("CY");
+    match format {
+        D8 => period("C", "CCYYMMDD"),
+        D6 => period("Y", "YYMMDD"),
+        RD8 => period("C-C", "CCYYMMDD-CCYYMMDD"),
+        RD6 => period("Y-Y", "YYMMDD-YYMMDD"),
+        DT => period("Ch", "CCYYMMDDHHMM"),
+        RDT => period("Ch-Ch", "CCYYMMDDHHMM-CCYYMMDDHHMM"),
+        TM => period("h", "HHMM"),
+        CM => period("M", "CCYYMM"),
+        CY => period("A", "CCYY"),
+        _ => None,
+    }
+}
+
+/// Codes of EDIFACT data element 2379 whose form is clear.
+pub(super) fn edifact_period(format: u64) -> Option<Period> {
+    const P101: u64 = code("101");
+    const P102: u64 = code("102");
+    const P201: u64 = code("201");
+    const P203: u64 = code("203");
+    const P204: u64 = code("204");
+    const P401: u64 = code("401");
+    const P402: u64 = code("402");
+    const P602: u64 = code("602");
+    const P610: u64 = code("610");
+    const P718: u64 = code("718");
+    const P719: u64 = code("719");
+    match format {
+        P101 => period("Y", "YYMMDD"),
+        P102 => period("C", "CCYYMMDD"),
+        P201 => period("Yh", "YYMMDDHHMM"),
+        P203 => period("Ch", "CCYYMMDDHHMM"),
+        P204 => period("Cs", "CCYYMMDDHHMMSS"),
+        P401 => period("h", "HHMM"),
+        P402 => period("s", "HHMMSS"),
+        P602 => period("A", "CCYY"),
+        P610 => period("M", "CCYYMM"),
+        P718 => period("CC", "CCYYMMDDCCYYMMDD"),
+        P719 => period("ChCh", "CCYYMMDDHHMMCCYYMMDDHHMM"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_days_and_times() {
+        for n in 0..=255u8 {
+            for at in 0..8 {
+                let mut text = *b"12345678";
+                text[at] = n;
+                let all = text.iter().all(u8::is_ascii_digit);
+                assert_eq!(word_is_digits(u64::from_le_bytes(text)), all, "{n} at {at}");
+                let short = &text[..=at];
+                if n != 0 {
+                    assert_eq!(is_digits(Key::of(short)), short.iter().all(u8::is_ascii_digit), "{n} at {at}");
+                }
+            }
+        }
+        for (date, good) in [
+            ("20240229", true),
+            ("20230229", false),
+            ("21000229", false),
+            ("20000229", true),
+            ("20241301", false),
+            ("20240400", false),
+            ("20240431", false),
+            ("2024043A", false),
+            ("240229", true),
+            ("230229", false),
+            ("2024022", false),
+        ] {
+            assert_eq!(is_date(date.as_bytes()), good, "{date}");
+        }
+        for (time, good) in [
+            ("2359", true),
+            ("2400", false),
+            ("235960", false),
+            ("12345", false),
+            ("1234567", true),
+            ("12345678", true),
+        ] {
+            assert_eq!(is_time(time.as_bytes()), good, "{time}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        for (text, digits) in [
+            ("1", Some(1)),
+            ("-12.50", Some(4)),
+            (".5", Some(1)),
+            ("5.", Some(1)),
+            ("1,5", Some(2)),
+            ("1.5.1", None),
+            ("-", None),
+            (".", None),
+            ("+1", None),
+            ("1E5", Some(1)),
+            ("1E-5", Some(1)),
+            ("1E", None),
+            ("E5", None),
+            ("1-", None),
+        ] {
+            assert_eq!(decimal_digits(text.as_bytes(), b','), digits, "{text}");
+        }
+    }
+
+    #[test]
+    fn periods() {
+        let x12 = |format: &str, text: &str| x12_period(code(format)).is_none_or(|period| period.fits(text.as_bytes()));
+        assert!(x12("D8", "20240101") && !x12("D8", "20240132") && !x12("D8", "202401011"));
+        assert!(x12("RD8", "20240101-20240131") && !x12("RD8", "20240101"));
+        assert!(x12("TM", "2359") && x12("DT", "202401012359") && x12("ZZ", "anything"));
+        let edifact =
+            |format: &str, text: &str| edifact_period(code(format)).is_none_or(|period| period.fits(text.as_bytes()));
+        assert!(edifact("102", "20240101") && !edifact("102", "240101") && edifact("718", "2024010120240131"));
+        assert!(!edifact("203", "202401012460") && edifact("999", "x"));
+    }
+}

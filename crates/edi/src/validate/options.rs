@@ -1,0 +1,34 @@
+//! How much is checked.
+
+/// Settings of a [`super::Validator`].
+#[derive(Clone, Debug)]
+pub struct ValidatorOptions {
+    /// How much is checked.
+    pub level: ValidationLevel,
+    /// Day for dated codes, `YYYYMMDD`; `None` takes the date of the group or interchange.
+    pub day: Option<u32>,
+    /// Findings kept in full; later ones are only counted. Default 1,000.
+    pub findings_max: usize,
+    /// Values that rules hold at a time: those of one list or group of a rule. Default 100,000.
+    pub rule_values_max: usize,
+}
+
+impl Default for ValidatorOptions {
+    fn default() -> Self {
+        ValidatorOptions { level: ValidationLevel::Rules, day: None, findings_max: 1_000, rule_values_max: 100_000 }
+    }
+}
+
+/// How much is checked; each level holds those before it.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub enum ValidationLevel {
+    /// Syntax, envelopes, counts, control numbers.
+    Envelope,
+    /// Loops, segments, elements and codes of the guide; the order of HL segments.
+    Guide,
+    /// Syntax notes between elements of a segment, or components of an element.
+    Notes,
+    /// Balances and rules between segments.
+    #[default]
+    Rules,
+}
