@@ -7,6 +7,8 @@ mod distinguish;
 pub(crate) mod effective;
 mod flatten;
 mod layout;
+#[cfg(test)]
+mod tests;
 mod transitions;
 
 use std::collections::BTreeMap;
@@ -113,7 +115,7 @@ impl CompiledGuide {
         let mut items = flat.items;
         let conditions = distinguish::conditions(guide, &flat.uses, &mut items, &mut findings);
         let transitions = transitions::build(&mut items, conditions, guide);
-        let ambiguities = ambiguity::find(guide, &items, &flat.uses, &transitions);
+        let ambiguities = ambiguity::find(guide, &items, &transitions);
         findings.extend(ambiguities.iter().map(Ambiguity::finding));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings));

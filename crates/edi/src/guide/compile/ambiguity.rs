@@ -1,10 +1,13 @@
 //! Segments that could stand at two places.
 
+use std::collections::BTreeMap;
+
 use quayline_core::Finding;
 
 use super::codes::{AMBIGUOUS, warning};
-use super::{CompiledItem, ItemId, Transitions, place};
-use crate::guide::model::{Guide, SegmentUse};
+use super::distinguish::{Condition, owner, reference};
+use super::{CompiledItem, ItemId, Transitions, place, small};
+use crate::guide::model::{Guide, Requirement};
 
 /// Two places of a guide that some segment fits both, so that one of them is reached only when the other is full.
 #[derive(Clone, Debug)]
@@ -20,27 +23,240 @@ pub struct Ambiguity {
     places: (String, String),
 }
 
+/// Ambiguities that are told; a guide with more has one mistake many times.
+const TOLD_MAX: usize = 100;
+/// Segments of an example that a message shows.
+const SHOWN_MAX: usize = 6;
+
 impl Ambiguity {
     /// As a warning.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let (taken, shadowed) = &self.places;
-        let example = self.example.join(" ");
-        warning(
-            AMBIGUOUS,
-            shadowed.as_str(),
-            format!("{shadowed} cannot be told from {taken}: {}; as in {example}", self.why),
-        )
-        .hint("give each a qualifier that the other does not have (`where 01 = …`)")
+        let first = self.example.len().saturating_sub(SHOWN_MAX);
+        let before = if first > 0 { "… " } else { "" };
+        let example = self.example[first..].join(" ");
+        let last = self.example.last().map_or("", String::as_str);
+        let message = format!(
+            "{shadowed} cannot be told from {taken}: {}; in `{before}{example}` the last {last} is taken for the latter",
+            self.why
+        );
+        warning(AMBIGUOUS, shadowed.as_str(), message)
+            .hint("give each a qualifier that the other does not have (`where 01 = …`)")
     }
 }
 
-pub(super) fn find(
-    _guide: &Guide,
-    items: &[CompiledItem],
-    _uses: &[Option<&SegmentUse>],
-    _transitions: &Transitions,
-) -> Vec<Ambiguity> {
-    let _ = |id| place(items, id);
-    Vec::new()
+/// Finds pairs of segments with the same tag of which one takes what the other could have.
+pub(super) fn find(guide: &Guide, items: &[CompiledItem], table: &Transitions) -> Vec<Ambiguity> {
+    let mut by_tag: BTreeMap<&str, Vec<ItemId>> = BTreeMap::new();
+    for (i, item) in items.iter().enumerate().skip(1).filter(|(_, item)| item.loop_number == 0) {
+        by_tag.entry(&item.id).or_default().push(ItemId(small(i)));
+    }
+    let search = Search { guide, items, table };
+    let mut found = Vec::new();
+    for places in by_tag.values() {
+        for (i, one) in places.iter().enumerate() {
+            for other in &places[i + 1..] {
+                if found.len() >= TOLD_MAX {
+                    return found;
+                }
+                // The one that the walk takes first.
+                let ambiguity = search.pair(*one, *other).or_else(|| search.pair(*other, *one));
+                found.extend(ambiguity);
+            }
+        }
+    }
+    found.sort_by_key(|ambiguity| ambiguity.shadowed);
+    found
+}
+
+struct Search<'x> {
+    guide: &'x Guide,
+    items: &'x [CompiledItem],
+    table: &'x Transitions,
+}
+
+impl Search<'_> {
+    /// Whether `taken` takes segments that `shadowed` could have too.
+    fn pair(&self, taken: ItemId, shadowed: ItemId) -> Option<Ambiguity> {
+        let (inner, outer) = (owner(self.items, taken), owner(self.items, shadowed));
+        let inside = outer <= inner && inner < self.items[outer.index()].end;
+        let (child_taken, child_shadowed) = (self.child(taken), self.child(shadowed));
+        let used = |id: ItemId| self.items[id.index()].max != Some(0);
+        if !inside || !used(child_taken) || !used(child_shadowed) || child_taken == child_shadowed {
+            return None;
+        }
+        // Where the one is taken, the loops up to the other's owner may end, and nothing between is mandatory.
+        let (mut at, mut own) = (child_taken, inner);
+        while own != outer {
+            if !self.is_free(own, at, None) {
+                return None;
+            }
+            at = own;
+            own = self.items[own.index()].parent;
+        }
+        let (rank_at, rank) = (self.items[at.index()].rank, self.items[child_shadowed.index()].rank);
+        let behind = rank > rank_at || (rank == rank_at && (inner != outer || child_taken < child_shadowed));
+        if !behind || (at != child_shadowed && !self.is_free(own, at, Some(child_shadowed))) {
+            return None;
+        }
+        // What must come first is not taken by another; a second one may be.
+        let first = &self.items[child_taken.index()];
+        let repeats = first.max != Some(1);
+        if first.requirement == Requirement::Mandatory && !repeats {
+            return None;
+        }
+        let why = self.why(taken, shadowed)?;
+        let mut example = Vec::new();
+        self.prefix(child_taken, &mut example);
+        if first.requirement == Requirement::Mandatory {
+            self.instance(child_taken, &mut example);
+        }
+        example.push(self.both(taken, shadowed));
+        let places = (place(self.items, taken), place(self.items, shadowed));
+        Some(Ambiguity { taken, shadowed, why, example, places })
+    }
+
+    /// The item of its owner that a segment is or opens.
+    fn child(&self, id: ItemId) -> ItemId {
+        let item = &self.items[id.index()];
+        if item.is_trigger { item.parent } else { id }
+    }
+
+    /// Whether nothing in a loop must come behind `from` and before `to` (or the loop's end).
+    fn is_free(&self, own: ItemId, from: ItemId, to: Option<ItemId>) -> bool {
+        let rank = self.items[from.index()].rank;
+        let end = to.map_or(u32::MAX, |to| self.items[to.index()].rank);
+        self.children(own).all(|id| {
+            let item = &self.items[id.index()];
+            let between = item.rank > rank && item.rank < end;
+            id == from || !between || item.requirement != Requirement::Mandatory
+        })
+    }
+
+    fn children(&self, of: ItemId) -> impl Iterator<Item = ItemId> + '_ {
+        let end = self.items[of.index()].end;
+        let mut next = ItemId(of.0 + 1);
+        core::iter::from_fn(move || {
+            let this = next;
+            (this < end).then(|| {
+                next = self.items[this.index()].end;
+                this
+            })
+        })
+    }
+
+    fn conditions(&self, id: ItemId) -> &[Condition] {
+        let (from, to) = self.items[id.index()].conditions;
+        &self.table.conditions[from as usize..to as usize]
+    }
+
+    /// `None` where their qualifiers tell them apart.
+    fn why(&self, taken: ItemId, shadowed: ItemId) -> Option<String> {
+        let (a, b) = (self.conditions(taken), self.conditions(shadowed));
+        let apart = a.iter().any(|one| b.iter().any(|other| one.excludes(other)));
+        if apart {
+            return None;
+        }
+        let tag = &self.items[taken.index()].id;
+        let name = |condition: &Condition| reference(tag, condition.element, condition.component);
+        Some(match (a, b) {
+            ([], []) => format!("neither {tag} has a qualifier or codes that the other does not have"),
+            ([], [condition, ..]) => format!("the former has no qualifier, so any {} is taken", name(condition)),
+            ([condition, ..], []) => format!("only the latter asks for {}", name(condition)),
+            ([one, ..], others) => {
+                let same = others.iter().find(|other| other.element == one.element && other.component == one.component);
+                let shared = same.and_then(|other| shared(one, other));
+                match shared {
+                    Some(value) => format!("{} may be {value} in both", name(one)),
+                    None => {
+                        format!("they are told apart by different elements, {} and {}", name(one), name(&others[0]))
+                    }
+                }
+            }
+        })
+    }
+
+    /// A segment that fits both.
+    fn both(&self, taken: ItemId, shadowed: ItemId) -> String {
+        let mut asked: BTreeMap<(usize, usize), &str> = BTreeMap::new();
+        let (a, b) = (self.conditions(taken), self.conditions(shadowed));
+        for condition in a.iter().chain(b) {
+            let others = a
+                .iter()
+                .chain(b)
+                .filter(|other| (other.element, other.component) == (condition.element, condition.component));
+            let value = others.fold(condition.values.first().map(|value| &**value), |value, other| {
+                shared(condition, other).or(value)
+            });
+            asked.entry((condition.element, condition.component)).or_insert(value.unwrap_or(""));
+        }
+        self.text(&self.items[taken.index()].id, &asked)
+    }
+
+    /// A segment that fits its place.
+    fn one(&self, id: ItemId) -> String {
+        let mut asked: BTreeMap<(usize, usize), &str> = BTreeMap::new();
+        for condition in self.conditions(id) {
+            let value = condition.values.first().map_or("", |value| value);
+            asked.entry((condition.element, condition.component)).or_insert(value);
+        }
+        self.text(&self.items[id.index()].id, &asked)
+    }
+
+    /// A tag and what is asked of its elements.
+    fn text(&self, tag: &str, asked: &BTreeMap<(usize, usize), &str>) -> String {
+        let separator = match self.guide.standard {
+            crate::delimiters::Standard::X12 => '*',
+            crate::delimiters::Standard::Edifact => '+',
+        };
+        let mut text = tag.to_owned();
+        let (mut element, mut component) = (0, 1);
+        for ((e, c), value) in asked {
+            while element < *e {
+                text.push(separator);
+                element += 1;
+                component = 1;
+            }
+            while component < *c {
+                text.push(':');
+                component += 1;
+            }
+            text.push_str(value);
+        }
+        text
+    }
+
+    /// The fewest segments before an item.
+    fn prefix(&self, id: ItemId, out: &mut Vec<String>) {
+        let item = &self.items[id.index()];
+        let parent = item.parent;
+        if parent != ItemId::TRANSACTION {
+            self.prefix(parent, out);
+        }
+        for sibling in self.children(parent) {
+            let before = &self.items[sibling.index()];
+            if before.rank < item.rank && before.requirement == Requirement::Mandatory {
+                self.instance(sibling, out);
+            }
+        }
+    }
+
+    /// The fewest segments of an item.
+    fn instance(&self, id: ItemId, out: &mut Vec<String>) {
+        if !super::distinguish::is_loop(&self.items[id.index()]) {
+            out.push(self.one(id));
+            return;
+        }
+        for child in self.children(id) {
+            if self.items[child.index()].requirement == Requirement::Mandatory {
+                self.instance(child, out);
+            }
+        }
+    }
+}
+
+/// A value that both conditions allow.
+fn shared<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
+    one.values.iter().find(|value| other.values.binary_search(value).is_ok()).map(|value| &**value)
 }
