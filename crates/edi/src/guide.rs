@@ -1,10 +1,6 @@
 //! Guides: what a transaction set or message may hold.
 
-#[allow(dead_code, reason = "validation uses the rest")]
-mod code_set;
 pub(crate) mod code_set;
-#[allow(dead_code, reason = "validation uses the rest")]
-mod compile;
 pub(crate) mod compile;
 mod documents;
 mod model;

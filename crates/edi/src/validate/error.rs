@@ -177,7 +177,7 @@ pub enum RuleSubject {
 }
 
 impl ContentError {
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) const fn code(&self) -> &'static str {
         match &self.kind {
             ContentErrorKind::SegmentUnknown => "EDI-101",
             ContentErrorKind::SegmentUndefined => "EDI-102",

@@ -171,7 +171,7 @@ impl GuideBody {
         let Some(walk) = &mut self.walks[guide] else { return Sent::Whole(Fit::Fits) };
         let placement = match self.placed.take() {
             Some(placement) => placement,
-            None => walk.place(segment, byte),
+            None => walk.segment(segment),
         };
         let compiled = walk.guide();
         let (plan, open) = (&self.documents.plans[guide], &mut self.open);
