@@ -26,6 +26,7 @@
 
 mod collector;
 mod contrl;
+mod guides;
 mod list;
 mod note;
 mod options;
@@ -37,10 +38,11 @@ mod text;
 mod x12;
 
 pub use collector::Acknowledger;
+pub use guides::acknowledgment_guides;
 pub use list::AcknowledgmentList;
 pub use options::{
-    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OnError, OutcomePolicy, Stamp, Warnings,
-    When,
+    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OnError, OutcomePolicy, SecurityFailure,
+    Stamp, Warnings, When,
 };
 pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
 pub use reader::AcknowledgmentReader;

@@ -308,6 +308,26 @@ impl EnvelopePass<'_> {
             let at = self.position();
             self.fault(EdiError::Outside { standard }, at);
         }
+        if may && self.pass.segment().tag() == b"TA1" {
+            self.check_ta1();
+        }
         Event::Segment
+    }
+
+    /// The elements of an interchange acknowledgment, which no guide is asked about.
+    fn check_ta1(&mut self) {
+        let (standard, level) = (Standard::X12, Level::Interchange);
+        let at = self.position();
+        for field in &header::TA1 {
+            let value = self.pass.segment().element(field.element).map_or(&b""[..], |element| element.raw());
+            let Some(expected) = field.check.expected(value) else { continue };
+            let name = field.reference;
+            let error = if value.is_empty() {
+                EdiError::FieldMissing { standard, level, name }
+            } else {
+                EdiError::FieldFormat { standard, level, name, expected }
+            };
+            self.fault(error, at.element(u32::try_from(field.element).unwrap_or(0)));
+        }
     }
 }

@@ -3,7 +3,9 @@
 use quayline_core::Severity;
 
 use super::note::{Judgment, Note, Notes, judge};
-use super::options::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OutcomePolicy};
+use super::options::{
+    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OutcomePolicy, SecurityFailure,
+};
 use super::output::{AcknowledgmentOutput, Held};
 use super::refused::{REFUSED_MAX, is_refusal};
 use super::text::Text;
@@ -93,6 +95,7 @@ pub(super) struct Group {
     /// Some were accepted with errors.
     pub(super) with_errors: bool,
     pub(super) declared: Option<u64>,
+    pub(super) security: Option<SecurityFailure>,
     /// Segments of the acknowledgment before what is held of this group (EDIFACT).
     pub(super) before: u64,
 }
@@ -105,6 +108,7 @@ pub(super) struct Transaction {
     /// It is answered: not an acknowledgment, not one of nothing.
     pub(super) answered: bool,
     pub(super) notes: Notes,
+    pub(super) security: Option<SecurityFailure>,
     /// The element that names units of business.
     pub(super) unit: Option<&'static Unit>,
     /// The last units: the segment that names each, and its value. Faults may be told some segments late.
@@ -183,6 +187,39 @@ impl Acknowledger {
     #[must_use]
     pub fn numbers(&self) -> ControlNumbers {
         self.options.numbers
+    }
+
+    /// Tells of faults of the transaction, or else the group or interchange, that is open, which the caller counted but does not have: it is
+    /// judged as if it had been given one.
+    pub fn unseen(&mut self, faults: u64) {
+        let level = if self.transaction.is_open {
+            Level::Transaction
+        } else if self.group.is_open {
+            Level::Group
+        } else {
+            Level::Interchange
+        };
+        let Some(judgment) = judge(&self.options.outcomes, level, Severity::Error).filter(|_| faults > 0) else {
+            return;
+        };
+        let notes = match level {
+            Level::Transaction => &mut self.transaction.notes,
+            Level::Group => &mut self.group.notes,
+            Level::Interchange => &mut self.interchange.notes,
+        };
+        notes.judgment = notes.judgment.max(judgment);
+        notes.more += faults;
+        self.tally.untold += faults;
+    }
+
+    /// Tells what became of the security of the transaction, or else the group, that is open (S3S, S4S): `M`, `W` and `X` of AK5, IK5 and AK9,
+    /// with the code that says why. CONTRL rejects with error 27.
+    pub fn security(&mut self, failure: SecurityFailure) {
+        if self.transaction.is_open {
+            self.transaction.security = Some(failure);
+        } else if self.group.is_open {
+            self.group.security = Some(failure);
+        }
     }
 
     /// Takes an event of the reader and the faults that were found since the event before; `pass` is as the event left it.
@@ -286,6 +323,7 @@ impl Acknowledger {
         transaction.is_open = true;
         transaction.number = header.position().transaction;
         transaction.notes.clear();
+        transaction.security = None;
         transaction.unit = None;
         transaction.unit_count = 0;
         let kind = header.transaction_type();
@@ -375,6 +413,9 @@ impl Acknowledger {
         self.transaction.is_open = false;
         let standard = self.body.delimiters.standard;
         unclosed(&mut self.transaction.notes, closed, standard, Level::Transaction, &self.options.outcomes);
+        if self.transaction.security.is_some() {
+            self.transaction.notes.judgment = Judgment::Rejected;
+        }
         match self.transaction.notes.judgment {
             Judgment::Accepted => {}
             Judgment::WithErrors => self.tally.transactions_with_errors += 1,
@@ -400,6 +441,9 @@ impl Acknowledger {
     fn close_group(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         let standard = self.body.delimiters.standard;
         unclosed(&mut self.group.notes, closed, standard, Level::Group, &self.options.outcomes);
+        if self.group.security.is_some() {
+            self.group.notes.judgment = Judgment::Rejected;
+        }
         match standard {
             Standard::X12 => {
                 if closed == Closed::ByTrailer {

@@ -2,9 +2,9 @@
 
 use super::collector::Acknowledger;
 use super::note::{Judgment, Note, Notes};
-use super::options::{ControlNumbers, When};
+use super::options::{ControlNumbers, SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
-use super::text::Text;
+use super::text::{Part, Text};
 use crate::delimiters::Delimiters;
 use crate::envelope::{EnvelopePass, Header};
 use crate::level::{Level, Side};
@@ -16,11 +16,27 @@ const ACKNOWLEDGED: &[u8] = b"7";
 /// The interchange was received; nothing is said of what it holds.
 const RECEIVED: &[u8] = b"8";
 
+/// Data element 0085: a security function failed.
+const SECURITY: &[u8] = b"27";
+
 /// Most UCS of a message, most UCD of a segment.
 const SEGMENTS_MAX: usize = 999;
 const ELEMENTS_MAX: usize = 99;
 /// Data element 0096.
 const POSITION_MAX: u64 = 999_999;
+
+/// 0020, 0048, 0062.
+const REFERENCE: [Part; 1] = [(14, "0")];
+/// S001.
+const SYNTAX: [Part; 4] = [(4, "UNOA"), (1, "3"), (6, ""), (3, "")];
+/// S002 and S003 of syntax versions 1 to 3, and of 4.
+const PARTNER_3: [Part; 3] = [(35, "UNKNOWN"), (4, ""), (14, "")];
+const PARTNER_4: [Part; 4] = [(35, "UNKNOWN"), (4, ""), (35, ""), (35, "")];
+/// S006 and S007.
+const GROUP_PARTNER: [Part; 2] = [(35, "UNKNOWN"), (4, "")];
+/// S009 of syntax versions 1 to 3, and of 4.
+const MESSAGE_3: [Part; 5] = [(6, "0"), (3, "0"), (3, "0"), (2, "0"), (6, "")];
+const MESSAGE_4: [Part; 7] = [(6, "0"), (3, "0"), (3, "0"), (3, "0"), (6, ""), (6, ""), (6, "")];
 
 impl Acknowledger {
     /// UCM to UCD of the message that ends. One without faults is acknowledged by what is around it.
@@ -33,9 +49,9 @@ impl Acknowledger {
         let segment = pass.transaction().segment();
         let text = &mut self.body;
         text.begin("UCM");
-        text.copy(segment.element(1), b"0");
-        text.copy(segment.element(2), b"0:0:0:0");
-        answer(text, notes, Level::Transaction, version, ACKNOWLEDGED);
+        text.parts(segment.element(1), &REFERENCE);
+        text.parts(segment.element(2), if version == 4 { &MESSAGE_4 } else { &MESSAGE_3 });
+        answer(text, notes, self.transaction.security, Level::Transaction, version, ACKNOWLEDGED);
         notes.list.retain(|note| note.service.is_none());
         notes.list.sort_by_key(|note| note.contrl_segment());
         let mut rest = &notes.list[..];
@@ -72,10 +88,10 @@ impl Acknowledger {
         self.head.restart(pass.delimiters(), pass.style().0);
         if is_said {
             self.head.begin("UCF");
-            self.head.copy(segment.element(5), b"0");
-            self.head.copy(segment.element(2), b"UNKNOWN");
-            self.head.copy(segment.element(3), b"UNKNOWN");
-            answer(&mut self.head, &self.group.notes, Level::Group, version, ACKNOWLEDGED);
+            self.head.parts(segment.element(5), &REFERENCE);
+            self.head.parts(segment.element(2), &GROUP_PARTNER);
+            self.head.parts(segment.element(3), &GROUP_PARTNER);
+            answer(&mut self.head, &self.group.notes, self.group.security, Level::Group, version, ACKNOWLEDGED);
         }
         if is_rejected {
             self.body.bytes.clear();
@@ -127,11 +143,11 @@ impl Acknowledger {
         self.head.begin("UNH").element(b"1").composite(kind).end();
         let segment = header.segment();
         self.head.begin("UCI");
-        self.head.copy(segment.element(5), b"0");
-        self.head.copy(segment.element(2), b"UNKNOWN");
-        self.head.copy(segment.element(3), b"UNKNOWN");
+        self.head.parts(segment.element(5), &REFERENCE);
+        self.head.parts(segment.element(2), partner(version));
+        self.head.parts(segment.element(3), partner(version));
         let accepted = if receipt_only { RECEIVED } else { ACKNOWLEDGED };
-        answer(&mut self.head, &self.interchange.notes, Level::Interchange, version, accepted);
+        answer(&mut self.head, &self.interchange.notes, None, Level::Interchange, version, accepted);
         // UNH, UCI and UNT.
         self.tail.begin("UNT").number(self.body.segments + 3).element(b"1").end();
         self.tail.begin("UNZ").element(b"1").element(control.as_bytes()).end();
@@ -149,9 +165,9 @@ impl Acknowledger {
         let segment = received.segment();
         let text = &mut self.head;
         text.begin("UNB");
-        text.copy(segment.element(1), b"UNOA:3");
-        text.copy(segment.element(3), b"UNKNOWN");
-        text.copy(segment.element(2), b"UNKNOWN");
+        text.parts(segment.element(1), &SYNTAX);
+        text.parts(segment.element(3), partner(version));
+        text.parts(segment.element(2), partner(version));
         text.composite(&[date, stamp.time()]).element(control);
         if is_test {
             for _ in 6..11 {
@@ -181,12 +197,23 @@ impl Note {
 }
 
 /// Action code, error code, service segment and element of UCI, UCF or UCM.
-fn answer(text: &mut Text, notes: &Notes, level: Level, version: u8, accepted: &[u8]) {
+fn answer(
+    text: &mut Text,
+    notes: &Notes,
+    security: Option<SecurityFailure>,
+    level: Level,
+    version: u8,
+    accepted: &[u8],
+) {
     if notes.judgment != Judgment::Rejected {
         text.element(accepted).end();
         return;
     }
     text.element(REJECTED);
+    if security.is_some() {
+        text.element(SECURITY).end();
+        return;
+    }
     let own = |note: &&Note| note.codes.contrl.is_some() && (level != Level::Transaction || note.service.is_some());
     if let Some(note) = notes.list.iter().find(own) {
         text.element(note.contrl_code(version).unwrap_or("").as_bytes());
@@ -210,6 +237,10 @@ fn place(text: &mut Text, note: &Note, version: u8) {
     let (element, component) = (number(at.element + 1), number(at.component));
     let repetition = if version == 4 { number(at.repetition) } else { String::new() };
     text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
+}
+
+fn partner(version: u8) -> &'static [Part] {
+    if version == 4 { &PARTNER_4 } else { &PARTNER_3 }
 }
 
 fn syntax_version(interchange: &Header) -> u8 {

@@ -112,6 +112,46 @@ pub enum OnError {
     Accept,
 }
 
+/// Why security rejects a transaction or a group.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SecurityFailure {
+    /// `M`: the message authentication code is wrong.
+    Authentication,
+    /// `W`: the assurance is not valid.
+    Assurance,
+    /// `X`: what was decrypted cannot be read.
+    Decryption,
+}
+
+impl SecurityFailure {
+    /// Data elements 715 and 717.
+    pub(super) fn status(self) -> &'static [u8] {
+        match self {
+            SecurityFailure::Authentication => b"M",
+            SecurityFailure::Assurance => b"W",
+            SecurityFailure::Decryption => b"X",
+        }
+    }
+
+    /// Data element 718 (and 618).
+    pub(super) fn transaction_code(self) -> Option<&'static str> {
+        match self {
+            SecurityFailure::Authentication => Some("13"),
+            SecurityFailure::Assurance => None,
+            SecurityFailure::Decryption => Some("16"),
+        }
+    }
+
+    /// Data element 716.
+    pub(super) fn group_code(self) -> Option<&'static str> {
+        match self {
+            SecurityFailure::Authentication => Some("18"),
+            SecurityFailure::Assurance => None,
+            SecurityFailure::Decryption => Some("15"),
+        }
+    }
+}
+
 /// What acknowledgments say of warnings.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Warnings {

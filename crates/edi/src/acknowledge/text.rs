@@ -4,6 +4,9 @@ use crate::delimiters::{Delimiters, Standard};
 use crate::segment::Element;
 use crate::splitter::LineBreak;
 
+/// A component: the most bytes that it may have, and what stands for it where it must not be empty.
+pub(super) type Part = (usize, &'static str);
+
 /// Segments as they are written.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
@@ -57,30 +60,26 @@ impl Text {
         self
     }
 
-    /// An element as it stands in an interchange with the same delimiters, without line breaks and separators at its end.
-    pub(super) fn copy(&mut self, element: Option<Element<'_>>, otherwise: &[u8]) -> &mut Self {
+    /// A composite of an interchange again, each component as long as it may be, and with what stands for those that must not be empty.
+    pub(super) fn parts(&mut self, element: Option<Element<'_>>, parts: &[Part]) -> &mut Self {
         self.bytes.push(self.delimiters.element);
         let start = self.bytes.len();
+        let mut components = element.map(|element| element.components());
         let mut end = start;
-        let service = self.delimiters;
-        let mut released = false;
-        for byte in element.map_or(&b""[..], |element| element.raw()) {
-            if matches!(byte, b'\r' | b'\n') && !service.is_service(*byte) {
-                continue;
+        for (i, (most, otherwise)) in parts.iter().enumerate() {
+            if i > 0 {
+                self.bytes.push(self.delimiters.component);
             }
-            self.bytes.push(*byte);
-            let separator = !released && (*byte == service.component || service.repetition == Some(*byte));
-            released = !released && service.release == Some(*byte);
-            if !separator {
-                end = self.bytes.len();
+            let mut scratch = Vec::new();
+            let component = components.as_mut().and_then(Iterator::next);
+            let data = component.map_or(&b""[..], |component| component.data(&mut scratch).bytes());
+            let data = cut(data, *most);
+            self.data(if data.is_empty() { otherwise.as_bytes() } else { data });
+            if self.solid > end {
+                end = self.solid;
             }
         }
         self.bytes.truncate(end);
-        if end == start {
-            self.data(otherwise);
-        } else {
-            self.solid = end;
-        }
         self
     }
 
@@ -117,4 +116,15 @@ impl Text {
             self.solid = self.bytes.len();
         }
     }
+}
+
+/// At most so many bytes, whole characters where they are UTF-8.
+fn cut(data: &[u8], most: usize) -> &[u8] {
+    let mut len = data.len().min(most);
+    if len < data.len() && core::str::from_utf8(data).is_ok() {
+        while len > 0 && data[len] & 0xc0 == 0x80 {
+            len -= 1;
+        }
+    }
+    &data[..len]
 }

@@ -2,7 +2,7 @@
 
 use super::collector::Acknowledger;
 use super::note::{Judgment, Note};
-use super::options::{ControlNumbers, Functional, When};
+use super::options::{ControlNumbers, Functional, SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
 use super::text::Text;
 use crate::envelope::{Check, EnvelopePass, Header};
@@ -37,8 +37,6 @@ const ELEMENTS_MAX: usize = 99;
 const CONTEXTS_MAX: usize = 9;
 /// The largest count that data elements 97, 123 and 2 hold.
 const COUNT_MAX: u64 = 999_999;
-/// Data element 719 before and from version 005010 on.
-const POSITION_MAX: [u64; 2] = [999_999, 9_999_999_999];
 /// Data element 722.
 const ELEMENT_MAX: u32 = 99;
 /// Data element 724.
@@ -51,7 +49,9 @@ impl Acknowledger {
     pub(super) fn functional_of(&self, group: &Header) -> Option<Functional> {
         match self.options.functional {
             Functional::None => None,
-            Functional::Implementation if !has_999(&group.component(8, 1)) => Some(Functional::Functional),
+            Functional::Implementation if !Version::of(&group.component(8, 1)).has_999() => {
+                Some(Functional::Functional)
+            }
             other => Some(other),
         }
     }
@@ -91,10 +91,13 @@ impl Acknowledger {
             add(&mut codes, Some("5"));
         }
         text.begin(if is_999 { "IK5" } else { "AK5" });
-        text.element(match notes.judgment {
-            Judgment::Accepted => b"A",
-            Judgment::WithErrors => b"E",
-            Judgment::Rejected => b"R",
+        let security = self.transaction.security;
+        add(&mut codes, security.and_then(SecurityFailure::transaction_code));
+        text.element(match (security, notes.judgment) {
+            (Some(failure), _) => failure.status(),
+            (None, Judgment::Accepted) => b"A",
+            (None, Judgment::WithErrors) => b"E",
+            (None, Judgment::Rejected) => b"R",
         });
         for code in codes.iter().take(CODES_MAX) {
             text.element(code.as_bytes());
@@ -136,14 +139,16 @@ impl Acknowledger {
         let is_rejected = state.notes.judgment == Judgment::Rejected;
         let all_rejected = state.accepted == 0 && state.received > 0;
         let accepted = if is_rejected { 0 } else { state.accepted };
-        let status = match () {
+        let status: &[u8] = match () {
+            () if state.security.is_some() => state.security.map_or(b"R", SecurityFailure::status),
             () if is_rejected || all_rejected => b"R",
             () if accepted < state.received => b"P",
             () if state.with_errors || state.notes.judgment == Judgment::WithErrors => b"E",
             () => b"A",
         };
-        self.tally.groups_rejected += u64::from(status == b"R");
+        self.tally.groups_rejected += u64::from(is_rejected || all_rejected);
         let mut codes = Vec::new();
+        add(&mut codes, state.security.and_then(SecurityFailure::group_code));
         for note in &state.notes.list {
             add(&mut codes, note.codes.group.map(|code| version.group_code(code)));
         }
@@ -355,7 +360,7 @@ impl Dialect {
         let code = if self.is_999 { codes.implementation_element.or(codes.element) } else { codes.element };
         match code {
             // Too many repetitions, too many components: too many data elements before.
-            Some("12" | "13") if !self.version.has_implementation() => Some("3"),
+            Some("12" | "13") if !self.version.has_repetition() => Some("3"),
             code => code,
         }
     }
@@ -368,7 +373,7 @@ impl Dialect {
         let code = if in_element { Some("8") } else { self.segment_code(first) };
         let tag = first.context.as_ref().map_or(&b""[..], |context| context.tag.as_bytes());
         let position = first.at.segment;
-        let most = POSITION_MAX[usize::from(self.version.has_implementation())];
+        let most = self.version.position_max();
         let (Some(code), true, true) = (code, is_tag(tag), (1..=most).contains(&position)) else { return };
         text.begin(if self.is_999 { "IK3" } else { "AK3" });
         text.element(tag).number(position);
@@ -406,13 +411,13 @@ impl Dialect {
         }
     }
 
-    /// C030: element, component, repetition; before version 004010 the element alone.
+    /// C030: element, component, repetition.
     fn place(self, text: &mut Text, element: u32, component: u32, repetition: u32) {
         let number =
             |number: u32, most: u32| if (1..=most).contains(&number) { number.to_string() } else { String::new() };
         let element = number(element, ELEMENT_MAX);
-        let component = if self.version.is_from(b"004010") { number(component, 99) } else { String::new() };
-        let repetition = if self.version.has_implementation() { number(repetition, 9_999) } else { String::new() };
+        let component = if self.version.has_component() { number(component, 99) } else { String::new() };
+        let repetition = if self.version.has_repetition() { number(repetition, 9_999) } else { String::new() };
         text.composite(&[element.as_bytes(), component.as_bytes(), repetition.as_bytes()]);
     }
 
@@ -420,8 +425,7 @@ impl Dialect {
     fn triggers(self, text: &mut Text, notes: &[Note]) {
         let triggers = notes.iter().filter_map(|note| note.context.as_ref()?.trigger.as_ref());
         for (tag, at) in triggers.take(CONTEXTS_MAX) {
-            let most = POSITION_MAX[usize::from(self.version.has_implementation())];
-            if !is_tag(tag.as_bytes()) || !(1..=most).contains(&at.segment) {
+            if !is_tag(tag.as_bytes()) || !(1..=self.version.position_max()).contains(&at.segment) {
                 continue;
             }
             text.begin("CTX").element(b"SITUATIONAL TRIGGER").element(tag.as_bytes()).number(at.segment).element(b"");
@@ -463,9 +467,28 @@ impl Version {
         self.0 >= *version
     }
 
-    /// AK103, AK203, repetitions in C030 and 999 came with version 005010.
+    /// AK103 and AK203.
     fn has_implementation(self) -> bool {
+        self.is_from(b"004041")
+    }
+
+    /// C030 in AK401, which was one element.
+    fn has_component(self) -> bool {
+        self.is_from(b"003050")
+    }
+
+    /// The repetition in C030, and repeated elements at all.
+    fn has_repetition(self) -> bool {
+        self.is_from(b"004030")
+    }
+
+    fn has_999(self) -> bool {
         self.is_from(b"005010")
+    }
+
+    /// Data element 719.
+    fn position_max(self) -> u64 {
+        if self.is_from(b"005010") { 9_999_999_999 } else { 999_999 }
     }
 
     /// Data element 447: four characters, six from version 008010 on; longer ids (`2010AA`) are cut.
@@ -477,7 +500,7 @@ impl Version {
 
     /// Data element 716. Code 19 meant something else before 005010; 6 says that the control number violates syntax.
     fn group_code(self, code: &'static str) -> &'static str {
-        if code == "19" && !self.has_implementation() { "6" } else { code }
+        if code == "19" && !self.is_from(b"005010") { "6" } else { code }
     }
 }
 
@@ -486,10 +509,6 @@ fn base(received: &[u8]) -> [u8; 6] {
         Some(version) if version.iter().all(u8::is_ascii_digit) => *version,
         _ => *b"004010",
     }
-}
-
-fn has_999(received: &[u8]) -> bool {
-    Version::of(received).has_implementation()
 }
 
 /// GS08 of a 997: the version of the group without the guide that its transactions have.

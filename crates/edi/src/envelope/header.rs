@@ -58,13 +58,19 @@ impl Check {
             Check::Text(3, 3) => (within(3, 3), "three characters"),
             Check::Text(4, 9) => (within(4, 9), "four to nine characters"),
             Check::Text(low, high) => (within(low, high), "of the length that the standard gives"),
+            Check::Digits(3, 3) => (digits && within(3, 3), "three digits"),
             Check::Digits(5, 5) => (digits && within(5, 5), "five digits"),
             Check::Digits(9, 9) => (digits && within(9, 9), "nine digits"),
             Check::Digits(1, 9) => (digits && within(1, 9), "one to nine digits"),
             Check::Digits(low, high) => (digits && within(low, high), "of digits"),
             Check::OneOf(characters) => {
                 let one = value.len() == 1 && characters.as_bytes().contains(&value[0]);
-                (one, if characters == "01" { "0 or 1" } else { "P, T or I" })
+                let expected = match characters {
+                    "01" => "0 or 1",
+                    "AER" => "A, E or R",
+                    _ => "P, T or I",
+                };
+                (one, expected)
             }
             Check::Date => (digits && is_date(value), "a date (YYMMDD or CCYYMMDD)"),
             Check::Time => (digits && is_time(value), "a time (HHMM)"),
@@ -116,6 +122,15 @@ pub fn header_fields(standard: Standard, level: Level) -> &'static [HeaderField]
 const fn f(name: &'static str, reference: &'static str, element: usize, component: usize, check: Check) -> HeaderField {
     HeaderField { name, reference, element, component, check }
 }
+
+/// The interchange acknowledgment, X12.5: the elements of the ISA that it answers, status and note.
+pub(super) static TA1: [HeaderField; 5] = [
+    f("control_number", "TA101", 1, 1, Check::Digits(9, 9)),
+    f("date", "TA102", 2, 1, Check::Date),
+    f("time", "TA103", 3, 1, Check::Time),
+    f("status", "TA104", 4, 1, Check::OneOf("AER")),
+    f("note", "TA105", 5, 1, Check::Digits(3, 3)),
+];
 
 static ISA: [HeaderField; 15] = [
     f("authorization_qualifier", "ISA01", 1, 1, Check::Text(2, 2)),

@@ -408,14 +408,14 @@ fn contrl_acknowledges_and_rejects() {
     edifact(
         "UNH++ORDERS:D:96A:UN'BGM+220'UNT+3+'UNH+2+ORDERS'UNT+2+2'UNZ+2+REF9'",
         expect![[r#"
-        UNB+UNOC:3+B:14+A:14:x+260402:0830+1++++++1'
-        UNH+1+CONTRL:D:3:UN'
-        UCI+REF9+A:14:x+B:14+7'
-        UCM+0+ORDERS:D:96A:UN+4+13+UNH+2:1'
-        UCM+2+ORDERS+4+13+UNH+3:2'
-        UNT+5+1'
-        UNZ+1+1'
-    "#]],
+            UNB+UNOC:3+B:14+A:14:x+260402:0830+1++++++1'
+            UNH+1+CONTRL:D:3:UN'
+            UCI+REF9+A:14:x+B:14+7'
+            UCM+0+ORDERS:D:96A:UN+4+13+UNH+2:1'
+            UCM+2+ORDERS:0:0:0+4+13+UNH+3:2'
+            UNT+5+1'
+            UNZ+1+1'
+        "#]],
     );
 }
 

@@ -4,9 +4,10 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use quayline_core::{Limits, Severity};
 use quayline_edi::acknowledge::{
-    Acknowledger, AcknowledgmentOptions, AcknowledgmentReader, GroupReport, MemoryOutput, OnError, Outcome,
-    OutcomePolicy, Report, Stamp, TransactionReport,
+    Acknowledger, AcknowledgmentList, AcknowledgmentOptions, AcknowledgmentReader, GroupReport, MemoryOutput, OnError,
+    Outcome, OutcomePolicy, Report, SecurityFailure, Stamp, TransactionReport, acknowledgment_guides,
 };
+use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{
     EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, FaultContext, Level, Position, Rules, Standard,
 };
@@ -141,6 +142,64 @@ fn acknowledgments_out_of_order_are_read() {
         transaction 850 0001: not decided: the acknowledgment ends too early
         group PO 5: not decided: the acknowledgment ends too early"#]],
     );
+}
+
+#[test]
+fn shipped_guides_are_right_and_have_the_lists() {
+    let guides = acknowledgment_guides();
+    let names: Vec<&str> = guides.iter().map(|guide| guide.name.as_str()).collect();
+    assert_eq!(names, ["997", "997-00401", "997-003", "999", "999-X231A1", "CONTRL-3", "CONTRL-4"]);
+    for guide in &guides {
+        let compiled = CompiledGuide::new(guide).unwrap_or_else(|findings| panic!("{}: {findings}", guide.name));
+        assert!(compiled.ambiguities().is_empty(), "{}", guide.name);
+        for list in AcknowledgmentList::ALL {
+            let Some(codes) = guide.dictionary.codes.get(list.data_element()) else { continue };
+            for code in &codes.codes {
+                assert_eq!(code.name.as_deref(), list.words(&code.value), "{} {}", guide.name, code.value);
+            }
+            let whole = ["997", "999"].contains(&guide.name.as_str()) || list == AcknowledgmentList::Action;
+            assert!(!whole || codes.codes.len() == list.codes().len(), "{} {list:?}", guide.name);
+        }
+    }
+}
+
+#[test]
+fn ta1_is_checked_with_the_envelope() {
+    let (_, faults, _) = read(format!("{ISA}TA1*00000905*261301*12*Q*0~IEA*0*000000001~").as_bytes());
+    assert_eq!(faults, ["EDI-038"; 5]);
+    let (_, faults, _) = read(format!("{ISA}TA1*000000905*260401*1200*R~IEA*0*000000001~").as_bytes());
+    assert_eq!(faults, ["EDI-037"]);
+}
+
+#[test]
+fn security_and_unseen_faults_reject() {
+    let told = |input: &[u8], name: &str, failures: [Option<SecurityFailure>; 3]| {
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut acknowledger = Acknowledger::new(options(name));
+        let mut output = MemoryOutput::default();
+        let mut failures = failures.into_iter();
+        let mut pass = reader.over(input, EndOfInput::Yes);
+        loop {
+            let event = pass.advance();
+            let faults: Vec<EdiFault> = pass.take_faults().collect();
+            acknowledger.event(event, &pass, &faults, &mut output);
+            match event {
+                Event::TransactionStart => match failures.next() {
+                    Some(Some(failure)) => acknowledger.security(failure),
+                    Some(None) => acknowledger.unseen(3),
+                    None => {}
+                },
+                Event::Done => break,
+                _ => {}
+            }
+        }
+        let lines: Vec<String> = read(output.written()).0.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    };
+    let all = [Some(SecurityFailure::Authentication), Some(SecurityFailure::Decryption), None];
+    expect![[""]].assert_eq(&told(&x12_input("005010"), "999", all));
+    let first = [Some(SecurityFailure::Assurance), None, None];
+    expect![[""]].assert_eq(&told(&edifact_input("4", true), "contrl", first));
 }
 
 /// A fault to put into a transaction.

@@ -1,0 +1,35 @@
+//! The guides of acknowledgments that are shipped.
+
+use quayline_core::Limits;
+
+use crate::guide::{Guide, MemoryGuides, parse_guide};
+
+/// Guide files of acknowledgments by their names, and the dictionary that they include.
+const FILES: [(&str, &str); 8] = [
+    ("997.guide", include_str!("../../guides/997.guide")),
+    ("997-00401.guide", include_str!("../../guides/997-00401.guide")),
+    ("997-003.guide", include_str!("../../guides/997-003.guide")),
+    ("999.guide", include_str!("../../guides/999.guide")),
+    ("999-005010x231a1.guide", include_str!("../../guides/999-005010x231a1.guide")),
+    ("contrl-3.guide", include_str!("../../guides/contrl-3.guide")),
+    ("contrl-4.guide", include_str!("../../guides/contrl-4.guide")),
+    (DICTIONARY, include_str!("../../guides/x12-acknowledgments.guide")),
+];
+
+const DICTIONARY: &str = "x12-acknowledgments.guide";
+
+/// The guides of 997, 999 and CONTRL: what acknowledgments that are received, and all that we write, are validated by.
+///
+/// TA1 stands outside of transactions; the [`crate::EnvelopeReader`] checks its elements.
+///
+/// # Panics
+/// Never: a test reads them all.
+#[must_use]
+pub fn acknowledgment_guides() -> Vec<Guide> {
+    let files = MemoryGuides(FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect());
+    let guides = FILES.iter().filter(|(name, _)| *name != DICTIONARY);
+    let read = |(name, text): &(&str, &str)| {
+        parse_guide(name, text, &files, &Limits::default()).expect("the guides that are shipped are right")
+    };
+    guides.map(read).collect()
+}
