@@ -16,6 +16,8 @@ const ACKNOWLEDGED: &[u8] = b"7";
 /// The interchange was received; nothing is said of what it holds.
 const RECEIVED: &[u8] = b"8";
 
+/// Data element 0085: something is wrong that is not said.
+const UNSPECIFIED: &[u8] = b"18";
 /// Data element 0085: a security function failed.
 const SECURITY: &[u8] = b"27";
 
@@ -223,6 +225,8 @@ fn answer(
             text.element(tag.as_bytes());
             place(text, note, version);
         }
+    } else if !notes.list.iter().any(|note| note.codes.contrl.is_some()) {
+        text.element(UNSPECIFIED);
     }
     text.end();
 }

@@ -197,9 +197,25 @@ fn security_and_unseen_faults_reject() {
         lines.join("\n")
     };
     let all = [Some(SecurityFailure::Authentication), Some(SecurityFailure::Decryption), None];
-    expect![[""]].assert_eq(&told(&x12_input("005010"), "999", all));
+    expect![[r#"
+        transaction 837 0001: rejected, its authentication failed: the message authentication code is wrong
+        transaction 837 0002: rejected, what was decrypted is not readable: the decrypted text is not correct
+        transaction 837 0003: rejected: one or more segments are wrong
+        transaction 837 0004: accepted
+        group HC 1: partially accepted, 1 of 4 transactions accepted
+        transaction 837 0001: accepted
+        transaction 837 0002: accepted
+        transaction 837 0003: accepted
+        transaction 837 0004: accepted
+        group HC 2: accepted, 4 of 4 transactions accepted"#]].assert_eq(&told(&x12_input("005010"), "999", all));
     let first = [Some(SecurityFailure::Assurance), None, None];
-    expect![[""]].assert_eq(&told(&edifact_input("4", true), "contrl", first));
+    expect![[r#"
+        interchange R1: accepted
+        group 1: accepted
+        transaction ORDERS 11: rejected: the security function is not supported
+        transaction ORDERS 12: rejected: something is wrong that is not said
+        transaction ORDERS 13: rejected: something is wrong that is not said
+        group 2: accepted"#]].assert_eq(&told(&edifact_input("4", true), "contrl", first));
 }
 
 /// A fault to put into a transaction.
