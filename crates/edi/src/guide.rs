@@ -11,6 +11,7 @@ pub(crate) mod walk;
 
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
 pub(crate) use documents::body::{GuideBody, Sent};
+pub(crate) use documents::draft::GuideDraft;
 pub use documents::{GuideDocuments, NodeNames};
 pub use model::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,

@@ -7,6 +7,7 @@ use quayline_core::{NodeId, Sink, Value, write_number};
 
 use super::shape::Nodes;
 use super::write_error::EdiWriteError;
+use crate::guide::{GuideDocuments, GuideDraft};
 
 /// A generic document that was sent and not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. So what makes the
 /// documents and what writes them may be different threads.
@@ -27,6 +28,9 @@ pub struct EdiDrafter {
     parts_from: usize,
     pub(super) errors: Vec<EdiWriteError>,
     complete: bool,
+    /// Nodes behind this one are those of guides.
+    last: NodeId,
+    guide: Option<Box<GuideDraft>>,
 }
 
 const VALUE: u32 = 1;
@@ -36,7 +40,25 @@ const BINARY: u32 = 8;
 
 impl EdiDrafter {
     pub(super) fn of(nodes: Arc<Nodes>, len: usize) -> Self {
-        EdiDrafter { nodes, len, draft: Draft::new(len), forms: 0, parts_from: 0, errors: Vec::new(), complete: false }
+        EdiDrafter {
+            last: nodes.binary,
+            nodes,
+            len,
+            draft: Draft::new(len),
+            forms: 0,
+            parts_from: 0,
+            errors: Vec::new(),
+            complete: false,
+            guide: None,
+        }
+    }
+
+    /// A drafter of documents by guide; they are written by a writer with the same guides.
+    #[must_use]
+    pub fn by_guide(documents: &Arc<GuideDocuments>) -> Self {
+        let mut drafter = EdiDrafter::of(Arc::clone(&documents.nodes), documents.shape().len());
+        drafter.guide = Some(Box::new(GuideDraft::new(documents)));
+        drafter
     }
 
     /// A drafter of generic documents.
@@ -65,8 +87,16 @@ impl Default for EdiDrafter {
 
 impl Sink for EdiDrafter {
     fn enter(&mut self, node: NodeId) {
+        if node > self.last
+            && let Some(guide) = &mut self.guide
+        {
+            return guide.enter(node);
+        }
         let nodes = &self.nodes;
         if node == NodeId::ROOT {
+            if let Some(guide) = &mut self.guide {
+                guide.clear();
+            }
             self.draft.clear();
             self.errors.clear();
             self.complete = false;
@@ -87,6 +117,11 @@ impl Sink for EdiDrafter {
     }
 
     fn leave(&mut self, node: NodeId) {
+        if node > self.last
+            && let Some(guide) = &mut self.guide
+        {
+            return guide.leave(node);
+        }
         if node == self.nodes.segments {
             let parts = self.parts_from..self.draft.parts.len();
             if let Some(segment) = self.draft.segments.last_mut() {
@@ -97,15 +132,40 @@ impl Sink for EdiDrafter {
                 self.errors.push(EdiWriteError::Element);
             }
         } else if node == NodeId::ROOT {
+            if let Some(guide) = &mut self.guide
+                && let Err(error) = guide.finish(&mut self.draft)
+            {
+                self.errors.push(error);
+            }
             self.complete = true;
         }
     }
 
-    fn open_list(&mut self, _node: NodeId) {}
+    fn open_list(&mut self, node: NodeId) {
+        if let Some(guide) = &mut self.guide
+            && node > self.last
+        {
+            guide.open_list(node);
+        }
+    }
 
-    fn close_list(&mut self, _node: NodeId) {}
+    fn close_list(&mut self, node: NodeId) {
+        if let Some(guide) = &mut self.guide
+            && node > self.last
+        {
+            guide.close_list(node);
+        }
+    }
 
     fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if node > self.last
+            && let Some(guide) = &mut self.guide
+        {
+            if let Err(error) = guide.value(node, value) {
+                self.errors.push(error);
+            }
+            return;
+        }
         let mut number = Vec::new();
         let text: &[u8] = match value {
             Value::Null => return,
@@ -150,32 +210,34 @@ impl Sink for EdiDrafter {
 
 /// The document so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(crate) struct Draft {
     /// Values of header leaves by node.
     fields: Vec<Option<Range<usize>>>,
     text: Vec<u8>,
-    pub(super) segments: Vec<DraftSegment>,
-    pub(super) parts: Vec<Part>,
-    pub(super) has_group: bool,
-    pub(super) has_transaction: bool,
+    pub(crate) segments: Vec<DraftSegment>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) has_group: bool,
+    pub(crate) has_transaction: bool,
 }
 
 /// One segment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DraftSegment {
-    pub(super) tag: Range<usize>,
-    pub(super) parts: Range<usize>,
+pub(crate) struct DraftSegment {
+    pub(crate) tag: Range<usize>,
+    pub(crate) parts: Range<usize>,
 }
 
 /// One step in writing a segment.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// An element begins.
     Element,
     /// A repetition of the element begins, the first too.
     Repetition,
     /// A component, the first too: its text.
     Component(Range<usize>),
+    /// A component that is a number, with a point before its decimal places.
+    Number(Range<usize>),
     /// Bytes that are written as they are.
     Binary(Range<usize>),
 }
@@ -194,17 +256,17 @@ impl Draft {
         self.has_transaction = false;
     }
 
-    pub(super) fn bytes(&self, range: &Range<usize>) -> &[u8] {
+    pub(crate) fn bytes(&self, range: &Range<usize>) -> &[u8] {
         &self.text[range.clone()]
     }
 
     /// A header field, empty where it is absent.
-    pub(super) fn field(&self, node: NodeId) -> &[u8] {
+    pub(crate) fn field(&self, node: NodeId) -> &[u8] {
         self.fields[node.index()].as_ref().map_or(b"", |range| self.bytes(range))
     }
 
     /// Which page of its transaction the document is, from 1.
-    pub(super) fn page(&self, node: NodeId) -> Result<u64, EdiWriteError> {
+    pub(crate) fn page(&self, node: NodeId) -> Result<u64, EdiWriteError> {
         match self.field(node) {
             b"" => Ok(1),
             text => {
@@ -214,21 +276,24 @@ impl Draft {
         }
     }
 
-    pub(super) fn set_field(&mut self, node: NodeId, text: &[u8]) {
+    pub(crate) fn set_field(&mut self, node: NodeId, text: &[u8]) {
         let range = self.keep(text);
         self.fields[node.index()] = Some(range);
     }
 
-    pub(super) fn keep(&mut self, text: &[u8]) -> Range<usize> {
+    pub(crate) fn keep(&mut self, text: &[u8]) -> Range<usize> {
         let start = self.text.len();
         self.text.extend_from_slice(text);
         start..self.text.len()
     }
 
-    /// Whether some data holds a byte, binary data apart.
+    /// Whether some data or header field holds a byte, binary data apart.
     pub(super) fn holds(&self, byte: u8) -> bool {
-        self.parts
-            .iter()
-            .any(|part| matches!(part, Part::Component(range) if memchr::memchr(byte, self.bytes(range)).is_some()))
+        let inside = |range: &Range<usize>| memchr::memchr(byte, self.bytes(range)).is_some();
+        let data = self.parts.iter().any(|part| match part {
+            Part::Component(range) | Part::Number(range) => inside(range),
+            Part::Element | Part::Repetition | Part::Binary(_) => false,
+        });
+        data || self.fields.iter().flatten().any(inside)
     }
 }

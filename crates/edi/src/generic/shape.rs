@@ -2,8 +2,10 @@
 
 use quayline_core::{NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
+use super::draft::Draft;
 use crate::delimiters::Standard;
 use crate::envelope::header_fields;
+use crate::guide::Guide;
 use crate::level::Level;
 
 /// The shape of generic documents: one transaction with its envelope, or what stands outside of transactions.
@@ -43,6 +45,50 @@ pub(crate) struct Nodes {
     pub(super) repetition_value: NodeId,
     pub(super) repetition_components: NodeId,
     pub(super) binary: NodeId,
+}
+
+impl HeadNodes {
+    /// Number of the page of a transaction.
+    pub(crate) fn page(&self) -> NodeId {
+        self.transaction.page
+    }
+
+    /// Number of segments that a page repeats.
+    pub(crate) fn repeated(&self) -> NodeId {
+        self.transaction.repeated
+    }
+
+    /// What a guide knows of the head, where the document does not say it.
+    pub(crate) fn fill(&self, guide: &Guide, draft: &mut Draft) {
+        let mut set = |node: NodeId, text: &str| {
+            if draft.field(node).is_empty() && !text.is_empty() {
+                draft.set_field(node, text.as_bytes());
+            }
+        };
+        set(self.standard, guide.standard.name());
+        let mut known = |level, nodes: &HeaderNodes, name: &str, text: &str| {
+            let fields = header_fields(guide.standard, level).iter().zip(nodes.fields(guide.standard));
+            for (_, node) in fields.filter(|(field, _)| field.name == name) {
+                set(*node, text);
+            }
+        };
+        known(Level::Transaction, &self.transaction, "type", &guide.transaction);
+        match guide.standard {
+            Standard::X12 => {
+                known(Level::Group, &self.group, "functional_id", guide.functional_group.as_deref().unwrap_or(""));
+                known(Level::Group, &self.group, "version", &guide.version);
+                known(Level::Group, &self.group, "agency", "X");
+            }
+            Standard::Edifact => {
+                for (name, text) in
+                    ["version", "release", "agency", "association"].into_iter().zip(guide.version.split(':'))
+                {
+                    known(Level::Transaction, &self.transaction, name, text);
+                }
+            }
+        }
+        draft.has_transaction = true;
+    }
 }
 
 impl core::ops::Deref for Nodes {

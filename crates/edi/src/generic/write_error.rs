@@ -60,6 +60,14 @@ pub enum EdiWriteError {
         "the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves"
     )]
     Envelope,
+    /// `EDI-061`: a number with more decimal places than its element has.
+    #[error("`{path}` has more decimal places than the {places} of its element")]
+    Places {
+        /// Its path in documents.
+        path: String,
+        /// Places that the guide gives the element.
+        places: u8,
+    },
     /// `EDI-060`: a page of a transaction that does not follow the one before it.
     #[error("page {page} of a transaction does not stand behind the page before it")]
     Page {
@@ -84,6 +92,7 @@ impl EdiWriteError {
             EdiWriteError::Character { .. } => "EDI-058",
             EdiWriteError::Envelope => "EDI-059",
             EdiWriteError::Page { .. } => "EDI-060",
+            EdiWriteError::Places { .. } => "EDI-061",
         })
     }
 

@@ -11,6 +11,7 @@ use super::text::delimiter_of;
 use super::write_error::EdiWriteError;
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Check, header_fields};
+use crate::guide::GuideDocuments;
 use crate::level::Level;
 use crate::splitter::LineBreak;
 use crate::start::{self, CharacterSet};
@@ -25,6 +26,8 @@ pub struct EdiWriterOptions {
     pub line_break: LineBreak,
     /// The character set; absent, UTF-8 where UNB says so and ISO-8859-1 elsewhere.
     pub charset: Option<Charset>,
+    /// The guides of the documents; absent, they are documents without one.
+    pub guides: Option<Arc<GuideDocuments>>,
 }
 
 /// Writes documents of [`super::generic_shape`] as interchanges.
@@ -36,7 +39,7 @@ pub struct EdiWriterOptions {
 #[derive(Clone, Debug)]
 pub struct EdiWriter {
     nodes: Arc<Nodes>,
-    shape: Shape,
+    shape: Arc<Shape>,
     options: EdiWriterOptions,
     drafter: EdiDrafter,
     /// A draft that was written, for its memory.
@@ -85,10 +88,20 @@ impl EdiWriter {
     /// A writer of generic documents.
     #[must_use]
     pub fn new(options: EdiWriterOptions) -> Self {
-        let (shape, nodes) = Nodes::build();
-        let nodes = Arc::new(nodes);
+        let (shape, nodes, drafter) = match &options.guides {
+            Some(documents) => {
+                let drafter = EdiDrafter::by_guide(documents);
+                (documents.shared_shape(), Arc::clone(&documents.nodes), drafter)
+            }
+            None => {
+                let (shape, nodes) = Nodes::build();
+                let nodes = Arc::new(nodes);
+                let drafter = EdiDrafter::of(Arc::clone(&nodes), shape.len());
+                (Arc::new(shape), nodes, drafter)
+            }
+        };
         EdiWriter {
-            drafter: EdiDrafter::of(Arc::clone(&nodes), shape.len()),
+            drafter,
             nodes,
             shape,
             options,
@@ -396,6 +409,16 @@ impl EdiWriter {
                         self.out.push(page.delimiters.component);
                     }
                     page.text(draft.bytes(range), &mut self.encoded, &mut self.out)?;
+                }
+                Part::Number(range) => {
+                    if !core::mem::replace(&mut first_component, false) {
+                        self.out.push(page.delimiters.component);
+                    }
+                    // A decimal mark is no delimiter (ISO 9735-1, service characters).
+                    let mark = page.delimiters.decimal_mark;
+                    let text = draft.bytes(range);
+                    let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
+                    page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
                 Part::Binary(range) => self.out.extend_from_slice(draft.bytes(range)),
             }

@@ -1,6 +1,7 @@
 //! Documents by guide: what they look like, how transactions become documents and documents transactions.
 
 pub(crate) mod body;
+pub(crate) mod draft;
 mod number;
 mod plan;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use expect_test::expect;
+use proptest::prelude::*;
 use quayline_core::Sink;
-use quayline_edi::guide::{Guide, GuideDocuments, GuideSet, NodeNames};
-use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
-use quayline_json::{JsonStyle, JsonWriter};
+use quayline_edi::guide::{Guide, GuideDocuments, GuideSet, NoGuides, NodeNames};
+use quayline_edi::{DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions};
+use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 use crate::guide_text::example;
 
@@ -91,4 +92,219 @@ fn a_transaction_without_a_guide_is_told_and_read_as_without_one() {
     let faults = read(&claims(), None, text.as_bytes(), [], &mut writer);
     assert_eq!(faults, ["EDI-044 at segment 1, element 0"]);
     assert!(core::str::from_utf8(writer.bytes()).expect("text").contains(r#""segments":[{"tag":"BHT""#));
+}
+
+/// What is written of the documents.
+fn rewrite(documents: &Arc<GuideDocuments>, page_bytes: Option<u64>, text: &[u8]) -> String {
+    let mut writer =
+        EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(documents)), ..EdiWriterOptions::default() });
+    let faults = read(documents, page_bytes, text, [], &mut writer);
+    assert_eq!(faults, [""; 0]);
+    assert_eq!(writer.take_errors(), []);
+    writer.finish();
+    String::from_utf8(writer.bytes().to_vec()).expect("text")
+}
+
+/// Reads JSON lines and writes them.
+fn write_json(documents: &Arc<GuideDocuments>, lines: &str) -> Result<String, String> {
+    let mut reader = JsonReader::new(documents.shape(), ReaderOptions::default());
+    let mut writer =
+        EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(documents)), ..EdiWriterOptions::default() });
+    for line in lines.lines() {
+        reader.read(line.as_bytes(), &mut writer).map_err(|fault| fault.to_string())?;
+        if let Some(error) = writer.take_errors().first() {
+            return Err(format!("{}: {error}", error.code()));
+        }
+    }
+    writer.finish();
+    String::from_utf8(writer.bytes().to_vec()).map_err(|error| error.to_string())
+}
+
+const ORDER: &str = "UNB+UNOC:3+S+R+260401:1200+1'UNH+1+ORDERS:D:96A:UN'BGM+220+OR1+9'DTM+137:20260401:102'FTX+ZZZ+++AT GATE 4?: BELL'\
+NAD+BY+541::9++ALDER HANDEL'LIN+1++1234:EN'IMD+F++:::KAPOK'QTY+21:12.5'QTY+12:3'PRI+AAA:.25'UNS+S'CNT+2:1'UNT+13+1'UNZ+1+1'";
+
+#[test]
+fn read_and_written_is_the_same() {
+    assert_eq!(rewrite(&claims(), None, CLAIM.as_bytes()), CLAIM);
+    assert_eq!(rewrite(&orders(), None, ORDER.as_bytes()), ORDER);
+    assert_eq!(write_json(&claims(), &json(&claims(), None, CLAIM.as_bytes())).as_deref(), Ok(CLAIM));
+    // JSON has no numbers that begin with a point.
+    let order = ORDER.replace(":.25", ":0.25");
+    assert_eq!(write_json(&orders(), &json(&orders(), None, ORDER.as_bytes())).as_deref(), Ok(&*order));
+}
+
+#[test]
+fn a_document_of_ones_own_may_leave_out_much() {
+    let line = r#"{"interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B*C","date":"260401","time":"1200","version":"00501"},
+        "group":{"sender":"A","receiver":"B","date":"20260401","time":"1200"},
+        "2000A":[{"2010AA":{"N4":{"N402":"OR","N401":"SALEM"},"NM1":{"NM102":"2","NM103":"A~B"}},"HL":{"HL03":"20"},
+            "2000B":[{"HL":{},"SBR":{"SBR01":"P","SBR02":""},"2000C":[{"HL":{"HL03":"23"}}]},{"HL":{"HL03":"22"},"2300":[{"CLM":{"CLM01":"C","CLM02":12,"CLM05":{"CLM05-3":"1"}}}]}]}],
+        "BHT":{"BHT01":"0019"}}"#;
+    expect![[r#"ISA|00|          |00|          |ZZ|A              |ZZ|B*C            |260401|1200|^|00501|000000001|0|P|:\nGS|HC|A|B|20260401|1200|1|X|005010X222A1\nST|837|0001\nBHT|0019\nHL|1||20|1\nNM1|85|2|A~B\nN4|SALEM|OR\nHL|2|1|22|1\nSBR|P\nHL|3|2|23|0\nHL|4|1|22|0\nCLM|C|12|||::1\nSE|11|0001\nGE|1|1\nIEA|1|000000001\n"#]].assert_eq(&write_json(&claims(), &line.replace('\n', " ")).expect("written").replace('\n', "\\n"));
+}
+
+#[test]
+fn implied_places_repetitions_and_composites() {
+    let guide = r#"guide G
+standard X12
+version 005010
+transaction 810 group IN
+element 1 N2 1..10
+element 2 AN 1..10
+element 3 N0 3..5
+element 4 R 1..10
+composite C001
+  1 M
+  2 O
+  2 O
+segment TDS
+  1 M
+  2 O repeat 5
+  C001 O repeat 5
+  3 O
+  4 O
+structure
+  segment TDS M *
+"#;
+    let guide =
+        quayline_edi::guide::parse_guide("g", guide, &NoGuides, &quayline_core::Limits::default()).expect("right");
+    let documents = documents_of(vec![guide], NodeNames::References);
+    let body = "TDS*1234*A^^B*5::C^7*012*1.50~TDS*-5~TDS*100***000~";
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*IN");
+    let text = format!("{isa}ST*810*0001~{body}SE*5*0001~GE*1*1~IEA*1*000000001~");
+    let line = json(&documents, None, text.as_bytes());
+    expect![[r#"
+        "TDS":[{"TDS01":12.34,"TDS02":["A",null,"B"],"TDS03":[{"TDS03-1":0.05,"TDS03-3":"C"},{"TDS03-1":0.07}],"TDS04":12,"TDS05":1.50},{"TDS01":-0.05},{"TDS01":1.00,"TDS04":0}]}
+    "#]].assert_eq(&line[line.find("\"TDS\"").expect("there")..]);
+    assert_eq!(rewrite(&documents, None, text.as_bytes()), text);
+    assert_eq!(write_json(&documents, &line), Ok(text));
+    let more = line.replace("12.34", "12.345");
+    expect!["EDI-061: `TDS.TDS01` has more decimal places than the 2 of its element"]
+        .assert_eq(&write_json(&documents, &more).expect_err("places"));
+    let fewer = write_json(&documents, &line.replace("12.34", "12.3000")).expect("written");
+    assert!(fewer.contains("TDS*1230*"), "{fewer}");
+}
+
+#[test]
+fn siblings_in_any_order_are_put_together() {
+    let repeated = CLAIM.replace("REF*D9*1~REF*EA*2~", "DTP*454*D8*20260401~DTP*431*D8*20260402~REF*EA*2~REF*D9*1~");
+    let repeated = repeated.replace("SE*25", "SE*27");
+    let line = json(&claims(), None, repeated.as_bytes());
+    assert!(line.contains(r#""DTP_454":{"DTP01":"454","DTP02":"D8","DTP03":"20260401"},"DTP_431""#), "{line}");
+    // Those that may come in any order stay as they are.
+    assert_eq!(rewrite(&claims(), None, repeated.as_bytes()), repeated);
+    assert_eq!(write_json(&claims(), &line), Ok(repeated));
+    // G1 may come five times, 6R once: mixed with each other they stand together in the document.
+    let mixed = CLAIM
+        .replace("DTP*472*D8*20260401~LX*2", "DTP*472*D8*20260401~REF*G1*A~REF*6R*B~REF*G1*C~LX*2")
+        .replace("SE*25", "SE*28");
+    let line = json(&claims(), None, mixed.as_bytes());
+    assert!(
+        line.contains(
+            r#""REF_G1":[{"REF01":"G1","REF02":"A"},{"REF01":"G1","REF02":"C"}],"REF_6R":{"REF01":"6R","REF02":"B"}"#
+        ),
+        "{line}"
+    );
+}
+
+#[test]
+fn what_has_no_place_is_told() {
+    let text = CLAIM.replace("REF*D9*1~", "REF*D9*1*X*Y:Z*TOO*MANY~").replace("N3*1 MAIN ST", "N3*1 MAIN ST:X");
+    let mut writer = JsonWriter::new(claims().shape(), JsonStyle::default());
+    let faults = read(&claims(), None, text.as_bytes(), [], &mut writer);
+    assert_eq!(faults, ["EDI-045 at segment 16, element 6"]);
+}
+
+#[test]
+fn several_guides_have_groups_of_their_own() {
+    let both = documents_of(vec![example("837p.guide"), example("orders.guide")], NodeNames::References);
+    let line = json(&both, None, CLAIM.as_bytes());
+    assert!(line.contains(r#""837P":{"BHT":{"#), "{line}");
+    assert_eq!(rewrite(&both, None, CLAIM.as_bytes()), CLAIM);
+    assert_eq!(rewrite(&both, None, ORDER.as_bytes()), ORDER);
+    let mixed = format!("{CLAIM}{ORDER}");
+    assert_eq!(rewrite(&both, None, mixed.as_bytes()), mixed);
+}
+
+#[test]
+fn names_in_words() {
+    let documents = documents_of(vec![example("837p.guide")], NodeNames::Words);
+    let line = json(&documents, None, CLAIM.as_bytes());
+    expect![[r#""subscriber_level":[{"hierarchical_level":{"hierarchical_id_number":"2","hierarchical_parent_id_number":"1","hierarchical_level_code":"22","hierarchical_child_code":"0"},"subscriber_information":{"payer_responsibility_sequence_number_code":"P","individual_relationship_code":"18","claim_filing_indicator_code":"CI"},"subscriber":{"individual_or_organizational_name":{"entity_identifier_code":"IL","entity_type_qualifier":"1","name_last_or_organization_name":"ALDER","name_first":"ANNA","identification_code_qualifier":"MI","identification_code":"W1"}},"payer":{"individual_or_organizational_name":{"entity_identifier_code":"PR","entity_type_qualifier":"2","name_last_or_organization_name":"MUTUAL","i"#]].assert_eq(&line[line.find("\"subscriber_level\"").expect("there")..][..700]);
+    assert_eq!(rewrite(&documents, None, CLAIM.as_bytes()), CLAIM);
+}
+
+/// A transaction with many subscribers, each with a claim.
+fn many_claims(subscribers: usize) -> String {
+    let (head, rest) = CLAIM.split_once("HL*2*1*22*0~").expect("there");
+    let (body, tail) = rest.split_once("SE*25*0001~").expect("there");
+    let levels: String = (0..subscribers).map(|n| format!("HL*{}*1*22*0~{body}", n + 2)).collect();
+    format!("{head}{levels}SE*{}*0001~{tail}", 11 + 14 * subscribers)
+}
+
+#[test]
+fn pages_end_before_loops_and_repeat_their_heads() {
+    let text = many_claims(12);
+    let lines = json(&claims(), Some(1000), text.as_bytes());
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    for (line, page) in lines.iter().zip(1..) {
+        assert_eq!(line.contains(&format!("\"page\":{page},")), page > 1, "{line}");
+        assert_eq!(line.contains("\"repeated\":2,"), page > 1, "{line}");
+        assert!(line.contains(r#""BHT":{"BHT01":"0019""#), "{line}");
+        assert!(line.contains(r#""2000A":[{"HL":{"HL01":"1""#), "{line}");
+        assert_eq!(line.contains(r#""2010AA""#), page == 1, "{line}");
+    }
+    assert_eq!(rewrite(&claims(), Some(1000), text.as_bytes()), text);
+    assert_eq!(write_json(&claims(), &lines.join("\n")), Ok(text.clone()));
+    // Pages that the caller ends anywhere.
+    let options = GenericOptions { guides: Some(claims()), ..GenericOptions::default() };
+    for size in [300, 777] {
+        let mut reader = DocumentReader::new(&options);
+        let mut skipper = DocumentReader::new(&options);
+        let mut writer = EdiWriter::new(EdiWriterOptions { guides: Some(claims()), ..EdiWriterOptions::default() });
+        let (mut from, mut to) = (0, 0);
+        'all: loop {
+            to = (to + size).min(text.len());
+            let end = if to == text.len() { EndOfInput::Yes } else { EndOfInput::No };
+            let mut pass = reader.over(&text.as_bytes()[from..to], end);
+            let mut skip = skipper.over(&text.as_bytes()[from..to], end);
+            loop {
+                let step = pass.read(&mut writer);
+                assert_eq!(step, skip.skip());
+                match step {
+                    DocumentStep::Document { errors, .. } => assert_eq!(errors, 0),
+                    DocumentStep::NeedMore => break,
+                    DocumentStep::Done => break 'all,
+                }
+            }
+            assert_eq!(pass.break_page(&mut writer), skip.skip_page());
+            let done = pass.finish();
+            assert_eq!(done, skip.finish());
+            from += done;
+            // Another reader may go on from there.
+            let mut other = DocumentReader::new(&options);
+            other.go_to(&skipper.snapshot());
+            reader = other;
+        }
+        assert_eq!(writer.take_errors(), []);
+        writer.finish();
+        assert_eq!(core::str::from_utf8(writer.bytes()), Ok(&*text), "{size}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_chunking_gives_the_same_documents(mut ends in proptest::collection::vec(0..many_claims(3).len(), 0..6), page in proptest::option::of(100u64..3000)) {
+        ends.sort_unstable();
+        let text = many_claims(3);
+        let mut writer = JsonWriter::new(claims().shape(), JsonStyle::default());
+        let faults = read(&claims(), page, text.as_bytes(), ends, &mut writer);
+        prop_assert_eq!(faults, [""; 0]);
+        let whole = json(&claims(), page, text.as_bytes());
+        prop_assert_eq!(core::str::from_utf8(writer.bytes()), Ok(&*whole));
+        prop_assert_eq!(write_json(&claims(), &whole), Ok(text));
+    }
 }

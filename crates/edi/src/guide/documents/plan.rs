@@ -37,8 +37,9 @@ pub(crate) struct ItemPlan {
     /// Of a segment: its elements.
     pub(crate) elements: Range<usize>,
     /// Of a segment.
-    #[allow(dead_code, reason = "the writer uses it")]
     pub(crate) tag: Box<str>,
+    /// Of a segment: element, component and the one value that it can have there.
+    pub(crate) qualifier: Option<(u8, u8, Box<str>)>,
 }
 
 /// Where an element or component goes.
@@ -50,9 +51,7 @@ pub(crate) struct ElementPlan {
     /// Of a composite.
     pub(crate) components: Range<usize>,
     /// Fewest characters.
-    #[allow(dead_code, reason = "the writer uses it")]
     pub(crate) min: u32,
-    #[allow(dead_code, reason = "the writer uses it")]
     pub(crate) mandatory: bool,
 }
 
@@ -92,6 +91,7 @@ impl Plan {
             has_loops: guide.structure.iter().any(|item| matches!(item, Item::Loop(_))),
             elements: 0..0,
             tag: "".into(),
+            qualifier: None,
         };
         let plan = Plan { root, items: vec![transaction], elements: Vec::new() };
         let mut builder = Builder { guide, shape, names, plan };
@@ -151,6 +151,10 @@ impl Builder<'_, '_> {
             has_loops: false,
             elements,
             tag: segment.tag.as_str().into(),
+            qualifier: segment.qualifier.as_ref().and_then(|qualifier| match &qualifier.values[..] {
+                [value] => Some((qualifier.element, qualifier.component, value.as_str().into())),
+                _ => None,
+            }),
         });
     }
 
@@ -171,6 +175,7 @@ impl Builder<'_, '_> {
             has_loops: inner.items.iter().any(|item| matches!(item, Item::Loop(_))),
             elements: 0..0,
             tag: "".into(),
+            qualifier: None,
         });
         self.items(&inner.items, Vec::new(), used);
         if used {

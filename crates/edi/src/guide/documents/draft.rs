@@ -1,0 +1,499 @@
+//! Documents by guide on their way to segments.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use quayline_core::{Digits, NodeId, Run, Value, write_number};
+
+use super::number::{self, Marks};
+use super::{GuideDocuments, Kind};
+use crate::delimiters::Standard;
+use crate::generic::{Draft, DraftSegment, EdiWriteError, Part};
+
+/// What a sink was sent below the head of a document, until the document ends.
+#[derive(Clone, Debug)]
+pub(crate) struct GuideDraft {
+    documents: Arc<GuideDocuments>,
+    roles: Arc<[Role]>,
+    /// Of the document, if something of one was sent.
+    guide: Option<usize>,
+    frames: Vec<Frame>,
+    /// Children of the open loops: place among siblings, and the first segment.
+    children: Vec<(u32, usize)>,
+    segments: Vec<Held>,
+    slots: Vec<Slot>,
+    levels: Vec<Level>,
+    /// Number of the last HL segment of the transaction.
+    last_level: u64,
+    /// Element that is being sent.
+    element: u8,
+    repetition: u16,
+    in_list: bool,
+    text: Vec<u8>,
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    /// Of the head, or of a document without a guide.
+    Other,
+    Guide(usize),
+    Loop {
+        guide: usize,
+        item: usize,
+    },
+    Segment {
+        guide: usize,
+        item: usize,
+    },
+    Composite {
+        element: u8,
+        list: bool,
+    },
+    /// A simple element (`component` 0) or a component.
+    Leaf {
+        element: u8,
+        component: u8,
+        list: bool,
+        kind: Kind,
+        min: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    segments: usize,
+    children: usize,
+    /// Number of its HL segment among `levels`.
+    level: Option<usize>,
+}
+
+/// A segment.
+#[derive(Clone, Debug)]
+struct Held {
+    item: usize,
+    slots: Range<usize>,
+    level: Option<usize>,
+}
+
+/// A value of a segment.
+#[derive(Clone, Debug)]
+struct Slot {
+    element: u8,
+    repetition: u16,
+    component: u8,
+    form: Form,
+    text: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Form {
+    Text,
+    Number,
+    Binary,
+}
+
+/// An HL segment.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    /// The one around it.
+    parent: Option<usize>,
+    has_child: bool,
+    number: u64,
+}
+
+impl GuideDraft {
+    pub(crate) fn new(documents: &Arc<GuideDocuments>) -> Self {
+        GuideDraft {
+            documents: Arc::clone(documents),
+            roles: roles(documents),
+            guide: None,
+            frames: Vec::new(),
+            children: Vec::new(),
+            segments: Vec::new(),
+            slots: Vec::new(),
+            levels: Vec::new(),
+            last_level: 0,
+            element: 0,
+            repetition: 0,
+            in_list: false,
+            text: Vec::new(),
+        }
+    }
+
+    /// A document begins.
+    pub(crate) fn clear(&mut self) {
+        self.guide = None;
+        self.frames.clear();
+        self.children.clear();
+        self.segments.clear();
+        self.slots.clear();
+        self.levels.clear();
+        self.text.clear();
+        self.frames.push(Frame { segments: 0, children: 0, level: None });
+    }
+
+    pub(crate) fn enter(&mut self, node: NodeId) {
+        match self.roles[node.index()] {
+            Role::Guide(guide) => self.guide = Some(guide),
+            Role::Loop { guide, item } => {
+                self.child(guide, item);
+                self.frames.push(Frame { segments: self.segments.len(), children: self.children.len(), level: None });
+            }
+            Role::Segment { guide, item } => {
+                self.child(guide, item);
+                let slots = self.slots.len();
+                self.segments.push(Held { item, slots: slots..slots, level: None });
+            }
+            Role::Composite { element, list } => {
+                if self.element != element || !self.in_list {
+                    (self.element, self.repetition) = (element, 0);
+                } else if list {
+                    self.repetition = self.repetition.wrapping_add(1);
+                }
+                self.in_list = list;
+            }
+            Role::Leaf { .. } | Role::Other => {}
+        }
+    }
+
+    fn child(&mut self, guide: usize, item: usize) {
+        self.guide = Some(guide);
+        self.element = 0;
+        let rank = self.documents.plans[guide].items[item].rank;
+        self.children.push((rank, self.segments.len()));
+    }
+
+    pub(crate) fn leave(&mut self, node: NodeId) {
+        match self.roles[node.index()] {
+            Role::Loop { .. } => {
+                if let Some(frame) = self.frames.pop() {
+                    self.put_in_order(frame);
+                }
+            }
+            Role::Segment { guide, item } => self.end_segment(guide, item),
+            Role::Guide(_) | Role::Composite { .. } | Role::Leaf { .. } | Role::Other => {}
+        }
+    }
+
+    /// Children of a loop in the guide's order; those that may come in any order stay as they came.
+    fn put_in_order(&mut self, frame: Frame) {
+        let children = &self.children[frame.children..];
+        if !children.is_sorted_by_key(|(rank, _)| rank) {
+            let ends = children[1..].iter().map(|(_, from)| *from).chain([self.segments.len()]);
+            let mut blocks: Vec<(u32, Range<usize>)> =
+                children.iter().zip(ends).map(|((rank, from), to)| (*rank, *from..to)).collect();
+            blocks.sort_by_key(|(rank, _)| *rank);
+            let ordered: Vec<Held> = blocks.into_iter().flat_map(|(_, block)| self.segments[block].to_vec()).collect();
+            self.segments.truncate(frame.segments);
+            self.segments.extend(ordered);
+        }
+        self.children.truncate(frame.children);
+    }
+
+    fn end_segment(&mut self, guide: usize, item: usize) {
+        let Some(segment) = self.segments.last_mut() else { return };
+        if let Some((element, component, value)) = &self.documents.plans[guide].items[item].qualifier {
+            // A composite of one component may be sent as such.
+            let same = |slot: &Slot| slot.element == *element && slot.component.max(1) == (*component).max(1);
+            if !self.slots[segment.slots.start..].iter().any(same) {
+                let from = self.text.len();
+                self.text.extend_from_slice(value.as_bytes());
+                let text = from..self.text.len();
+                let (element, component) = (*element, *component);
+                self.slots.push(Slot { element, repetition: 0, component, form: Form::Text, text });
+            }
+        }
+        segment.slots.end = self.slots.len();
+        let slots = &mut self.slots[segment.slots.start..];
+        let key = |slot: &Slot| (slot.element, slot.repetition, slot.component);
+        if !slots.is_sorted_by_key(key) {
+            slots.sort_by_key(key);
+        }
+        let is_x12 = self.documents.guides().guide(guide).standard == Standard::X12;
+        if is_x12 && &*self.documents.plans[guide].items[item].tag == "HL" {
+            let number = self.levels.len();
+            segment.level = Some(number);
+            let parent = self.frames.iter().rev().skip(1).find_map(|frame| frame.level);
+            if let Some(parent) = parent {
+                self.levels[parent].has_child = true;
+            }
+            self.levels.push(Level { parent, has_child: false, number: 0 });
+            if let Some(frame) = self.frames.last_mut() {
+                frame.level.get_or_insert(number);
+            }
+        }
+    }
+
+    pub(crate) fn open_list(&mut self, node: NodeId) {
+        if let Role::Leaf { element, .. } | Role::Composite { element, .. } = self.roles[node.index()] {
+            self.element = element;
+            // The first one makes it zero.
+            self.repetition = u16::MAX;
+            self.in_list = true;
+        }
+    }
+
+    pub(crate) fn close_list(&mut self, node: NodeId) {
+        if let Role::Leaf { .. } | Role::Composite { .. } = self.roles[node.index()] {
+            self.in_list = false;
+        }
+    }
+
+    pub(crate) fn value(&mut self, node: NodeId, value: Value<'_>) -> Result<(), EdiWriteError> {
+        let Role::Leaf { element, component, list, kind, min } = self.roles[node.index()] else { return Ok(()) };
+        if list {
+            self.repetition = self.repetition.wrapping_add(1);
+        }
+        if component == 0 && !list {
+            self.repetition = 0;
+        }
+        let from = self.text.len();
+        let form = match self.put(kind, min, value) {
+            Ok(form) => form,
+            Err(places) => {
+                self.text.truncate(from);
+                return Err(EdiWriteError::Places { path: self.documents.shape().path(node), places });
+            }
+        };
+        if self.text.len() > from {
+            let text = from..self.text.len();
+            self.slots.push(Slot { element, repetition: self.repetition, component, form, text });
+        }
+        Ok(())
+    }
+
+    /// Appends the text of a value; the places there are where it has more.
+    fn put(&mut self, kind: Kind, min: u32, value: Value<'_>) -> Result<Form, u8> {
+        match value {
+            Value::Null => Ok(Form::Text),
+            Value::Text(run) | Value::Ascii(run) => {
+                let mut scratch = [0; 64];
+                let number = match kind {
+                    Kind::Decimal | Kind::Implied(_) => number::number(run, None, Marks::Point, &mut scratch),
+                    _ => None,
+                };
+                match number {
+                    Some(Value::Digits(digits)) => self.number(kind, min, digits),
+                    _ => {
+                        self.text.extend_from_slice(run.bytes());
+                        Ok(Form::Text)
+                    }
+                }
+            }
+            Value::Bytes(bytes) => {
+                self.text.extend_from_slice(bytes);
+                Ok(if kind == Kind::Bytes { Form::Binary } else { Form::Text })
+            }
+            Value::Raw(bytes) => {
+                self.text.extend_from_slice(bytes);
+                Ok(Form::Text)
+            }
+            Value::Bool(truth) => {
+                self.text.extend_from_slice(if truth { b"true" } else { b"false" });
+                Ok(Form::Text)
+            }
+            Value::Digits(digits) => self.number(kind, min, digits),
+            Value::Int(..) | Value::Decimal(_) | Value::Float32(_) | Value::Float64(_) => {
+                let mut written = Vec::new();
+                let mut scratch = [0; 64];
+                if write_number(&mut written, value).is_none() {
+                    return Ok(Form::Text);
+                }
+                match number::number(Run::from(&written[..]), None, Marks::Point, &mut scratch) {
+                    Some(Value::Digits(digits)) => self.number(kind, min, digits),
+                    _ => {
+                        self.text.extend_from_slice(&written);
+                        Ok(Form::Number)
+                    }
+                }
+            }
+        }
+    }
+
+    fn number(&mut self, kind: Kind, min: u32, number: Digits<'_>) -> Result<Form, u8> {
+        let out = &mut self.text;
+        let digits = number.digits.bytes();
+        if number.negative {
+            out.push(b'-');
+        }
+        let Kind::Implied(places) = kind else {
+            let decimals = usize::from(number.scale.max(0).unsigned_abs());
+            let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
+            out.extend_from_slice(whole);
+            out.extend(core::iter::repeat_n(b'0', usize::from(number.scale.min(0).unsigned_abs())));
+            if decimals > 0 {
+                out.push(b'.');
+                out.extend(core::iter::repeat_n(b'0', decimals - rest.len()));
+                out.extend_from_slice(rest);
+            }
+            return Ok(Form::Number);
+        };
+        let missing = i32::from(places) - i32::from(number.scale);
+        let more = usize::try_from(-missing).unwrap_or(0).min(digits.len());
+        let (kept, cut) = digits.split_at(digits.len() - more);
+        if cut.iter().any(|digit| *digit != b'0') {
+            return Err(places);
+        }
+        let first = kept.iter().position(|digit| *digit != b'0').unwrap_or(kept.len());
+        let zeros = usize::try_from(missing).unwrap_or(0);
+        let significant = &kept[first..];
+        let zeros = if significant.is_empty() { 0 } else { zeros };
+        let len = significant.len() + zeros;
+        out.extend(core::iter::repeat_n(b'0', (min as usize).max(1).saturating_sub(len)));
+        out.extend_from_slice(significant);
+        out.extend(core::iter::repeat_n(b'0', zeros));
+        Ok(Form::Text)
+    }
+
+    /// The document is complete: its segments, and what the guide knows of the head.
+    pub(crate) fn finish(&mut self, draft: &mut Draft) -> Result<(), EdiWriteError> {
+        if let Some(frame) = self.frames.pop() {
+            self.put_in_order(frame);
+        }
+        let Some(guide) = self.guide else { return Ok(()) };
+        let documents = Arc::clone(&self.documents);
+        let nodes = &documents.nodes.head;
+        nodes.fill(documents.guides().guide(guide), draft);
+        if draft.page(nodes.page())? == 1 {
+            self.last_level = 0;
+        }
+        let repeated = match draft.field(nodes.repeated()) {
+            b"" => 0,
+            text => core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
+        };
+        self.number_levels(guide);
+        for segment in self.segments.iter().skip(repeated) {
+            let tag = draft.keep(documents.plans[guide].items[segment.item].tag.as_bytes());
+            let from = draft.parts.len();
+            put_parts(&self.slots[segment.slots.clone()], &self.text, draft);
+            let parts = from..draft.parts.len();
+            draft.segments.push(DraftSegment { tag, parts });
+        }
+        Ok(())
+    }
+
+    /// HL01 counts, HL02 names the level around, HL04 says whether there are levels below: where they are not given.
+    fn number_levels(&mut self, guide: usize) {
+        if self.levels.is_empty() {
+            return;
+        }
+        let documents = Arc::clone(&self.documents);
+        let plan = &documents.plans[guide];
+        for at in 0..self.segments.len() {
+            let Held { item, ref slots, level: Some(level) } = self.segments[at] else { continue };
+            let slots = slots.clone();
+            let given = |element: u8| self.slots[slots.clone()].iter().find(|slot| slot.element == element);
+            let number = given(1).map(|slot| self.text[slot.text.clone()].to_vec());
+            let (has_parent, has_flag) = (given(2).is_some(), given(4).is_some());
+            let was_given = number.is_some();
+            let number = match number {
+                None => self.last_level + 1,
+                Some(text) => {
+                    core::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).unwrap_or(self.last_level + 1)
+                }
+            };
+            self.last_level = number;
+            self.levels[level].number = number;
+            let Level { parent, has_child, .. } = self.levels[level];
+            let wanted = |element: usize| {
+                let known = plan.elements[plan.items[item].elements.clone()].get(element - 1);
+                known.is_some_and(|known| known.kind != Kind::Out && (!was_given || known.mandatory))
+            };
+            let mut new: Vec<Slot> = self.slots[slots.clone()].to_vec();
+            let text = &mut self.text;
+            let mut put = |element: u8, value: u64| {
+                let from = text.len();
+                text.extend_from_slice(value.to_string().as_bytes());
+                new.push(Slot { element, repetition: 0, component: 0, form: Form::Text, text: from..text.len() });
+            };
+            if !was_given {
+                put(1, number);
+            }
+            if let (Some(parent), false, true) = (parent, has_parent, wanted(2)) {
+                put(2, self.levels[parent].number);
+            }
+            if !has_flag && wanted(4) {
+                put(4, has_child.into());
+            }
+            if new.len() > slots.len() {
+                new.sort_by_key(|slot| slot.element);
+                let from = self.slots.len();
+                self.slots.extend(new);
+                self.segments[at].slots = from..self.slots.len();
+            }
+        }
+    }
+}
+
+/// Elements, repetitions and components up to the last that holds something.
+fn put_parts(slots: &[Slot], text: &[u8], draft: &mut Draft) {
+    let (mut element, mut repetition, mut component) = (0u8, 0u16, 0u8);
+    for (i, slot) in slots.iter().enumerate() {
+        if slot.element != element {
+            while element < slot.element {
+                draft.parts.push(Part::Element);
+                element += 1;
+            }
+            (repetition, component) = (0, 0);
+            let repeats =
+                slots[i..].iter().take_while(|other| other.element == element).any(|other| other.repetition > 0);
+            if repeats {
+                draft.parts.push(Part::Repetition);
+            }
+        }
+        while repetition < slot.repetition {
+            draft.parts.push(Part::Repetition);
+            repetition += 1;
+            component = 0;
+        }
+        while component + 1 < slot.component {
+            draft.parts.push(Part::Component(0..0));
+            component += 1;
+        }
+        component = slot.component;
+        let range = draft.keep(&text[slot.text.clone()]);
+        draft.parts.push(match slot.form {
+            Form::Text => Part::Component(range),
+            Form::Number => Part::Number(range),
+            Form::Binary => Part::Binary(range),
+        });
+    }
+}
+
+/// What each node of the shape stands for.
+fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
+    let mut roles = vec![Role::Other; documents.shape().len()];
+    for (guide, plan) in documents.plans.iter().enumerate() {
+        if plan.root != NodeId::ROOT {
+            roles[plan.root.index()] = Role::Guide(guide);
+        }
+        for (item, known) in plan
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, known)| known.node != NodeId::ROOT)
+            .skip(usize::from(plan.root != NodeId::ROOT))
+        {
+            roles[known.node.index()] =
+                if known.is_loop { Role::Loop { guide, item } } else { Role::Segment { guide, item } };
+            for (known, element) in plan.elements[known.elements.clone()].iter().zip(1u8..) {
+                if known.kind == Kind::Out {
+                    continue;
+                }
+                roles[known.node.index()] = if known.kind == Kind::Composite {
+                    Role::Composite { element, list: known.list }
+                } else {
+                    Role::Leaf { element, component: 0, list: known.list, kind: known.kind, min: known.min }
+                };
+                for (part, component) in plan.elements[known.components.clone()].iter().zip(1u8..) {
+                    if part.kind != Kind::Out {
+                        roles[part.node.index()] =
+                            Role::Leaf { element, component, list: false, kind: part.kind, min: part.min };
+                    }
+                }
+            }
+        }
+    }
+    roles.into()
+}
