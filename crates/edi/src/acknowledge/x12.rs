@@ -37,6 +37,8 @@ const ELEMENTS_MAX: usize = 99;
 const CONTEXTS_MAX: usize = 9;
 /// The largest count that data elements 97, 123 and 2 hold.
 const COUNT_MAX: u64 = 999_999;
+/// Data elements 142 and 124.
+const PARTNER_BYTES_MAX: usize = 15;
 /// Data element 722.
 const ELEMENT_MAX: u32 = 99;
 /// Data element 724.
@@ -113,8 +115,10 @@ impl Acknowledger {
         let is_999 = self.group.answer == Some(Functional::Implementation);
         self.head.restart(pass.delimiters(), pass.style().0);
         self.tail.restart(pass.delimiters(), pass.style().0);
-        let ids = [header.component(3, 1), header.component(2, 1)]
-            .map(|id| if id.is_empty() { b"UNKNOWN".to_vec() } else { id.into_owned() });
+        let ids = [header.component(3, 1), header.component(2, 1)].map(|id| match &id[..] {
+            b"" => b"UNKNOWN".to_vec(),
+            id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
+        });
         let agency = fit(&header.component(7, 1), Check::Text(1, 2), b"X");
         let acknowledged_as = if is_999 { version_of_999(&received) } else { version_of_997(&received) };
         self.open_answering_group(header, ids, agency, acknowledged_as);
