@@ -111,6 +111,8 @@ pub(super) struct Transaction {
     pub(super) security: Option<SecurityFailure>,
     /// The element that names units of business.
     pub(super) unit: Option<&'static Unit>,
+    /// The tag of its segment, zeros where there is none.
+    watched: [u8; 3],
     /// The last units: the segment that names each, and its value. Faults may be told some segments late.
     units: [(u64, Vec<u8>); UNITS_KEPT],
     /// How many there were.
@@ -124,7 +126,7 @@ pub(super) struct Unit {
     transactions: &'static [&'static [u8]],
     /// Data element 9999.
     pub(super) name: &'static str,
-    tag: &'static [u8],
+    tag: [u8; 3],
     element: usize,
     /// REF01 and the like.
     qualifier: Option<&'static [u8]>,
@@ -132,16 +134,16 @@ pub(super) struct Unit {
 
 /// Source: 005010X231A1, CTX in loop 2100, business unit identifier.
 const UNITS: [Unit; 4] = [
-    Unit { transactions: &[b"837"], name: "CLM01", tag: b"CLM", element: 1, qualifier: None },
+    Unit { transactions: &[b"837"], name: "CLM01", tag: *b"CLM", element: 1, qualifier: None },
     Unit {
         transactions: &[b"270", b"271", b"276", b"277", b"278", b"835"],
         name: "TRN02",
-        tag: b"TRN",
+        tag: *b"TRN",
         element: 2,
         qualifier: None,
     },
-    Unit { transactions: &[b"820"], name: "ENT01", tag: b"ENT", element: 1, qualifier: None },
-    Unit { transactions: &[b"834"], name: "SUBSCRIBER NUMBER REF02", tag: b"REF", element: 2, qualifier: Some(b"0F") },
+    Unit { transactions: &[b"820"], name: "ENT01", tag: *b"ENT", element: 1, qualifier: None },
+    Unit { transactions: &[b"834"], name: "SUBSCRIBER NUMBER REF02", tag: *b"REF", element: 2, qualifier: Some(b"0F") },
 ];
 
 /// Data element 9998.
@@ -232,9 +234,11 @@ impl Acknowledger {
         output: &mut impl AcknowledgmentOutput,
     ) {
         if event == Event::Segment && faults.is_empty() && self.transaction.is_open {
-            match self.transaction.unit {
-                Some(unit) if pass.segment().tag() == unit.tag => self.remember_unit(pass),
-                _ => {}
+            if let [a, b, c] = self.transaction.watched
+                && a != 0
+                && matches!(pass.segment().tag(), [x, y, z] if (*x, *y, *z) == (a, b, c))
+            {
+                self.remember_unit(pass);
             }
             return;
         }
@@ -325,17 +329,20 @@ impl Acknowledger {
         transaction.notes.clear();
         transaction.security = None;
         transaction.unit = None;
+        transaction.watched = [0; 3];
         transaction.unit_count = 0;
-        let kind = header.transaction_type();
         match header.delimiters().standard {
             Standard::X12 => {
+                let kind = header.component(1, 1);
                 let in_group = self.group.is_open && self.group.answer.is_some();
                 transaction.answered = in_group && !matches!(&kind[..], b"997" | b"999");
                 if self.group.answer == Some(Functional::Implementation) {
                     transaction.unit = UNITS.iter().find(|unit| unit.transactions.contains(&&kind[..]));
+                    transaction.watched = transaction.unit.map_or([0; 3], |unit| unit.tag);
                 }
             }
             Standard::Edifact => {
+                let kind = header.component(2, 1);
                 transaction.answered = &kind[..] != b"CONTRL";
                 let count = if transaction.answered {
                     &mut self.interchange.subjects

@@ -66,8 +66,8 @@ impl Acknowledger {
         let notes = &mut self.transaction.notes;
         let text = &mut self.body;
         text.begin("AK2");
-        text.element(&fit(&header.component(1, 1), Check::Text(3, 3), b"000"));
-        text.element(&set_control(&header.component(2, 1)));
+        text.element(fit(&header.component(1, 1), Check::Text(3, 3), b"000"));
+        text.element(set_control(&header.component(2, 1), &mut [0; 4]));
         if version.has_implementation() {
             let implementation = header.component(3, 1);
             text.element(&implementation[..implementation.len().min(35)]);
@@ -119,7 +119,7 @@ impl Acknowledger {
             b"" => b"UNKNOWN".to_vec(),
             id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
         });
-        let agency = fit(&header.component(7, 1), Check::Text(1, 2), b"X");
+        let agency = fit(&header.component(7, 1), Check::Text(1, 2), b"X").to_vec();
         let acknowledged_as = if is_999 { version_of_999(&received) } else { version_of_997(&received) };
         self.open_answering_group(header, ids, agency, acknowledged_as);
         let Some(group) = &mut self.answers.group else { return };
@@ -132,8 +132,8 @@ impl Acknowledger {
         }
         self.head.end();
         self.head.begin("AK1");
-        self.head.element(&fit(&header.component(1, 1), Check::Text(2, 2), b"00"));
-        self.head.element(&fit(&header.component(6, 1), Check::Digits(1, 9), b"0"));
+        self.head.element(fit(&header.component(1, 1), Check::Text(2, 2), b"00"));
+        self.head.element(fit(&header.component(6, 1), Check::Digits(1, 9), b"0"));
         if version.has_implementation() {
             self.head.element(&received[..received.len().min(12)]);
         }
@@ -266,17 +266,17 @@ impl Acknowledger {
             b"          ",
             b"00",
             b"          ",
-            &qualifier(7),
+            qualifier(7),
             &partner(8),
-            &qualifier(5),
+            qualifier(5),
             &partner(6),
             stamp.short_date(),
             stamp.time(),
             &[repetition.or(value(11).first().copied()).unwrap_or(b'U')],
-            &version,
+            version,
             control.as_bytes(),
             b"0",
-            &usage,
+            usage,
             &[text.delimiters.component],
         ];
         let mut isa = Vec::with_capacity(106);
@@ -295,7 +295,7 @@ impl Acknowledger {
         let is_date = value(9).len() == 6 && Check::Date.expected(value(9)).is_none();
         let is_time = value(10).len() == 4 && Check::Time.expected(value(10)).is_none();
         self.head.begin("TA1");
-        self.head.element(&fit(value(13), Check::Digits(9, 9), b"000000000"));
+        self.head.element(fit(value(13), Check::Digits(9, 9), b"000000000"));
         self.head.element(if is_date { value(9) } else { stamp.short_date() });
         self.head.element(if is_time { value(10) } else { stamp.time() });
         self.head.element(status.as_bytes()).element(note.as_bytes()).end();
@@ -526,18 +526,23 @@ fn version_of_999(received: &[u8]) -> Vec<u8> {
 }
 
 /// A value to be repeated, or what stands in its place where it is not of its form.
-fn fit(value: &[u8], check: Check, otherwise: &[u8]) -> Vec<u8> {
+fn fit<'a>(value: &'a [u8], check: Check, otherwise: &'a [u8]) -> &'a [u8] {
     let good = check.expected(value).is_none() && value.iter().all(u8::is_ascii_graphic);
-    if good { value.to_vec() } else { otherwise.to_vec() }
+    if good { value } else { otherwise }
 }
 
 /// AK202: at least four characters, so zeros are put before fewer.
-fn set_control(received: &[u8]) -> Vec<u8> {
+fn set_control<'a>(received: &'a [u8], padded: &'a mut [u8; 4]) -> &'a [u8] {
     let good = received.len() <= 9 && received.iter().all(u8::is_ascii_graphic);
-    let received = if good { received } else { b"" };
-    let mut control = vec![b'0'; 4usize.saturating_sub(received.len())];
-    control.extend_from_slice(received);
-    control
+    match received.len() {
+        4.. if good => received,
+        len if good => {
+            *padded = *b"0000";
+            padded[4 - len..].copy_from_slice(received);
+            padded
+        }
+        _ => b"0000",
+    }
 }
 
 fn is_tag(tag: &[u8]) -> bool {
