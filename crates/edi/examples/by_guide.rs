@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use quayline_core::{Limits, NodeId, Sink, Value};
 use quayline_edi::guide::{GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
-use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
+use quayline_edi::{
+    DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
+};
 use quayline_json::{JsonStyle, JsonWriter};
 
 /// What a reader holds at a time.
@@ -32,13 +34,17 @@ fn main() {
     let text = std::fs::read(file).expect("readable");
     let options = GenericOptions { guides: Some(Arc::clone(&guides)), page_bytes, ..GenericOptions::default() };
     let generic = GenericOptions::default();
+    let checked = GenericOptions { validation: Some(ValidatorOptions::default()), ..options.clone() };
     let mut rows: Vec<Row<'_>> = vec![
         ("documents without a guide to nothing", Box::new(|| drive(&generic, &text, &mut Nothing).0)),
         ("documents without a guide as JSON", Box::new(|| json(&generic, &text))),
         ("documents by guide to nothing", Box::new(|| drive(&options, &text, &mut Nothing).0)),
         ("documents by guide as JSON", Box::new(|| json(&options, &text))),
+        ("documents by guide, checked, to nothing", Box::new(|| drive(&checked, &text, &mut Nothing).0)),
+        ("documents by guide, checked, as JSON", Box::new(|| json(&checked, &text))),
+        ("documents by guide written again", Box::new(|| rewrite(&options, &text))),
     ];
-    let (documents, errors) = drive(&options, &text, &mut Nothing);
+    let (documents, errors) = drive(&checked, &text, &mut Nothing);
     println!("{:.1} MB, {documents} documents, {errors} errors", text.len() as f64 / 1e6);
     for (what, run) in &mut rows {
         let mut best = f64::MAX;
@@ -90,6 +96,16 @@ fn json(options: &GenericOptions, text: &[u8]) -> u64 {
     let reader = DocumentReader::new(options);
     let mut writer = JsonWriter::new(reader.shape(), JsonStyle::default());
     drive_with(options, text, &mut writer, |writer| {
+        black_box(writer.bytes());
+        writer.clear();
+    })
+    .0
+}
+
+fn rewrite(options: &GenericOptions, text: &[u8]) -> u64 {
+    let mut writer = EdiWriter::new(EdiWriterOptions { guides: options.guides.clone(), ..EdiWriterOptions::default() });
+    drive_with(options, text, &mut writer, |writer| {
+        assert_eq!(writer.take_errors(), []);
         black_box(writer.bytes());
         writer.clear();
     })

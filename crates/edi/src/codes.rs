@@ -41,7 +41,7 @@ impl EdiError {
             // 1: transaction set not supported; 14: value not supported in this position.
             EdiError::NoGuide { .. } => AcknowledgmentCodes { transaction: Some("1"), contrl: Some("14"), ..none },
             // What is wrong there is told by the checks of the guide.
-            EdiError::NotInDocument => none,
+            EdiError::NotInDocument { .. } => none,
             EdiError::Content(error) => error.acknowledgment(),
             // 022 invalid control structure; 12 invalid value.
             EdiError::IsaWidth { .. } | EdiError::Header { .. } => ta1("022", "12"),

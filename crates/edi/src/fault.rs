@@ -320,8 +320,11 @@ pub enum EdiError {
         known: Box<str>,
     },
     /// `EDI-045`: something that documents by guide have no place for.
-    #[error("the guide has no place for this; the document leaves it out")]
-    NotInDocument,
+    #[error("{}", if *together { "the loop comes again behind others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
+    NotInDocument {
+        /// It is a loop whose repetitions stand apart.
+        together: bool,
+    },
     /// `EDI-101` to `EDI-130`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
@@ -366,7 +369,7 @@ impl EdiError {
             EdiError::HeaderElements { .. } => "EDI-042",
             EdiError::Columns { .. } => "EDI-043",
             EdiError::NoGuide { .. } => "EDI-044",
-            EdiError::NotInDocument => "EDI-045",
+            EdiError::NotInDocument { .. } => "EDI-045",
             EdiError::Content(error) => error.code(),
         })
     }
@@ -392,7 +395,7 @@ impl EdiError {
     pub fn clause(&self) -> Option<&'static str> {
         use Standard::{Edifact, X12};
         match self {
-            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::NotInDocument => None,
+            EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::NotInDocument { .. } => None,
             EdiError::NoGuide { standard: X12, .. } => Some("X12.6, ST01, ST03 and GS08"),
             EdiError::NoGuide { standard: Edifact, .. } => Some("ISO 9735-1, UNH S009"),
             EdiError::SegmentTooLong { .. } | EdiError::TooManyElements { .. } | EdiError::Columns { .. } => None,
@@ -442,7 +445,10 @@ impl EdiError {
             EdiError::NoGuide { known, .. } => {
                 return Some(format!("give a guide for it; there are guides for {known}"));
             }
-            EdiError::NotInDocument => "correct the data, or add what it has to the guide, for example by an overlay",
+            EdiError::NotInDocument { together: true } => "put the loops of the same kind together",
+            EdiError::NotInDocument { together: false } => {
+                "correct the data, or add what it has to the guide, for example by an overlay"
+            }
             EdiError::NoInterchange => "see with `quayline inspect` what the file is",
             EdiError::IsaWidth { .. } => {
                 "pad ISA01 to ISA16 with spaces to 2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1"

@@ -425,7 +425,7 @@ impl Pass<'_> {
     /// Byte of the file where the segment that was found last begins.
     #[inline(always)]
     pub(crate) fn segment_byte(&self) -> u64 {
-        self.splitter.offset + self.found.begin as u64
+        self.splitter.offset + self.segment_start() as u64
     }
 
     /// Byte of the file where what was found last begins: the segment, or, at the end, what is behind the last one.

@@ -30,7 +30,7 @@ pub use options::{ValidationLevel, ValidatorOptions};
 /// Feed it the events of an [`crate::EnvelopeReader`]: [`Validator::begin`] where a transaction starts, [`Validator::segment`] for each of its
 /// segments, [`Validator::end`] where it ends. Findings come out of [`Validator::take_faults`], each fault once: where a segment has no place,
 /// the segments behind it tell what was meant, so a finding may come some segments later than its place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Validator {
     options: ValidatorOptions,
     /// Of the guide that was used last.
@@ -119,6 +119,30 @@ impl Validator {
             self.level(item, level, placement, &segment, at);
         }
         placement
+    }
+
+    /// As [`Validator::segment`], for one that another validator checks: only where it stands.
+    #[inline(always)]
+    pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>) -> Placement {
+        let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
+        let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nowhere };
+        let segment = pass.segment();
+        let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
+        let placement = walk.place(&segment, at);
+        let level = placement.item.map_or(0, |item| walk.guide().hl_level(item));
+        if placement.doubtful || placement.item.is_none() {
+            self.structure();
+        }
+        if let (Some(item), 1..) = (placement.item, level) {
+            self.level(item, level, placement, &segment, at);
+        }
+        self.faults.clear();
+        placement
+    }
+
+    /// Whether transactions are checked by guides at all.
+    pub(crate) fn is_for_guides(&self) -> bool {
+        self.options.level > ValidationLevel::Envelope
     }
 
     /// The transaction ends; before its trailer, or where it was cut off.

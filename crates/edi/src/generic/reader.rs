@@ -10,11 +10,12 @@ use super::text::{Characters, Fit, delimiter_name};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
 use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
-use crate::guide::{Asked, GuideBody, GuideDocuments, Sent};
+use crate::guide::{Asked, GuideBody, GuideDocuments, Left, Sent};
 use crate::position::Position;
 use crate::segment::{Element, Segment};
 use crate::splitter::{EndOfInput, LineBreak, Rules};
 use crate::state::{StateReader, StateWriter};
+use crate::validate::ValidatorOptions;
 
 /// Choices of a [`DocumentReader`].
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,8 @@ pub struct GenericOptions {
     pub charset: Option<Charset>,
     /// Documents by guide; absent, all are as without one.
     pub guides: Option<Arc<GuideDocuments>>,
+    /// How much of transactions is checked by their guides, in the same pass. Only by guide.
+    pub validation: Option<ValidatorOptions>,
     /// Bytes of a transaction from which on it is sent in pages, each a document of its own: a page ends where, behind so many bytes, a loop
     /// begins that may come a thousand times or more, or any loop behind four times as many. Each page repeats what stands before the first
     /// loop in the transaction and in the loops that it goes on in. Absent, a transaction is one document. Only by guide.
@@ -117,8 +120,9 @@ impl DocumentReader {
                 (Arc::new(shape), Arc::new(nodes))
             }
         };
-        let body =
-            options.guides.as_ref().map(|guides| Box::new(GuideBody::new(Arc::clone(guides), options.page_bytes)));
+        let body = options.guides.as_ref().map(|guides| {
+            Box::new(GuideBody::new(Arc::clone(guides), options.page_bytes, options.validation.as_ref()))
+        });
         DocumentReader {
             envelope: EnvelopeReader::new(&options.limits, options.rules),
             charset: options.charset,
@@ -321,6 +325,10 @@ impl DocumentPass<'_> {
                     self.begin_transaction::<S, SEND>(sink);
                 }
                 Event::TransactionEnd(closed) => {
+                    if SEND && let Some(body) = &mut self.state.body {
+                        body.finish(closed, &self.pass);
+                        self.keep_found();
+                    }
                     if closed == Closed::ByTrailer {
                         self.pass_on();
                     }
@@ -444,7 +452,7 @@ impl DocumentPass<'_> {
         {
             if !is_transaction {
                 body.rest();
-            } else if !body.choose(self.pass.transaction(), in_group.then(|| self.pass.last_group())) {
+            } else if !body.choose(&self.pass) {
                 self.no_guide(in_group);
             }
         }
@@ -474,16 +482,29 @@ impl DocumentPass<'_> {
     /// A segment of a transaction that has a guide.
     #[inline(always)]
     fn by_guide<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> Sent {
-        let segment = self.pass.segment();
         let state = &mut *self.state;
         let Some(body) = &mut state.body else { return Sent::Whole(Fit::Fits) };
-        let byte = self.offset.0 + self.pass.segment_start() as u64;
-        let sent = body.segment::<S, SEND>(sink, &segment, byte, state.characters);
-        if sent == Sent::Whole(Fit::Fits) || sent == Sent::Page {
-            return sent;
+        let sent = body.segment::<S, SEND>(sink, &self.pass, state.characters);
+        if body.has_faults() {
+            self.keep_found();
         }
-        self.not_whole::<SEND>(sent);
+        if sent != Sent::Whole(Fit::Fits) && sent != Sent::Page {
+            self.not_whole::<SEND>(sent);
+        }
         sent
+    }
+
+    /// What the checks of the guide found.
+    #[cold]
+    fn keep_found(&mut self) {
+        let state = &mut *self.state;
+        let Some(validator) = state.body.as_mut().and_then(|body| body.validator()) else { return };
+        for fault in validator.take_faults() {
+            if let (Some(open), Severity::Error) = (&mut state.open, fault.severity) {
+                open.errors += 1;
+            }
+            state.faults.push(fault);
+        }
     }
 
     #[cold]
@@ -493,10 +514,12 @@ impl DocumentPass<'_> {
         if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
             self.fault(EdiError::Characters, at);
         }
-        if let Sent::Part(_, element) = sent
-            && SEND
-        {
-            self.fault(EdiError::NotInDocument, if element == 0 { at } else { at.element(element.into()) });
+        let Sent::Part(_, left) = sent else { return };
+        // The guide's own checks tell what it has no place for.
+        let checked = self.state.body.as_mut().is_some_and(|body| body.validator().is_some());
+        if SEND && (!checked || left == Left::Loop) {
+            let at = if let Left::Element(number) = left { at.element(number.into()) } else { at };
+            self.fault(EdiError::NotInDocument { together: left == Left::Loop }, at);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::segment::Segment;
 ///
 /// Source: X12.22, segment HL; the TR3 guides: HL01 counts from 1, HL02 is the HL01 of the level above, HL04 says whether a lower level
 /// follows. Guides whose HL loops do not nest give HL02 no level to be checked against, so theirs are not checked.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct HlCheck {
     /// HL01, and the number that it should have had, by level.
     open: Vec<(u64, u64)>,

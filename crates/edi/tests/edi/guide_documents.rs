@@ -6,7 +6,9 @@ use expect_test::expect;
 use proptest::prelude::*;
 use quayline_core::Sink;
 use quayline_edi::guide::{Guide, GuideDocuments, GuideSet, NoGuides, NodeNames};
-use quayline_edi::{DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions};
+use quayline_edi::{
+    DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
+};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 use crate::guide_text::example;
@@ -33,7 +35,16 @@ pub(crate) fn read(
     sink: &mut impl Sink,
 ) -> Vec<String> {
     let options = GenericOptions { guides: Some(Arc::clone(documents)), page_bytes, ..GenericOptions::default() };
-    let mut reader = DocumentReader::new(&options);
+    read_with(&options, text, ends, sink)
+}
+
+fn read_with(
+    options: &GenericOptions,
+    text: &[u8],
+    ends: impl IntoIterator<Item = usize>,
+    sink: &mut impl Sink,
+) -> Vec<String> {
+    let mut reader = DocumentReader::new(options);
     let (mut from, mut faults) = (0, Vec::new());
     for known in ends.into_iter().chain([text.len()]) {
         let end = if known == text.len() { EndOfInput::Yes } else { EndOfInput::No };
@@ -291,6 +302,35 @@ fn pages_end_before_loops_and_repeat_their_heads() {
         writer.finish();
         assert_eq!(core::str::from_utf8(writer.bytes()), Ok(&*text), "{size}");
     }
+}
+
+#[test]
+fn what_is_checked_is_checked_in_the_same_pass() {
+    let options = GenericOptions {
+        guides: Some(claims()),
+        validation: Some(ValidatorOptions::default()),
+        page_bytes: Some(500),
+        ..GenericOptions::default()
+    };
+    let mut writer = JsonWriter::new(claims().shape(), JsonStyle::default());
+    let text = many_claims(5);
+    assert_eq!(read_with(&options, text.as_bytes(), [], &mut writer), [""; 0]);
+    // A wrong code in the second claim, a segment that does not belong there in the fourth, a missing one in the last.
+    let mut claims: Vec<String> = text.split("CLM*").map(str::to_owned).collect();
+    claims[2] = claims[2].replacen("*Y*A*Y*Y~", "*Y*A*Q*Y~", 1);
+    claims[4] = claims[4].replacen("HI*", "K3*X~HI*", 1);
+    claims[5] = claims[5].replacen("HI*ABK:J0190*ABF:I10~", "", 1);
+    let wrong = claims.join("CLM*");
+    let found = read_with(&options, wrong.as_bytes(), [], &mut writer);
+    expect![[r#"
+        [
+            "EDI-114 at segment 29, element 8",
+            "EDI-101 at segment 60, element 0",
+            "EDI-108 at segment 75, element 0",
+        ]
+    "#]].assert_debug_eq(&found);
+    let whole = GenericOptions { page_bytes: None, ..options };
+    assert_eq!(read_with(&whole, wrong.as_bytes(), [100, 900, 1500], &mut writer), found);
 }
 
 proptest! {

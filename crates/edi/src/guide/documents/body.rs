@@ -8,16 +8,19 @@ use quayline_core::{NodeId, Sink, Value};
 use super::number::{self, Marks};
 use super::{ElementPlan, GuideDocuments, ItemPlan, Kind, Plan};
 use crate::delimiters::{Delimiters, Standard};
-use crate::envelope::Header;
+use crate::envelope::{Closed, EnvelopePass};
 use crate::generic::{Characters, Fit};
 use crate::guide::{CompiledGuide, ItemId, Placement, Walk};
 use crate::segment::{Element, Segment, SegmentBuffer};
+use crate::validate::{Validator, ValidatorOptions};
 
 /// Sends the segments of transactions as their guide places them.
 #[derive(Clone, Debug)]
 pub(crate) struct GuideBody {
     documents: Arc<GuideDocuments>,
-    /// By guide, made when first asked for.
+    /// Places segments and checks them.
+    validator: Option<Validator>,
+    /// By guide, made when first asked for: place segments where nothing is checked.
     walks: Vec<Option<Box<Walk>>>,
     /// Of the transaction that is open.
     guide: Option<usize>,
@@ -75,10 +78,21 @@ enum Out {
 pub(crate) enum Sent {
     /// It was sent whole.
     Whole(Fit),
-    /// Documents have no place for it, or for the element of this number.
-    Part(Fit, u16),
+    /// Documents have no place for some or all of it.
+    Part(Fit, Left),
     /// The page ends before it; it is to come again.
     Page,
+}
+
+/// What was left out of a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Left {
+    /// A segment that the guide has no place for, or no other.
+    Place,
+    /// The last element of a segment that documents have no place for.
+    Element(u16),
+    /// A loop that came once more behind others: lists are sent in one go.
+    Loop,
 }
 
 /// Segments of one loop that are repeated on the next page, at most.
@@ -87,11 +101,16 @@ const HEAD_MAX: usize = 64;
 const ANY_LOOP: u64 = 4;
 
 impl GuideBody {
-    pub(crate) fn new(documents: Arc<GuideDocuments>, page_bytes: Option<u64>) -> Self {
+    pub(crate) fn new(
+        documents: Arc<GuideDocuments>,
+        page_bytes: Option<u64>,
+        validation: Option<&ValidatorOptions>,
+    ) -> Self {
         let guides = documents.plans.len();
         let nodes = documents.shape().len();
         GuideBody {
             documents,
+            validator: validation.map(|options| Validator::new(options.clone())).filter(Validator::is_for_guides),
             walks: vec![None; guides],
             guide: None,
             placed: None,
@@ -116,13 +135,19 @@ impl GuideBody {
     }
 
     /// Chooses the guide of a transaction that begins; whether there is one.
-    pub(crate) fn choose(&mut self, transaction: &Header, group: Option<&Header>) -> bool {
-        self.guide = self.documents.guides().choose(transaction, group);
+    pub(crate) fn choose(&mut self, pass: &EnvelopePass<'_>) -> bool {
+        let set = self.documents.guides();
+        self.guide = set.choose(pass.transaction(), pass.group());
         self.open.clear();
         self.placed = None;
+        if let Some(validator) = &mut self.validator {
+            validator.begin(self.guide.map(|number| set.compiled(number)), pass);
+        }
         let Some(number) = self.guide else { return false };
-        let make = || Box::new(Walk::new(Arc::clone(self.documents.guides().compiled(number))));
-        self.walks[number].get_or_insert_with(make).start();
+        if self.validator.is_none() {
+            let make = || Box::new(Walk::new(Arc::clone(set.compiled(number))));
+            self.walks[number].get_or_insert_with(make).start();
+        }
         self.open.push(0, self.documents.plans[number].root, Out::No);
         true
     }
@@ -158,22 +183,24 @@ impl GuideBody {
         }
     }
 
-    /// Places a segment whose first byte in the file is `byte`, and sends it.
+    /// Places the segment that was found last, and sends it.
     #[inline(always)]
     pub(crate) fn segment<S: Sink, const SEND: bool>(
         &mut self,
         sink: &mut S,
-        segment: &Segment<'_>,
-        byte: u64,
+        pass: &EnvelopePass<'_>,
         characters: Characters,
     ) -> Sent {
         let Some(guide) = self.guide else { return Sent::Whole(Fit::Fits) };
-        let Some(walk) = &mut self.walks[guide] else { return Sent::Whole(Fit::Fits) };
-        let placement = match self.placed.take() {
-            Some(placement) => placement,
-            None => walk.segment(segment),
+        let segment = &pass.segment();
+        let placement = match (self.placed.take(), &mut self.validator, &mut self.walks[guide]) {
+            (Some(placement), ..) => placement,
+            (None, Some(validator), _) if SEND => validator.segment(pass),
+            (None, Some(validator), _) => validator.pass_over(pass),
+            (None, None, Some(walk)) => walk.segment(segment),
+            (None, None, None) => return Sent::Whole(Fit::Fits),
         };
-        let compiled = walk.guide();
+        let compiled = self.documents.guides().compiled(guide);
         let (plan, open) = (&self.documents.plans[guide], &mut self.open);
         if !open.gathered.is_empty() && open.ends_gathering(plan, &placement) {
             open.send_gathered(sink, plan, segment.delimiters(), characters);
@@ -181,18 +208,38 @@ impl GuideBody {
         for _ in 0..placement.left {
             open.leave(sink);
         }
-        let Some(item) = placement.item else { return Sent::Part(Fit::Fits, 0) };
+        let Some(item) = placement.item else { return Sent::Part(Fit::Fits, Left::Place) };
+        let mut in_order = true;
         if placement.entered > 0 {
-            let bytes = byte.saturating_sub(self.page_from);
+            let bytes = pass.segment_byte().saturating_sub(self.page_from);
             if self.page_bytes.is_some_and(|most| bytes >= most && ends_page(plan, compiled, &placement, bytes, most)) {
                 self.placed = Some(Placement { left: 0, ..placement });
                 return Sent::Page;
             }
             for outer in (0..placement.entered).rev() {
-                open.enter(sink, plan, around(compiled, item, outer));
+                in_order &= open.enter(sink, plan, around(compiled, item, outer));
             }
         }
-        open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, characters)
+        let sent = open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, characters);
+        if in_order { sent } else { Sent::Part(Fit::Fits, Left::Loop) }
+    }
+
+    /// The transaction ends.
+    pub(crate) fn finish(&mut self, closed: Closed, pass: &EnvelopePass<'_>) {
+        if let (Some(validator), Some(_)) = (&mut self.validator, self.guide) {
+            validator.end(closed, pass);
+        }
+    }
+
+    /// What the validator found.
+    pub(crate) fn validator(&mut self) -> Option<&mut Validator> {
+        self.validator.as_mut()
+    }
+
+    /// Whether there is something that the validator found.
+    #[inline(always)]
+    pub(crate) fn has_faults(&self) -> bool {
+        self.validator.as_ref().is_some_and(Validator::has_faults)
     }
 }
 
@@ -339,16 +386,20 @@ impl Open {
         self.gathered_items.clear();
     }
 
+    /// Opens a loop; false where documents have no place for it, if that is not so of the one around.
     #[inline(always)]
-    fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize) {
+    fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize) -> bool {
         let node = plan.items[item].node;
         let level = self.frames.len() - 1;
         self.frames[level].is_head = false;
-        let is_out = self.frames[level].is_out || node == NodeId::ROOT || !self.open(sink, level, &plan.items[item]);
+        let has_place = !self.frames[level].is_out && node != NodeId::ROOT;
+        let in_order = !has_place || self.open(sink, level, &plan.items[item]);
+        let is_out = !has_place || !in_order;
         if !is_out {
             sink.enter(node);
         }
         self.push(item, node, if is_out { Out::Yes } else { Out::No });
+        in_order && (has_place || self.frames[level].is_out)
     }
 
     #[inline(always)]
@@ -400,7 +451,7 @@ impl Open {
     ) -> Sent {
         let item = &plan.items[item];
         if item.node == NodeId::ROOT || item.is_loop || !self.open(sink, level, item) {
-            return Sent::Part(Fit::Fits, 0);
+            return Sent::Part(Fit::Fits, Left::Place);
         }
         sink.enter(item.node);
         let mut sender = Sender {
@@ -429,7 +480,7 @@ impl Open {
         }
         let (fit, out) = (sender.fit, sender.out);
         sink.leave(item.node);
-        if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, out) }
+        if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, Left::Element(out)) }
     }
 }
 
