@@ -306,8 +306,8 @@ impl Validator {
                 let codes = spec.and_then(|spec| guide.layouts.allowance(spec.codes));
                 let listed = codes.and_then(|codes| codes.standard.as_ref());
                 let key = crate::guide::code_set::Key::of(&copy);
-                let listed = !copy.is_empty() && listed.is_some_and(|standard| standard.contains(key));
-                ContentErrorKind::Qualifier { listed }
+                let listed = listed.is_some_and(|standard| standard.contains(key));
+                if copy.is_empty() { ContentErrorKind::ElementMissing } else { ContentErrorKind::Qualifier { listed } }
             }
         };
         let loops: Box<str> = match tag {

@@ -8,6 +8,7 @@ mod guide_documents;
 mod guide_text;
 mod hostile;
 mod laws;
+mod mutants;
 mod reports;
 mod splitter;
 mod trace;

@@ -69,6 +69,8 @@ pub(crate) type Tag = [u8; 3];
 
 /// Cost of one fault.
 pub(super) const FAULT: u32 = 10;
+/// How much likelier two neighbours in the wrong order are than something missing.
+const SWAPPED: u32 = 2;
 /// Readings that are followed.
 const RIVALS_MAX: usize = 8;
 /// How much worse than the best a reading may be and still be followed.
@@ -355,7 +357,9 @@ impl Readings<'_, '_> {
     /// The trigger of a loop that one of its segments opened comes behind that segment: they are in the wrong order.
     fn late_trigger(&mut self) {
         let frames = self.state.open();
-        for level in (1..frames.len()).rev().filter(|level| frames[*level].assumed) {
+        // Only directly behind it: later, it is the trigger of the next one.
+        let before = self.at.segment - 1;
+        for level in (1..frames.len()).rev().filter(|level| frames[*level].assumed == before) {
             let mut around = self.table.of(frames[level - 1].loop_number, self.tag);
             let opens = frames[level].loop_number;
             let Some(candidate) =
@@ -365,7 +369,9 @@ impl Readings<'_, '_> {
             };
             let item = candidate.item;
             let mut state = self.state.clone();
-            state.open_mut()[level].assumed = false;
+            state.open_mut()[level].assumed = 0;
+            // Likelier than one that is missing in a loop of one segment.
+            state.cost -= 1;
             if let Some(fault) = state.faults.iter_mut().rfind(|fault| fault.kind == StructureKind::Missing(item)) {
                 *fault = StructureFault { kind: StructureKind::OutOfSequence(item), at: self.at };
             }
@@ -386,15 +392,24 @@ impl Readings<'_, '_> {
             .map(|(step, candidate)| (step, *candidate))
             .take(RIVALS_MAX)
             .collect();
+        // Before the segment that came before it there was a place: the two are in the wrong order.
+        let swapped =
+            self.state.undone(self.table).and_then(|(before, ..)| before.find(self.table, self.tag, self.segment));
         for (step, candidate) in passed {
             let full = self.state.count(candidate.slot) >= candidate.max;
             let child = self.table.slots[candidate.slot as usize];
             if candidate.opens == 0 {
                 // The path stays where it is.
                 let mut state = self.state.clone();
-                let kind =
-                    if full { StructureKind::TooMany(child.item) } else { StructureKind::OutOfSequence(child.item) };
+                let kind = match candidate.max {
+                    0 => StructureKind::NotUsed(child.item),
+                    _ if full => StructureKind::TooMany(child.item),
+                    _ => StructureKind::OutOfSequence(child.item),
+                };
                 self.fault(&mut state, kind, u32::from(full));
+                if swapped.is_some_and(|swapped| swapped.candidate == step.candidate) {
+                    state.cost -= SWAPPED;
+                }
                 state.count_late(candidate.slot);
                 let occurrence = state.count(candidate.slot);
                 let placement =

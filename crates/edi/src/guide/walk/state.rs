@@ -34,8 +34,8 @@ pub(super) struct Frame {
     pub(super) rank: u32,
     /// The first mandatory child that was not passed.
     next_mandatory: u32,
-    /// Its trigger is missing.
-    pub(super) assumed: bool,
+    /// Its trigger is missing before the segment of this number; 0 where it is there.
+    pub(super) assumed: u64,
 }
 
 /// A mandatory item that is missing where another came.
@@ -217,7 +217,7 @@ impl State {
         self.undo.counts.extend_from_slice(counts);
         counts.fill(0);
         counts[0] = 1;
-        self.frames[self.depth] = Frame { loop_number, rank: 0, next_mandatory: inner.mandatory.0, assumed: false };
+        self.frames[self.depth] = Frame { loop_number, rank: 0, next_mandatory: inner.mandatory.0, assumed: 0 };
         self.depth += 1;
     }
 
@@ -234,7 +234,7 @@ impl State {
         }
         self.counts[slot as usize] += 1;
         self.enter(table, child.loop_number);
-        self.frames[self.depth - 1].assumed = true;
+        self.frames[self.depth - 1].assumed = at.segment;
         self.undo.possible = false;
     }
 
