@@ -32,6 +32,8 @@ pub(crate) struct LoopTable {
     /// Its children.
     pub(crate) slots: (u32, u32),
     pub(crate) mandatory: (u32, u32),
+    /// Those of all tags.
+    pub(crate) candidates: (u32, u32),
 }
 
 /// A direct child of a loop.
@@ -124,6 +126,7 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
             slot: 0,
             slots: (slots, small(made.slots.len())),
             mandatory: (mandatory, small(made.mandatory.len())),
+            candidates: (0, 0),
         });
     }
     let transaction_slot = small(made.slots.len());
@@ -131,6 +134,7 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
         let table = made.loops[number];
         made.loops[number].slot =
             if table.item == ItemId::TRANSACTION { transaction_slot } else { items[table.item.index()].slot };
+        let candidates = small(made.candidates.len());
         for (tag, name) in made.tags.in_structure.iter().enumerate() {
             let start = made.candidates.len();
             for slot in table.slots.0..table.slots.1 {
@@ -150,6 +154,7 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
                 made.candidates.push(none);
             }
         }
+        made.loops[number].candidates = (candidates, small(made.candidates.len()));
     }
     made
 }

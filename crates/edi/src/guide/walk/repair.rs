@@ -119,7 +119,6 @@ impl Walk {
             // The segment may be one that does not belong here, rather than another missing.
             let innermost = without.innermost(table);
             skip(&mut without, StructureKind::Unexpected(tag_of(segment), innermost), at);
-            self.state.forget_undo();
             self.rivals.states.push(without);
             self.rivals.clean = 0;
         } else {
@@ -268,6 +267,7 @@ impl Readings<'_, '_> {
         self.too_many();
         self.missing_trigger();
         self.late();
+        self.swapped();
         self.qualifier();
         self.one_before();
         let kind = StructureKind::Unexpected(tag_of(self.segment), self.state.innermost(self.table));
@@ -429,6 +429,34 @@ impl Readings<'_, '_> {
             let left = u32::try_from(depth - 1 - step.level).expect("guides have at most 32 levels");
             self.push(state, Placement { left: left + placement.left, ..placement });
         }
+    }
+
+    /// It ends a loop before which the segment before it began another: the two are in the wrong order.
+    fn swapped(&mut self) {
+        let Some((mut state, item, _)) = self.state.undone(self.table) else { return };
+        let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
+        let candidate = self.table.candidates[step.candidate];
+        // Within one loop it is late, and the path stays where it is.
+        let depth = self.state.open().len();
+        if !self.state.moved() && candidate.opens == 0 {
+            return;
+        }
+        let cost = state.cost;
+        let placement = state.take(self.table, step, self.at);
+        let Some(again) = state.find_item(self.table, item) else { return };
+        state.take(self.table, again, self.at);
+        // Only if nothing else is wrong then.
+        if state.cost != cost {
+            return;
+        }
+        self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 0);
+        state.cost -= SWAPPED;
+        state.forget_undo();
+        let same =
+            self.state.open().iter().zip(state.open()).take_while(|(a, b)| a.loop_number == b.loop_number).count();
+        let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
+        let (left, entered) = (count(depth - same), count(state.open().len() - same));
+        self.push(state, Placement { left, entered, ..placement });
     }
 
     /// A place ahead fits but for its qualifier.

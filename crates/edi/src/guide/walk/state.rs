@@ -163,6 +163,22 @@ impl State {
         None
     }
 
+    /// A place ahead for a segment that had the place of `item` before.
+    pub(super) fn find_item(&self, table: &Transitions, item: ItemId) -> Option<Step> {
+        (0..self.depth).rev().find_map(|level| {
+            let Frame { loop_number, rank, .. } = self.frames[level];
+            let (from, to) = table.loops[loop_number as usize].candidates;
+            let candidate = (from..to).find(|candidate| {
+                let this = &table.candidates[*candidate as usize];
+                this.slot != NO_SLOT
+                    && this.item == item
+                    && this.rank >= rank
+                    && self.counts[this.slot as usize] < this.max
+            })?;
+            Some(Step { level, candidate: candidate as usize })
+        })
+    }
+
     /// Goes to a place ahead.
     #[inline(always)]
     pub(super) fn take(&mut self, table: &Transitions, step: Step, at: Mark) -> Placement {
@@ -358,6 +374,11 @@ impl State {
         let missing = before - state.pending.len() + faults - state.faults.len();
         state.cost -= super::repair::FAULT * u32::try_from(missing).unwrap_or(0);
         Some((state, undo.item, undo.at))
+    }
+
+    /// Whether the last step opened or closed a loop.
+    pub(super) fn moved(&self) -> bool {
+        self.undo.opened > 0 || self.undo.depth != self.depth
     }
 
     pub(super) fn forget_undo(&mut self) {
