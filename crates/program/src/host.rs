@@ -1,0 +1,300 @@
+//! The caller's side: starts a worker, submits calls, takes what is done, and tells how a worker ended.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fs::MemfdFlags;
+use rustix::process::PidfdFlags;
+
+use crate::area::{
+    Area, CALLER_WAITS, CURRENT, DONE_HEAD, DONE_TAIL, Geometry, SLOTS_MAX, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
+};
+use crate::worker::exit_code;
+use crate::{End, ProgramError};
+
+/// What a worker runs.
+#[derive(Clone, Debug)]
+pub struct WorkerSpec {
+    /// PROGRAM-ID.
+    pub program: String,
+    /// Where modules (`CARINQ.so`) are looked for, first folder first.
+    pub folders: Vec<PathBuf>,
+    /// Folder that the program runs in: relative names of its files start there.
+    pub work_folder: Option<PathBuf>,
+    /// Environment of the process beside what it needs itself; nothing of the caller's is handed down.
+    pub environment: Vec<(String, String)>,
+    /// Bytes of the COMMAREA.
+    pub length: usize,
+    /// Calls that one worker holds, waiting or running: at most 64.
+    pub slots: usize,
+    /// Address space of the worker in bytes. 512 MiB holds libcob and a program with large tables.
+    pub memory_bytes_max: u64,
+    /// The executable that answers to [`crate::WORKER_ARGUMENT`], and the arguments in front of it.
+    pub executable: PathBuf,
+    /// Arguments in front of [`crate::WORKER_ARGUMENT`].
+    pub arguments: Vec<OsString>,
+}
+
+/// A place for one call in one worker.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Slot(usize);
+
+impl Slot {
+    /// As an index into a table of [`WorkerSpec::slots`] entries.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// A call that is done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Completion {
+    /// Its place; the COMMAREA stays there until [`Worker::release`].
+    pub slot: Slot,
+    /// RETURN-CODE.
+    pub return_code: i32,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    Free,
+    Submitted,
+    Done,
+}
+
+/// One worker process, held by one thread.
+#[derive(Debug)]
+pub struct Worker {
+    area: Area,
+    states: Vec<State>,
+    free: Vec<usize>,
+    to_worker: OwnedFd,
+    from_worker: OwnedFd,
+    process: Child,
+    pidfd: OwnedFd,
+    overtime: bool,
+    done: u64,
+}
+
+impl Worker {
+    /// Starts a process; calls may be submitted at once.
+    ///
+    /// # Errors
+    /// [`ProgramError`]. That libcob or the program is missing shows later, in [`Worker::end`].
+    pub fn start(spec: &WorkerSpec) -> Result<Worker, ProgramError> {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if spec.program.is_empty() || spec.program.len() > 60 || !spec.program.chars().all(word) {
+            return Err(ProgramError::Name { name: spec.program.clone() });
+        }
+        let system = |what: &'static str| move |error: io::Error| ProgramError::System { what, error };
+        let slots = spec.slots.clamp(1, SLOTS_MAX);
+        let memory = rustix::fs::memfd_create("quayline-commarea", MemfdFlags::CLOEXEC)
+            .map_err(|e| system("shared memory")(e.into()))?;
+        let area = Area::create(memory.as_fd(), Geometry { slots, length: spec.length }).map_err(system("shared memory"))?;
+        let bell = |flags| eventfd(0, flags).map_err(|e| system("a bell between processes")(e.into()));
+        let to_worker = bell(EventfdFlags::CLOEXEC)?;
+        let from_worker = bell(EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let process = launch(spec, [memory.as_raw_fd(), to_worker.as_raw_fd(), from_worker.as_raw_fd()])
+            .map_err(system("a process for the program"))?;
+        let pid = rustix::process::Pid::from_child(&process);
+        let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::NONBLOCK)
+            .map_err(|e| system("a descriptor of the program's process")(e.into()))?;
+        Ok(Worker {
+            area,
+            states: vec![State::Free; slots],
+            free: (0..slots).rev().collect(),
+            to_worker,
+            from_worker,
+            process,
+            pidfd,
+            overtime: false,
+            done: 0,
+        })
+    }
+
+    /// Readable when calls are done.
+    #[must_use]
+    pub fn bell(&self) -> BorrowedFd<'_> {
+        self.from_worker.as_fd()
+    }
+
+    /// Readable when the process has ended.
+    #[must_use]
+    pub fn death(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+
+    /// Process id, for accounting.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Calls submitted and not yet released.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.states.len() - self.free.len()
+    }
+
+    /// Whether a call can be submitted.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        !self.free.is_empty()
+    }
+
+    /// Calls that were completed.
+    #[must_use]
+    pub fn calls_done(&self) -> u64 {
+        self.done
+    }
+
+    /// Submits a call whose COMMAREA begins with `parts`, one behind the other, and goes on with 0x00. `None` where every slot is taken.
+    pub fn submit(&mut self, parts: &[&[u8]]) -> Option<Slot> {
+        let slot = self.free.pop()?;
+        self.area.copy_in(slot, parts);
+        self.area.return_code(slot).store(0, Ordering::Relaxed);
+        self.states[slot] = State::Submitted;
+        let tail = self.area.word(SUBMIT_TAIL);
+        let at = tail.load(Ordering::Relaxed);
+        self.area.submitted(at).store(narrow(slot), Ordering::Relaxed);
+        // The order of these two is what the worker relies on: it says that it sleeps, and then looks once more.
+        tail.store(at.wrapping_add(1), Ordering::SeqCst);
+        if self.area.word(WORKER_SLEEPS).swap(0, Ordering::SeqCst) == 1 {
+            // A full bell rings already.
+            let _ = rustix::io::write(&self.to_worker, &1u64.to_ne_bytes());
+        }
+        Some(Slot(slot))
+    }
+
+    /// Silences the bell and hands out every call that is done.
+    pub fn completions(&mut self, mut each: impl FnMut(&mut Worker, Completion)) {
+        let mut count = [0u8; 8];
+        // Nothing to read is no error: the bell may have been rung for calls that were taken already.
+        let _ = rustix::io::read(&self.from_worker, &mut count);
+        self.area.word(CALLER_WAITS).store(1, Ordering::SeqCst);
+        let mut head = self.area.word(DONE_HEAD).load(Ordering::Relaxed);
+        loop {
+            let tail = self.area.word(DONE_TAIL).load(Ordering::SeqCst);
+            // A worker that writes nonsense into the ring gets no further than one round.
+            if tail == head || tail.wrapping_sub(head) > narrow(SLOTS_MAX) {
+                return;
+            }
+            let slot = self.area.done(head).load(Ordering::Relaxed) as usize;
+            head = head.wrapping_add(1);
+            self.area.word(DONE_HEAD).store(head, Ordering::Relaxed);
+            if self.states.get(slot) == Some(&State::Submitted) {
+                self.states[slot] = State::Done;
+                self.done += 1;
+                let return_code = self.area.return_code(slot).load(Ordering::Relaxed);
+                each(self, Completion { slot: Slot(slot), return_code });
+            }
+        }
+    }
+
+    /// Copies the COMMAREA of a done call into `to` and frees its slot.
+    pub fn take(&mut self, slot: Slot, to: &mut Vec<u8>) {
+        self.area.copy_out(slot.0, to);
+        self.release(slot);
+    }
+
+    /// Frees the slot of a done call.
+    pub fn release(&mut self, slot: Slot) {
+        if self.states[slot.0] == State::Done {
+            self.states[slot.0] = State::Free;
+            self.free.push(slot.0);
+        }
+    }
+
+    /// The call that the program is in, and for how long.
+    #[must_use]
+    pub fn running(&self) -> Option<(Slot, Duration)> {
+        let slot = self.current()?;
+        let began = self.area.began().load(Ordering::Relaxed);
+        Some((slot, Duration::from_nanos(now_ns().saturating_sub(began))))
+    }
+
+    fn current(&self) -> Option<Slot> {
+        let current = self.area.word(CURRENT).load(Ordering::SeqCst) as usize;
+        (1..=self.states.len()).contains(&current).then(|| Slot(current - 1))
+    }
+
+    /// Stops the process because its call has run too long.
+    pub fn kill(&mut self) {
+        self.overtime = true;
+        let _ = self.process.kill();
+    }
+
+    /// How the process ended and which call it was in; `None` while it runs. Calls that are done are to be taken first; those that are
+    /// neither done nor the one it was in have not begun.
+    pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
+        let status = self.process.try_wait().ok()??;
+        let end = match (status.code(), status.signal()) {
+            _ if self.overtime => End::TimeLimit,
+            (Some(exit_code::NO_RUNTIME), _) => End::NoRuntime,
+            (Some(exit_code::NO_PROGRAM), _) => End::NoProgram,
+            (Some(code), _) => End::Exited(code),
+            (None, Some(signal)) => End::Signal(signal),
+            (None, None) => End::Exited(-1),
+        };
+        Some((end, self.current()))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Descriptors of the worker, in the order of [`launch`]'s argument.
+pub(crate) const FIRST_FD: RawFd = 3;
+
+fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
+    let folders = std::env::join_paths(&spec.folders).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut command = Command::new(&spec.executable);
+    command
+        .args(&spec.arguments)
+        .args([crate::WORKER_ARGUMENT, &spec.program, &spec.memory_bytes_max.to_string()])
+        .env_clear()
+        .envs(spec.environment.iter().map(|(name, value)| (name, value)))
+        .env("COB_LIBRARY_PATH", folders)
+        .stdin(Stdio::null())
+        // Of its own, so that Ctrl-C at the terminal reaches the gateway alone, which then drains.
+        .process_group(0);
+    if let Some(folder) = &spec.work_folder {
+        command.current_dir(folder);
+    }
+    // SAFETY: between fork and exec only system calls that are safe there: fcntl, dup2, prctl.
+    unsafe {
+        command.pre_exec(move || {
+            // First out of the way, so that no copy lands on one that is still to be copied.
+            let mut high = [0; 3];
+            for (to, from) in high.iter_mut().zip(descriptors) {
+                *to = libc::fcntl(from, libc::F_DUPFD_CLOEXEC, 10);
+                if *to < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            for (to, from) in (FIRST_FD..).zip(high) {
+                if libc::dup2(from, to) < 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            // DISPLAY goes where messages go: standard output may be data.
+            if libc::dup2(2, 1) < 0 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    command.spawn()
+}

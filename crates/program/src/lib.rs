@@ -1,0 +1,33 @@
+//! COBOL programs in worker processes of their own, called with a COMMAREA in shared memory.
+//!
+//! libcob is not thread-safe, a COBOL program may loop, abort or write behind its COMMAREA, and none of it may touch the caller. So each
+//! program runs in its own process; the two share an anonymous file of memory and ring each other by eventfd:
+//!
+//! ```text
+//!  caller (one thread)                       worker process
+//!  Worker::submit ─▶ slot, submit ring  ─▶   takes a slot, calls the program with the address of its COMMAREA
+//!  Worker::completions ◀─ done ring     ◀─   puts the slot on the ring with RETURN-CODE
+//! ```
+//!
+//! * **Bells are rung only for sleepers**, and a worker rings once for a queue of calls, so under load a call costs no system call.
+//! * **Each COMMAREA ends at an unmapped page** (and has one in front of its pages), so a program that writes behind its end dies at
+//!   once instead of spoiling another call.
+//! * A worker that dies gives back which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
+//! * Limits: address space of the worker ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
+//!   [`Worker::kill`]), since a program in a loop answers to nothing but a kill.
+//!
+//! Everything that the worker can write is treated as untrusted: slot numbers are checked, and bytes are copied out before they are read.
+//!
+//! This crate knows nothing of copybooks, services or HTTP, and of no async runtime: bells are file descriptors to be polled.
+
+#[allow(unsafe_code, reason = "memory shared with another process, reached by address")]
+mod area;
+mod fault;
+#[allow(unsafe_code, reason = "descriptors handed to a process between fork and exec")]
+mod host;
+#[allow(unsafe_code, reason = "libcob is a C library, a COBOL program takes an address")]
+mod worker;
+
+pub use fault::{End, ProgramError};
+pub use host::{Completion, Slot, Worker, WorkerSpec};
+pub use worker::{WORKER_ARGUMENT, exit_code, run_worker};

@@ -1,0 +1,182 @@
+//! The worker's side: loads libcob and the program, and calls it for every slot that comes.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::Ordering;
+use std::ffi::{CString, OsString};
+use std::io::Write as _;
+use std::os::fd::BorrowedFd;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::area::{
+    Area, CALLER_WAITS, CURRENT, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
+};
+use crate::host::FIRST_FD;
+
+/// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES`.
+pub const WORKER_ARGUMENT: &str = "program-worker";
+
+/// Exit codes of a worker that could not begin; above those that COBOL programs use.
+pub mod exit_code {
+    /// libcob is not installed.
+    pub const NO_RUNTIME: i32 = 121;
+    /// The program is not found or does not load.
+    pub const NO_PROGRAM: i32 = 122;
+    /// Started by hand, or by another version.
+    pub const NO_CALLER: i32 = 123;
+}
+
+/// A worker rings for finished calls when its queue is empty, or after so long with more to do.
+const RING_AFTER_NS: u64 = 50_000;
+
+/// Becomes the worker: returns only with an exit code for a worker that cannot begin or has lost its caller.
+///
+/// `arguments` are those behind [`WORKER_ARGUMENT`]. The descriptors 3, 4 and 5 are the shared memory, the bell to the worker and the bell
+/// to the caller.
+#[must_use]
+pub fn run_worker(arguments: &[OsString]) -> i32 {
+    let [program, memory] = arguments else { return refuse(exit_code::NO_CALLER, "it is started by `quayline serve`") };
+    let (Some(program), Some(memory)) = (program.to_str(), memory.to_str().and_then(|n| n.parse::<u64>().ok())) else {
+        return refuse(exit_code::NO_CALLER, "it is started by `quayline serve`");
+    };
+    // SAFETY: the caller has put these descriptors there before it started this process, and nothing here closes them.
+    let [memory_fd, in_fd, out_fd] =
+        core::array::from_fn(|i| unsafe { BorrowedFd::borrow_raw(FIRST_FD + c_int::try_from(i).unwrap_or(0)) });
+    let area = match Area::open(memory_fd) {
+        Ok(area) => area,
+        Err(error) => return refuse(exit_code::NO_CALLER, &format!("its shared memory cannot be mapped: {error}")),
+    };
+    // A limit that the system refuses leaves a stricter one in force.
+    for (resource, limit) in [(Resource::As, memory), (Resource::Core, 0)] {
+        let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
+    }
+    let cobol = match Cobol::load() {
+        Ok(cobol) => cobol,
+        Err(why) => return refuse(exit_code::NO_RUNTIME, &why),
+    };
+    let Ok(name) = CString::new(program) else { return refuse(exit_code::NO_PROGRAM, "its name holds a 0x00") };
+    if let Err(why) = cobol.find(&name) {
+        return refuse(exit_code::NO_PROGRAM, &format!("{program}: {why}"));
+    }
+    serve(&area, in_fd, out_fd, |commarea| cobol.call(&name, commarea))
+}
+
+fn refuse(code: i32, why: &str) -> i32 {
+    // Nothing can be done where even standard error is closed.
+    let _ = writeln!(std::io::stderr(), "program worker cannot begin: {why}");
+    code
+}
+
+/// Takes calls until the caller is gone (then the system ends this process).
+fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, call: impl Fn(*mut u8) -> i32) -> i32 {
+    let slots = area.geometry().slots;
+    let ring = || {
+        if area.word(CALLER_WAITS).swap(0, Ordering::SeqCst) == 1 {
+            let _ = rustix::io::write(out_fd, &1u64.to_ne_bytes());
+        }
+    };
+    let mut unrung = None;
+    let mut head = area.word(SUBMIT_HEAD).load(Ordering::SeqCst);
+    loop {
+        if area.word(SUBMIT_TAIL).load(Ordering::SeqCst) == head {
+            if unrung.take().is_some() {
+                ring();
+            }
+            area.word(WORKER_SLEEPS).store(1, Ordering::SeqCst);
+            // Looked at once more: a call that came before this side said that it sleeps has rung no bell.
+            if area.word(SUBMIT_TAIL).load(Ordering::SeqCst) == head {
+                let mut count = [0u8; 8];
+                match rustix::io::read(in_fd, &mut count) {
+                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                    Err(_) => return exit_code::NO_CALLER,
+                }
+            }
+            area.word(WORKER_SLEEPS).store(0, Ordering::SeqCst);
+            continue;
+        }
+        let slot = area.submitted(head).load(Ordering::Relaxed) as usize;
+        head = head.wrapping_add(1);
+        area.word(SUBMIT_HEAD).store(head, Ordering::SeqCst);
+        if slot >= slots {
+            continue;
+        }
+        let began = now_ns();
+        area.began().store(began, Ordering::Relaxed);
+        area.word(CURRENT).store(narrow(slot) + 1, Ordering::SeqCst);
+        let return_code = call(area.commarea(slot));
+        area.return_code(slot).store(return_code, Ordering::Relaxed);
+        let tail = area.word(DONE_TAIL);
+        let at = tail.load(Ordering::Relaxed);
+        area.done(at).store(narrow(slot), Ordering::Relaxed);
+        area.word(CURRENT).store(0, Ordering::SeqCst);
+        tail.store(at.wrapping_add(1), Ordering::SeqCst);
+        if began.saturating_sub(*unrung.get_or_insert(began)) > RING_AFTER_NS {
+            unrung = None;
+            ring();
+        }
+    }
+}
+
+/// The functions of libcob that a call needs (GnuCOBOL 3 Programmer's Guide, "Calling COBOL from C").
+struct Cobol {
+    resolve: unsafe extern "C" fn(*const c_char) -> *mut c_void,
+    resolve_error: unsafe extern "C" fn() -> *const c_char,
+    call: unsafe extern "C" fn(*const c_char, c_int, *mut *mut c_void) -> c_int,
+}
+
+impl Cobol {
+    fn load() -> Result<Cobol, String> {
+        let names = [c"libcob.so.4", c"libcob.so.5", c"libcob.so"];
+        // SAFETY: loading libcob runs its constructors only; a null handle is looked at before use.
+        let library = names
+            .iter()
+            .map(|name| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) })
+            .find(|library| !library.is_null())
+            .ok_or("libcob.so.4 is not installed; on Debian it comes with `apt-get install gnucobol3`")?;
+        let symbol = |name: &CStr| {
+            // SAFETY: `library` is a handle from dlopen, `name` ends with 0x00.
+            let address = unsafe { libc::dlsym(library, name.as_ptr()) };
+            if address.is_null() { Err(format!("libcob has no {}", name.to_string_lossy())) } else { Ok(address) }
+        };
+        // SAFETY: the types are those of libcob.h: `void cob_init (const int, char **)`, `void *cob_resolve (const char *)`,
+        // `const char *cob_resolve_error (void)`, `int cob_call (const char *, const int, void **)`.
+        unsafe {
+            let init: unsafe extern "C" fn(c_int, *mut *mut c_char) = core::mem::transmute(symbol(c"cob_init")?);
+            let cobol = Cobol {
+                resolve: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char) -> *mut c_void>(
+                    symbol(c"cob_resolve")?,
+                ),
+                resolve_error: core::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> *const c_char>(symbol(
+                    c"cob_resolve_error",
+                )?),
+                call: core::mem::transmute::<
+                    *mut c_void,
+                    unsafe extern "C" fn(*const c_char, c_int, *mut *mut c_void) -> c_int,
+                >(symbol(c"cob_call")?),
+            };
+            init(0, core::ptr::null_mut());
+            Ok(cobol)
+        }
+    }
+
+    fn find(&self, name: &CStr) -> Result<(), String> {
+        // SAFETY: a name that ends with 0x00; libcob was initialised in `load`.
+        if !unsafe { (self.resolve)(name.as_ptr()) }.is_null() {
+            return Ok(());
+        }
+        // SAFETY: libcob's own text, or null.
+        let text = unsafe { (self.resolve_error)() };
+        if text.is_null() {
+            return Err("not found".to_owned());
+        }
+        // SAFETY: not null, ends with 0x00, and no further call of libcob is made while it is read.
+        Err(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    }
+
+    fn call(&self, name: &CStr, commarea: *mut u8) -> i32 {
+        let mut arguments = [commarea.cast::<c_void>()];
+        // SAFETY: the program takes one argument by reference and runs on this process's only thread. What it does to memory is its own
+        // risk: this process holds nothing but the COMMAREA.
+        unsafe { (self.call)(name.as_ptr(), 1, arguments.as_mut_ptr()) }
+    }
+}
