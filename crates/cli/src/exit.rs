@@ -121,6 +121,8 @@ pub(crate) const CLI_ARGUMENT: Code = Code("CLI-003");
 
 /// An output is not complete.
 pub(crate) const CLI_PARTIAL: Code = Code("CLI-004");
+/// An address cannot be listened on.
+pub(crate) const CLI_LISTEN: Code = Code("CLI-005");
 
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {

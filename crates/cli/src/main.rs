@@ -15,6 +15,7 @@ mod interrupt;
 #[cfg(test)]
 mod reference;
 mod render;
+mod serve;
 mod spelling;
 
 use std::ffi::OsString;
@@ -26,6 +27,11 @@ use console::Console;
 use exit::{Exit, Stop};
 
 fn main() -> ExitCode {
+    // Before anything else: this process calls a COBOL program and has nothing of the command line.
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = serve::worker(&arguments) {
+        std::process::exit(code);
+    }
     exit::report_our_bugs();
     let done = std::panic::catch_unwind(run);
     ExitCode::from(done.unwrap_or(Exit::OurBug).code())
@@ -42,6 +48,7 @@ fn run() -> Exit {
     let stopped = match cli.command {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
+        Command::Serve(args) => serve::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

@@ -52,6 +52,8 @@ pub enum Unknown {
 /// * A byte order mark before the document is passed over: editors write it.
 #[derive(Clone, Debug)]
 pub struct JsonReader {
+    /// Whether only the node's own type is taken.
+    strict: bool,
     members: Members,
     options: ReaderOptions,
     visits: Vec<Visit>,
@@ -104,6 +106,7 @@ impl JsonReader {
             }
         }
         JsonReader {
+            strict: false,
             members: Members::new(shape),
             options,
             visits,
@@ -114,6 +117,14 @@ impl JsonReader {
             problems: Vec::new(),
             more: 0,
         }
+    }
+
+    /// The same, but a value is taken in its node's own type only: no number in a string, no raw bytes, no `null`. Such a reader takes what
+    /// a JSON Schema of the shape allows.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
     }
 
     /// Reads the document `text` and sends it to `sink`.

@@ -174,6 +174,12 @@ impl Worker {
         Some(Slot(slot))
     }
 
+    /// The calls that are submitted and not done, in no particular order.
+    pub fn submitted(&self) -> impl Iterator<Item = Slot> + '_ {
+        let submitted = self.states.iter().enumerate().filter(|(_, state)| **state == State::Submitted);
+        submitted.map(|(slot, _)| Slot(slot))
+    }
+
     /// Silences the bell and hands out every call that is done.
     pub fn completions(&mut self, mut each: impl FnMut(&mut Worker, Completion)) {
         let mut count = [0u8; 8];
@@ -203,6 +209,11 @@ impl Worker {
     pub fn take(&mut self, slot: Slot, to: &mut Vec<u8>) {
         self.area.copy_out(slot.0, to);
         self.release(slot);
+    }
+
+    /// Copies the COMMAREA of a call that has not begun when the worker ended, so that it can be submitted elsewhere.
+    pub fn recall(&self, slot: Slot, to: &mut Vec<u8>) {
+        self.area.copy_out(slot.0, to);
     }
 
     /// Frees the slot of a done call.

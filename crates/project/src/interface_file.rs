@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, RedefinesChoice, RedefinesPolicy};
 use quayline_core::{Code, Fault, Finding, Findings, Place};
+use serde::Deserialize;
 use toml::Spanned;
 
 use crate::codes;
 use crate::record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
-use crate::source_text::SourceText;
+use crate::source_text::UserText;
 use crate::wire;
 
 /// An interface file: what is shown of a record, under which names, with which defaults, and how records are told apart.
@@ -66,6 +67,17 @@ pub struct InterfaceFile {
     places: BTreeMap<String, Place>,
 }
 
+/// The keys of an interface file as a table of another file: the request or the response of a service.
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub struct InterfaceTable(wire::File);
+
+impl core::fmt::Debug for InterfaceTable {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("InterfaceTable").finish_non_exhaustive()
+    }
+}
+
 impl Default for InterfaceFile {
     /// The interface without a file: everything but fillers, one record type.
     fn default() -> Self {
@@ -79,10 +91,22 @@ impl InterfaceFile {
     /// # Errors
     /// All findings at once, each with its place; for a syntax error only that one.
     pub fn parse(name: &str, text: &str) -> Result<InterfaceFile, Findings> {
-        let source = SourceText { name: name.into(), text: Arc::from(text) };
+        let source = UserText { name: name.into(), text: Arc::from(text) };
         let file: wire::File = toml::from_str(text).map_err(|error| syntax(&source, &error))?;
+        InterfaceFile::of_file(source, &file)
+    }
+
+    /// The interface that stands as a table in another file, whose text `source` is.
+    ///
+    /// # Errors
+    /// All findings at once, each with its place.
+    pub fn of_table(source: &UserText, table: &InterfaceTable) -> Result<InterfaceFile, Findings> {
+        InterfaceFile::of_file(source.clone(), &table.0)
+    }
+
+    fn of_file(source: UserText, file: &wire::File) -> Result<InterfaceFile, Findings> {
         let mut reader = Reader { source, findings: Vec::new(), places: BTreeMap::new(), rules: Vec::new() };
-        let interface = reader.interface(&file);
+        let interface = reader.interface(file);
         let records = file.records.as_ref().map(|records| reader.records(records));
         match reader.findings {
             findings if findings.is_empty() => Ok(InterfaceFile { interface, records, places: reader.places }),
@@ -117,7 +141,7 @@ impl InterfaceFile {
 }
 
 struct Reader {
-    source: SourceText,
+    source: UserText,
     findings: Vec<Finding>,
     places: BTreeMap<String, Place>,
     rules: Vec<FieldRule>,
@@ -387,7 +411,7 @@ fn key_style(style: wire::KeyStyle) -> KeyStyle {
     }
 }
 
-fn syntax(source: &SourceText, error: &toml::de::Error) -> Finding {
+fn syntax(source: &UserText, error: &toml::de::Error) -> Finding {
     let message = error.message().trim().replace('\n', "; ");
     let finding = Finding::error(codes::SYNTAX, Fault::Config, message);
     match error.span() {

@@ -16,5 +16,6 @@ mod source_text;
 mod wire;
 
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
-pub use interface_file::InterfaceFile;
+pub use interface_file::{InterfaceFile, InterfaceTable};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
+pub use source_text::UserText;

@@ -7,14 +7,17 @@ use quayline_core::Place;
 
 /// A user's file in memory, from which byte ranges become places.
 #[derive(Clone, Debug)]
-pub(crate) struct SourceText {
-    pub(crate) name: Arc<str>,
-    pub(crate) text: Arc<str>,
+pub struct UserText {
+    /// The file as the user named it.
+    pub name: Arc<str>,
+    /// What it holds.
+    pub text: Arc<str>,
 }
 
-impl SourceText {
+impl UserText {
     /// The place of a byte range: its first line, and as much of the range as lies on it.
-    pub(crate) fn place(&self, range: &Range<usize>) -> Place {
+    #[must_use]
+    pub fn place(&self, range: &Range<usize>) -> Place {
         let start = floor_char_boundary(&self.text, range.start);
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_text = self.text[line_start..].lines().next().unwrap_or("");

@@ -3,6 +3,7 @@
 mod convert;
 mod inspect;
 mod records;
+mod serve;
 
 pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
@@ -10,6 +11,7 @@ pub(crate) use convert::{
 };
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
+pub(crate) use serve::ServeArgs;
 
 use std::ffi::OsString;
 
@@ -48,6 +50,8 @@ pub(crate) enum Command {
     Inspect(Box<InspectArgs>),
     /// Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
     Convert(Box<ConvertArgs>),
+    /// Serves a project's APIs over HTTP
+    Serve(ServeArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -61,7 +65,7 @@ impl Command {
         match self {
             Command::Inspect(args) => args.json,
             Command::Convert(args) => args.json,
-            Command::Completions(_) => false,
+            Command::Serve(_) | Command::Completions(_) => false,
         }
     }
 }

@@ -57,6 +57,24 @@ impl RecordPlan {
         self.0.layout.length_max
     }
 
+    /// The field that a leaf or a list of the shape shows; `None` for a group that stands once, a wrapper and what is added to a record.
+    #[must_use]
+    pub fn field_of(&self, node: NodeId) -> Option<FieldIndex> {
+        let target = self.0.targets.get(node.index())?;
+        match (target.list, target.kind) {
+            (Some(list), _) => Some(list.field),
+            (None, TargetKind::Item(item)) => Some(self.0.items[item as usize].field),
+            (None, _) => None,
+        }
+    }
+
+    /// The record of a document without members: defaults of the interface, then what the policy for absent members says, every table at
+    /// its maximum.
+    #[must_use]
+    pub fn initial(&self) -> &[u8] {
+        &self.0.template
+    }
+
     /// The byte that pads a record to a fixed length: the code page's space.
     #[must_use]
     pub fn pad_byte(&self) -> u8 {

@@ -61,6 +61,9 @@ impl<S: Sink> Pass<'_, S> {
     fn send_string(&mut self, node: NodeId, kind: Kind, content: &[u8], form: Form) -> Result<(), JsonError> {
         let mut room = Vec::new();
         let value = match kind {
+            Kind::Decimal | Kind::Float32 | Kind::Float64 if self.reader.strict => {
+                return Err(JsonError::Kind { expected: expected(kind), found: "a string" });
+            }
             Kind::Bool | Kind::Group => return Err(JsonError::Kind { expected: expected(kind), found: "a string" }),
             Kind::Decimal | Kind::Float32 | Kind::Float64
                 if content.starts_with(b"0x") && unhex(&content[2..], &mut room) =>
@@ -117,7 +120,7 @@ impl<S: Sink> Pass<'_, S> {
     #[inline(never)]
     fn word(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         let value = match self.peek() {
-            Some(b'n') => {
+            Some(b'n') if !self.reader.strict => {
                 self.literal(b"null", Some(node))?;
                 Value::Null
             }

@@ -1,0 +1,399 @@
+//! An API file to an API.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_cobol::layout::FieldIndex;
+use quayline_cobol::{FieldRule, Interface, RecordPlan};
+use quayline_core::{Findings, NodeId, NodeKind, Severity};
+use toml::Spanned;
+
+use super::{
+    Api, Body, Compression, Operation, Parameter, ParameterPlace, Projection, Response, ResponseBody, Segment, wire,
+};
+use crate::codes;
+use crate::files::UserFile;
+use crate::gate::GateRules;
+use crate::rule::{Condition, Probe, Test};
+use crate::service::{Service, named_field, node_of, typed_shape};
+use crate::shaping::ShapingRules;
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+impl Api {
+    /// Compiles an API file's text against the project's services.
+    ///
+    /// # Errors
+    /// All findings at once.
+    pub fn compile(name: &str, text: &str, services: &[Arc<Service>]) -> Result<Api, Findings> {
+        let mut file = UserFile::new(name, text);
+        let wire: wire::File = file.parse("docs/gateway.md")?;
+        let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let api_name = wire.name.as_ref().map_or(stem, |name| name.get_ref().clone());
+        let base_path = wire.base_path.get_ref().trim_end_matches('/').to_owned();
+        if !base_path.is_empty() && !base_path.starts_with('/') || base_path.contains(['{', '?', '#']) {
+            file.find(codes::PATH, "a base path begins with `/` and has no parameters", &wire.base_path, "write for example `/car100`");
+        }
+        if wire.public && wire.roles.is_some() {
+            file.find(codes::RULES, "the API is public and has roles", &wire.base_path, "remove `public` or `roles`");
+        }
+        if wire.operations.is_empty() {
+            file.find(codes::INCOMPLETE, "the API has no operation", &wire.base_path, "add `[[operation]]`");
+        }
+        let mut api = Api {
+            title: wire.title.clone().unwrap_or_else(|| api_name.clone()),
+            name: api_name,
+            version: wire.version.clone().unwrap_or_else(|| "1.0.0".to_owned()),
+            description: wire.description.clone(),
+            base_path,
+            etag: wire.etag,
+            compression: match wire.compression {
+                wire::Compression::Auto => Compression::Auto,
+                wire::Compression::Off => Compression::Off,
+                wire::Compression::Always => Compression::Always,
+            },
+            public: wire.public,
+            roles: wire.roles.clone(),
+            operations: Vec::new(),
+        };
+        for operation in &wire.operations {
+            let mut compiler = Compiler { file: &mut file, wire: &wire, api: &api };
+            if let Some(compiled) = compiler.operation(operation, services) {
+                api.operations.push(Arc::new(compiled));
+            }
+        }
+        if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(file.findings));
+        }
+        Ok(api)
+    }
+}
+
+struct Compiler<'a> {
+    file: &'a mut UserFile,
+    wire: &'a wire::File,
+    api: &'a Api,
+}
+
+impl Compiler<'_> {
+    fn operation(&mut self, at: &Spanned<wire::Operation>, services: &[Arc<Service>]) -> Option<Operation> {
+        let wire = at.get_ref();
+        let method = wire.method.get_ref().to_ascii_uppercase();
+        if !METHODS.contains(&method.as_str()) {
+            self.file.find(codes::VALUE, format!("`{method}` is no method of an API"), &wire.method, format!("write one of {}", METHODS.join(", ")));
+        }
+        let found = services.iter().position(|service| service.name == *wire.service.get_ref());
+        let Some(service_index) = found else {
+            let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
+            let message = format!("there is no service `{}`", wire.service.get_ref());
+            self.file.find(codes::NO_SUCH, message, &wire.service, format!("the services are {}", names.join(", ")));
+            return None;
+        };
+        let service = Arc::clone(&services[service_index]);
+        let request = Arc::clone(&service.request);
+        let mut gate = GateRules::new(&request.shape, request.typed.clone(), service.options.enforce_minimum_items);
+        let mut parameters = Vec::new();
+        for parameter in &wire.parameters {
+            if let Some(parameter) = self.parameter(parameter, &service, &mut gate) {
+                parameters.push(parameter);
+            }
+        }
+        let path = format!("{}{}", self.api.base_path, wire.path.get_ref());
+        let segments = self.segments(&wire.path, &path, &parameters)?;
+        let mut assigned = Vec::new();
+        for (name, value) in &wire.assign {
+            if let Some(node) = self.request_node(&service, name) {
+                gate.closed[node.index()] = true;
+                assigned.push((node, value.get_ref().text()));
+            }
+        }
+        for name in &wire.omit {
+            for node in self.request_nodes(&service, name) {
+                gate.closed[node.index()] = true;
+            }
+        }
+        let body = wire.body.as_ref().map(|body| Body { required: body.get_ref().required });
+        for field in &service.required {
+            match node_of(&request.plan, *field) {
+                Some(node) => gate.required.push(node),
+                None => {
+                    let message = format!("the required field {} is not part of the request", service.layout.path(*field));
+                    self.file.find(codes::RULES, message, at, "include it in the service's request, or do not require it");
+                }
+            }
+        }
+        let (probe, responses) = self.responses(at, &service)?;
+        let id = wire.id.as_ref().map_or_else(|| default_id(&method, &path), |id| id.get_ref().clone());
+        let roles = wire.roles.clone().or_else(|| self.wire.roles.clone());
+        Some(Operation {
+            id,
+            public: self.wire.public && wire.roles.is_none(),
+            method,
+            path,
+            summary: wire.summary.clone(),
+            description: wire.description.clone(),
+            roles,
+            etag: self.api.etag,
+            compression: self.api.compression,
+            service,
+            service_index,
+            segments,
+            parameters,
+            ignore_unknown: matches!(self.wire.unknown_parameters, wire::Unknown::Ignore),
+            body,
+            assigned,
+            gate,
+            probe,
+            responses,
+        })
+    }
+
+    fn parameter(&mut self, at: &Spanned<wire::Parameter>, service: &Service, gate: &mut GateRules) -> Option<Parameter> {
+        let wire = at.get_ref();
+        let place = match wire.place.get_ref().as_str() {
+            "path" => ParameterPlace::Path,
+            "query" => ParameterPlace::Query,
+            "header" => ParameterPlace::Header,
+            other => {
+                self.file.find(codes::VALUE, format!("a parameter does not stand in `{other}`"), &wire.place, "write path, query or header");
+                return None;
+            }
+        };
+        let node = self.request_node(service, &wire.field)?;
+        if gate.closed[node.index()] {
+            self.file.find(codes::TWICE, "two parameters set this field", &wire.field, "keep one of them");
+        }
+        gate.closed[node.index()] = true;
+        let name = wire.name.get_ref().clone();
+        Some(Parameter {
+            name: if place == ParameterPlace::Header { name.to_ascii_lowercase() } else { name },
+            place,
+            node,
+            required: wire.required || place == ParameterPlace::Path,
+            default: wire.default.as_ref().map(|value| value.get_ref().text()),
+            minimum: wire.minimum,
+            maximum: wire.maximum,
+            description: wire.description.clone(),
+            example: wire.example.as_ref().map(|value| value.get_ref().text()),
+        })
+    }
+
+    /// The leaf of the request that a field is; it stands in no list.
+    fn request_node(&mut self, service: &Service, name: &Spanned<String>) -> Option<NodeId> {
+        let plan = &service.request.plan;
+        let found = named_field(&service.layout, name.get_ref());
+        let field = match found {
+            Ok(field) => field,
+            Err(message) => {
+                self.file.find(codes::NO_SUCH, message, name, "write the field's COBOL name, qualified by its groups where needed");
+                return None;
+            }
+        };
+        let shape = plan.shape();
+        let in_list = |node: NodeId| {
+            let mut at = Some(node);
+            while let Some(id) = at {
+                if shape.node(id).is_list() {
+                    return true;
+                }
+                at = shape.node(id).parent;
+            }
+            false
+        };
+        match node_of(plan, field) {
+            Some(node) if shape.node(node).kind != NodeKind::Group && !in_list(node) => Some(node),
+            Some(_) => {
+                self.file.find(codes::RULES, "a parameter or assignment sets one elementary field outside of tables", name, "let the body carry tables");
+                None
+            }
+            None => {
+                self.file.find(codes::NO_SUCH, format!("`{}` is not part of the service's request", name.get_ref()), name, "include it in the service's `[request]`");
+                None
+            }
+        }
+    }
+
+    /// The leaves and lists below a field or group.
+    fn request_nodes(&mut self, service: &Service, name: &Spanned<String>) -> Vec<NodeId> {
+        let fields = service.layout.named(name.get_ref());
+        let plan = &service.request.plan;
+        let mut nodes = Vec::new();
+        for field in fields {
+            let end = service.layout.field(field).subtree_end;
+            nodes.extend((field.0..end.0).filter_map(|i| node_of(plan, FieldIndex(i))));
+        }
+        if nodes.is_empty() {
+            self.file.find(codes::NO_SUCH, format!("`{}` is not part of the service's request", name.get_ref()), name, "remove it here");
+        }
+        nodes
+    }
+
+    fn segments(&mut self, at: &Spanned<String>, path: &str, parameters: &[Parameter]) -> Option<Vec<Segment>> {
+        let mut segments = Vec::new();
+        let mut used = Vec::new();
+        if !path.starts_with('/') || path.contains(['?', '#']) {
+            self.file.find(codes::PATH, "a path begins with `/` and has no `?` or `#`", at, "write for example `/models/{model}`");
+            return None;
+        }
+        for part in path.split('/').skip(1) {
+            let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+                if part.contains(['{', '}']) {
+                    self.file.find(codes::PATH, format!("`{part}` is neither a text nor a parameter"), at, "a parameter is a whole part of a path: `/{name}`");
+                    return None;
+                }
+                segments.push(Segment::Text(part.to_owned()));
+                continue;
+            };
+            let found = parameters.iter().position(|p| p.place == ParameterPlace::Path && p.name == name);
+            let Some(index) = found else {
+                self.file.find(codes::PATH, format!("the path has `{{{name}}}`, the operation no such parameter"), at, "add it as `[[operation.parameter]]` with `in = \"path\"`");
+                return None;
+            };
+            used.push(index);
+            segments.push(Segment::Parameter(index));
+        }
+        for (i, parameter) in parameters.iter().enumerate() {
+            if parameter.place == ParameterPlace::Path && !used.contains(&i) {
+                self.file.find(codes::PATH, format!("the path has no `{{{}}}`", parameter.name), at, "add it to the path, or move the parameter to the query");
+            }
+        }
+        Some(segments)
+    }
+
+    fn responses(&mut self, at: &Spanned<wire::Operation>, service: &Service) -> Option<(Option<Probe>, Vec<Response>)> {
+        let wire = at.get_ref();
+        let mut fields: Vec<FieldIndex> = Vec::new();
+        let mut responses = Vec::new();
+        for response in &wire.responses {
+            let place = response;
+            let wire = response.get_ref();
+            let status = *wire.status.get_ref();
+            if !(200..=599).contains(&status) || status == 304 {
+                self.file.find(codes::VALUE, format!("{status} is no status of an answer"), &wire.status, "write a status from 200 to 599");
+            }
+            let when = wire.when.iter().filter_map(|c| self.condition(c, service, &mut fields)).collect();
+            let body = match wire.body {
+                wire::BodyKind::None => ResponseBody::None,
+                wire::BodyKind::Problem => ResponseBody::Problem {
+                    detail: wire.detail.clone().unwrap_or_else(|| wire.description.clone()),
+                },
+                wire::BodyKind::Answer => self.projection(place, service, &wire.include, &wire.exclude)?,
+            };
+            responses.push(Response { status, description: wire.description.clone(), when, body });
+        }
+        if responses.is_empty() {
+            let body = self.projection(at, service, &[], &[])?;
+            responses.push(Response { status: 200, description: "The answer.".to_owned(), when: Vec::new(), body });
+        }
+        for (i, response) in responses.iter().enumerate() {
+            if response.when.is_empty() && i + 1 < responses.len() {
+                let hint = "put the response without `when` last: it stands for all other answers";
+                self.file.find(codes::RULES, "responses behind one without `when` are never given", at, hint);
+            }
+        }
+        let probe = if fields.is_empty() {
+            None
+        } else {
+            match Probe::new(&service.layout, &fields, &service.policies, service.charset) {
+                Ok(probe) => Some(probe),
+                Err(findings) => {
+                    self.file.findings.extend(findings.0);
+                    return None;
+                }
+            }
+        };
+        Some((probe, responses))
+    }
+
+    fn condition(
+        &mut self,
+        at: &Spanned<wire::Condition>,
+        service: &Service,
+        fields: &mut Vec<FieldIndex>,
+    ) -> Option<Condition> {
+        let wire = at.get_ref();
+        let field = match named_field(&service.layout, wire.field.get_ref()) {
+            Ok(field) => field,
+            Err(message) => {
+                self.file.find(codes::NO_SUCH, message, &wire.field, "write the field's COBOL name");
+                return None;
+            }
+        };
+        let in_table = {
+            let mut at = Some(field);
+            let mut found = false;
+            while let Some(index) = at {
+                found |= service.layout.field(index).occurs.is_some();
+                at = service.layout.field(index).parent;
+            }
+            found
+        };
+        if in_table || matches!(service.layout.field(field).kind, quayline_cobol::layout::FieldKind::Group) {
+            self.file.find(codes::RULES, "a rule looks at one elementary field outside of tables", &wire.field, "name such a field");
+            return None;
+        }
+        let text = |value: &Spanned<wire::Plain>| value.get_ref().text();
+        let mut tests: Vec<Test> = Vec::new();
+        tests.extend(wire.equals.as_ref().map(|value| Test::OneOf(vec![text(value)])));
+        tests.extend(wire.one_of.as_ref().map(|values| Test::OneOf(values.iter().map(text).collect())));
+        tests.extend(wire.not.as_ref().map(|value| Test::Not(text(value))));
+        tests.extend(wire.at_least.as_ref().map(|value| Test::AtLeast(text(value))));
+        tests.extend(wire.at_most.as_ref().map(|value| Test::AtMost(text(value))));
+        let count = tests.len();
+        let Some(test) = tests.pop().filter(|_| count == 1) else {
+            self.file.find(codes::RULES, "a condition needs one test", at, "write one of equals, not, one-of, at-least, at-most");
+            return None;
+        };
+        let field = fields.iter().position(|known| *known == field).unwrap_or_else(|| {
+            fields.push(field);
+            fields.len() - 1
+        });
+        Some(Condition { field, test })
+    }
+
+    fn projection<T>(
+        &mut self,
+        at: &Spanned<T>,
+        service: &Service,
+        include: &[Spanned<String>],
+        exclude: &[Spanned<String>],
+    ) -> Option<ResponseBody> {
+        let mut interface: Interface = service.response.clone();
+        for (names, shown) in [(include, true), (exclude, false)] {
+            for name in names {
+                let field = name.get_ref().to_uppercase();
+                let known = interface.fields.iter_mut().find(|rule| rule.field.eq_ignore_ascii_case(&field));
+                match known {
+                    Some(rule) => rule.include = Some(shown),
+                    None => interface.fields.push(FieldRule { field, include: Some(shown), ..FieldRule::default() }),
+                }
+            }
+        }
+        match RecordPlan::new(&service.layout, &interface, &service.policies, service.charset) {
+            Ok(plan) => {
+                let (shape, typed) = typed_shape(&plan, &service.types);
+                let rules = ShapingRules::new(&shape, typed, service.options);
+                let xml = quayline_xml::XmlWriter::new(&shape, crate::lane::xml_style()).is_ok();
+                Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, xml })))
+            }
+            Err(findings) => {
+                for finding in findings.0 {
+                    let hint = finding.hint.unwrap_or_default();
+                    self.file.find(finding.code, finding.message, at, hint);
+                }
+                None
+            }
+        }
+    }
+}
+
+/// `getCar100Models`.
+fn default_id(method: &str, path: &str) -> String {
+    let mut id = method.to_ascii_lowercase();
+    for word in path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        let mut chars = word.chars();
+        id.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+        id.push_str(chars.as_str());
+    }
+    id
+}

@@ -1,0 +1,37 @@
+//! The codes of the gateway; `docs/errors/gateway.md` explains them. Below 100: findings about services and APIs; from 100: problems that a
+//! client is answered with.
+
+use quayline_core::Code;
+
+pub(crate) const SYNTAX: Code = Code("GTW-001");
+pub(crate) const UNREADABLE: Code = Code("GTW-002");
+pub(crate) const NO_SUCH: Code = Code("GTW-003");
+pub(crate) const TWICE: Code = Code("GTW-004");
+pub(crate) const VALUE: Code = Code("GTW-005");
+pub(crate) const INCOMPLETE: Code = Code("GTW-006");
+pub(crate) const TYPE: Code = Code("GTW-007");
+pub(crate) const RESPONSE_DEFAULT: Code = Code("GTW-008");
+pub(crate) const COUNTER: Code = Code("GTW-009");
+pub(crate) const LENGTH: Code = Code("GTW-010");
+pub(crate) const PATH: Code = Code("GTW-011");
+pub(crate) const RULES: Code = Code("GTW-012");
+
+pub(crate) const NO_ROUTE: &str = "GTW-100";
+pub(crate) const NO_METHOD: &str = "GTW-101";
+pub(crate) const PARAMETER: &str = "GTW-102";
+pub(crate) const BODY: &str = "GTW-103";
+pub(crate) const MEDIA_TYPE: &str = "GTW-104";
+pub(crate) const NOT_ACCEPTABLE: &str = "GTW-105";
+pub(crate) const FIELDS: &str = "GTW-106";
+pub(crate) const UNAUTHENTICATED: &str = "GTW-110";
+pub(crate) const FORBIDDEN: &str = "GTW-111";
+pub(crate) const TOO_MANY: &str = "GTW-112";
+pub(crate) const TOO_LARGE: &str = "GTW-113";
+pub(crate) const TOO_SLOW: &str = "GTW-114";
+pub(crate) const BAD_ANSWER: &str = "GTW-120";
+pub(crate) const PROVIDER_ENDED: &str = "GTW-121";
+pub(crate) const PROVIDER_TIME: &str = "GTW-122";
+pub(crate) const PROVIDER_BUSY: &str = "GTW-123";
+pub(crate) const PROVIDER_ABSENT: &str = "GTW-124";
+pub(crate) const NO_RULE: &str = "GTW-125";
+pub(crate) const ANSWERED: &str = "GTW-126";

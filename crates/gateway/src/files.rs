@@ -1,0 +1,51 @@
+//! Users' files on the way to definitions: text, place and findings.
+
+use std::path::Path;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_project::UserText;
+use toml::Spanned;
+
+use crate::codes;
+
+/// A user's TOML file and what is wrong with it.
+pub(crate) struct UserFile {
+    pub(crate) text: UserText,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl UserFile {
+    pub(crate) fn new(name: &str, text: &str) -> UserFile {
+        UserFile { text: UserText { name: name.into(), text: text.into() }, findings: Vec::new() }
+    }
+
+    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self, document: &str) -> Result<T, Findings> {
+        toml::from_str(&self.text.text).map_err(|error| {
+            let finding = Finding::error(codes::SYNTAX, Fault::Config, error.message().trim().replace('\n', "; "));
+            let place = match error.span() {
+                Some(span) => self.text.place(&span),
+                None => Place { file: Some(self.text.name.clone()), ..Place::default() },
+            };
+            finding.at(place).hint(format!("{document} shows every key of such a file")).into()
+        })
+    }
+
+    pub(crate) fn find<T>(&mut self, code: Code, message: impl Into<String>, at: &Spanned<T>, hint: impl Into<String>) {
+        let place = self.text.place(&at.span());
+        self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
+    }
+
+    pub(crate) fn find_in_file(&mut self, code: Code, message: impl Into<String>, hint: impl Into<String>) {
+        let place = Place { file: Some(self.text.name.clone()), ..Place::default() };
+        self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
+    }
+}
+
+/// Reads a file that a definition names.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Finding> {
+    std::fs::read(path).map_err(|error| {
+        Finding::error(codes::UNREADABLE, Fault::Environment, format!("the file cannot be read: {}", error.kind()))
+            .at(Place { file: Some(path.display().to_string().into()), ..Place::default() })
+            .hint("check the path; relative ones begin at the project's folder")
+    })
+}

@@ -1,0 +1,163 @@
+//! Between a request's sources (body, parameters, assignments) and the record encoder: who may set what, types, required fields.
+
+use std::sync::Arc;
+
+use quayline_core::{NodeId, Occurs, Run, Shape, Sink, Value};
+
+use crate::problem::FieldError;
+use crate::typed::Typed;
+
+/// What a body may hold. Made once for an operation.
+#[derive(Debug)]
+pub(crate) struct GateRules {
+    /// Nodes that the body may not set: a parameter or an assignment does, or they are omitted.
+    pub(crate) closed: Vec<bool>,
+    pub(crate) typed: Vec<Option<Arc<Typed>>>,
+    /// Nodes that must come.
+    pub(crate) required: Vec<NodeId>,
+    /// Fewest elements of each list, where that is enforced.
+    pub(crate) minimum: Vec<u32>,
+}
+
+impl GateRules {
+    pub(crate) fn new(shape: &Shape, typed: Vec<Option<Arc<Typed>>>, minimums: bool) -> Self {
+        let minimum = |occurs: Occurs| match occurs {
+            Occurs::Many { min, .. } if minimums => min,
+            _ => 0,
+        };
+        GateRules {
+            closed: vec![false; shape.len()],
+            typed,
+            required: Vec::new(),
+            minimum: shape.iter().map(|(_, node)| minimum(node.occurs)).collect(),
+        }
+    }
+}
+
+/// What was noticed while a request was read.
+#[derive(Debug, Default)]
+pub(crate) struct GateState {
+    pub(crate) errors: Vec<FieldError>,
+    pub(crate) seen: Vec<bool>,
+    counts: Vec<u32>,
+    text: Vec<u8>,
+    number: Vec<u8>,
+}
+
+impl GateState {
+    pub(crate) fn begin(&mut self, nodes: usize) {
+        self.errors.clear();
+        self.counts.clear();
+        self.seen.clear();
+        self.seen.resize(nodes, false);
+    }
+}
+
+/// The sink in front of the encoder. `leave(ROOT)` is held back: parameters follow the body.
+pub(crate) struct Gate<'a, S> {
+    pub(crate) rules: &'a GateRules,
+    pub(crate) shape: &'a Shape,
+    pub(crate) state: &'a mut GateState,
+    /// Where the values come from: `body`, `query`, …
+    pub(crate) place: &'static str,
+    pub(crate) sink: &'a mut S,
+}
+
+impl<S: Sink> Gate<'_, S> {
+    fn error(&mut self, node: NodeId, rule: &str, detail: String) {
+        const ERRORS_MAX: usize = 50;
+        if self.state.errors.len() < ERRORS_MAX {
+            let field = format!("$.{}", self.shape.path(node));
+            self.state.errors.push(FieldError { place: self.place, field, rule: rule.to_owned(), detail });
+        }
+    }
+
+    /// A value of a parameter or an assignment, below the groups it stands in.
+    pub(crate) fn set(&mut self, node: NodeId, value: Value<'_>) -> bool {
+        let mut around = Vec::new();
+        let mut at = self.shape.node(node).parent;
+        while let Some(parent) = at {
+            if parent != NodeId::ROOT {
+                around.push(parent);
+            }
+            at = self.shape.node(parent).parent;
+        }
+        around.iter().rev().for_each(|group| self.sink.enter(*group));
+        let done = self.put(node, value);
+        around.iter().for_each(|group| self.sink.leave(*group));
+        done
+    }
+
+    fn put(&mut self, node: NodeId, value: Value<'_>) -> bool {
+        self.state.seen[node.index()] = true;
+        let Some(typed) = &self.rules.typed[node.index()] else {
+            self.sink.value(node, value);
+            return true;
+        };
+        let text: &[u8] = match &value {
+            Value::Text(run) | Value::Ascii(run) => run.bytes(),
+            Value::Bool(true) => b"true",
+            Value::Bool(false) => b"false",
+            number => {
+                self.state.number.clear();
+                let _: Option<()> = quayline_core::write_number(&mut self.state.number, *number);
+                &self.state.number
+            }
+        };
+        if typed.read(text, &mut self.state.text).is_some() {
+            self.sink.value(node, Value::Text(Run::from(self.state.text.as_slice())));
+            return true;
+        }
+        false
+    }
+}
+
+impl<S: Sink> Sink for Gate<'_, S> {
+    fn enter(&mut self, node: NodeId) {
+        self.state.seen[node.index()] = true;
+        if let (true, Some(count)) = (self.shape.node(node).is_list(), self.state.counts.last_mut()) {
+            *count += 1;
+        }
+        self.sink.enter(node);
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if node != NodeId::ROOT {
+            self.sink.leave(node);
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        self.state.seen[node.index()] = true;
+        if self.rules.closed[node.index()] {
+            self.error(node, "closed", "this member is not part of the request".to_owned());
+        }
+        self.state.counts.push(0);
+        self.sink.open_list(node);
+    }
+
+    fn close_list(&mut self, node: NodeId) {
+        let count = self.state.counts.pop().unwrap_or(0);
+        let min = self.rules.minimum[node.index()];
+        if count < min {
+            self.error(node, "minItems", format!("the list has {count} elements, expected at least {min}"));
+        }
+        self.sink.close_list(node);
+    }
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if let (true, Some(count)) = (self.shape.node(node).is_list(), self.state.counts.last_mut()) {
+            *count += 1;
+        }
+        if self.rules.closed[node.index()] {
+            self.error(node, "closed", "this member is not part of the request".to_owned());
+        } else if !self.put(node, value) {
+            let expected = self.rules.typed[node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
+            self.error(node, "type", format!("expected {expected}"));
+        }
+    }
+
+    fn discard(&mut self) {
+        self.sink.discard();
+    }
+}

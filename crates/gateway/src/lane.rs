@@ -1,0 +1,418 @@
+//! One thread's way from request to record and from record to answer: the buffers and compiled loops of one operation.
+
+use std::borrow::Cow;
+
+use quayline_cobol::{RecordDecoder, RecordEncoder};
+use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value};
+use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
+use quayline_xml::{XmlStyle, XmlWriter};
+
+use crate::api::{Operation, ParameterPlace, Projection, ResponseBody};
+use crate::gate::{Gate, GateState};
+use crate::problem::{FieldError, Problem};
+use crate::shaping::{self, Shaping, ShapingState};
+use crate::{codes, uri};
+
+/// What of an HTTP request an operation looks at.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The values of the path's parameters as matched, still percent-encoded.
+    pub path_values: &'a [&'a str],
+    /// What stands behind `?`.
+    pub query: &'a str,
+    /// A header by its lower-case name.
+    pub header: &'a dyn Fn(&str) -> Option<&'a str>,
+    /// The body, whole.
+    pub body: &'a [u8],
+    /// The body's media type, without parameters.
+    pub media_type: Option<&'a str>,
+}
+
+/// Form of an answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Media {
+    /// `application/json`.
+    Json,
+    /// `application/xml`.
+    Xml,
+}
+
+impl Media {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Media::Json => "application/json",
+            Media::Xml => "application/xml",
+        }
+    }
+}
+
+/// What a record became.
+#[derive(Debug)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Form of the body; `None` for an answer without one.
+    pub media: Option<Media>,
+    /// The body is the first `len` bytes.
+    pub buffer: Vec<u8>,
+    /// Length of the body.
+    pub len: usize,
+}
+
+/// The state of one operation on one thread.
+#[derive(Debug)]
+pub struct OperationLane {
+    encoder: RecordEncoder,
+    reader: JsonReader,
+    gate: GateState,
+    probe: Option<RecordDecoder>,
+    values: Vec<Vec<u8>>,
+    responses: Vec<Option<ResponseLane>>,
+    shaping: ShapingState,
+}
+
+#[derive(Debug)]
+struct ResponseLane {
+    decoder: RecordDecoder,
+    json: JsonWriter,
+    xml: Option<Box<XmlWriter>>,
+}
+
+impl OperationLane {
+    /// A lane for `operation`.
+    #[must_use]
+    pub fn new(operation: &Operation) -> Self {
+        let request = &operation.service.request;
+        OperationLane {
+            encoder: RecordEncoder::new(&request.plan),
+            reader: JsonReader::new(&request.shape, ReaderOptions::default()).strict(),
+            gate: GateState::default(),
+            probe: operation.probe.as_ref().map(crate::rule::Probe::decoder),
+            values: Vec::new(),
+            responses: operation.responses.iter().map(|_| None).collect(),
+            shaping: ShapingState::default(),
+        }
+    }
+
+    /// The record of a request, in two parts that stand one behind the other.
+    ///
+    /// # Errors
+    /// All that is wrong with the request: 400 with a line for each field, or 415.
+    pub fn record<'a>(&'a mut self, operation: &'a Operation, request: &Request<'_>) -> Result<[&'a [u8]; 2], Box<Problem>> {
+        let side = &operation.service.request;
+        let OperationLane { encoder, reader, gate: state, .. } = self;
+        state.begin(side.shape.len());
+        let mut gate = Gate { rules: &operation.gate, shape: &side.shape, state, place: "body", sink: encoder };
+        if operation.body.is_some() && !request.body.is_empty() {
+            if !request.media_type.is_some_and(is_json) {
+                return Err(Box::new(Problem::new(415, codes::MEDIA_TYPE, "the body's media type is not application/json")));
+            }
+            if let Err(fault) = reader.read(request.body, &mut gate) {
+                gate.discard();
+                let errors = fault.problems.iter().map(|problem| FieldError {
+                    place: "body",
+                    field: problem.path.clone(),
+                    rule: problem.error.code().to_string(),
+                    detail: format!("{} (line {}, column {})", problem.error, problem.line, problem.column),
+                });
+                gate.state.errors.extend(errors);
+            }
+        } else {
+            gate.enter(NodeId::ROOT);
+            if operation.body.as_ref().is_some_and(|body| body.required) {
+                return Err(Box::new(Problem::new(400, codes::BODY, "the request has no body")));
+            }
+            if operation.body.is_none() && !request.body.is_empty() {
+                return Err(Box::new(Problem::new(400, codes::BODY, "the operation takes no body")));
+            }
+        }
+        parameters(operation, request, &mut gate);
+        for (node, value) in &operation.assigned {
+            gate.place = "assigned";
+            gate.set(*node, Value::Text(Run::from(value.as_bytes())));
+        }
+        for node in &operation.gate.required {
+            if !gate.state.seen[node.index()] {
+                let field = format!("$.{}", side.shape.path(*node));
+                gate.state.errors.push(FieldError {
+                    place: "body",
+                    field,
+                    rule: "required".to_owned(),
+                    detail: "the member is missing".to_owned(),
+                });
+            }
+        }
+        gate.sink.leave(NodeId::ROOT);
+        let mut errors = core::mem::take(&mut state.errors);
+        match encoder.take() {
+            Ok(record) if errors.is_empty() => Ok([record, &side.tail]),
+            Ok(_) => Err(Box::new(refused(errors))),
+            Err(faults) => {
+                errors.extend(faults.0.iter().map(|fault| {
+                    let parameter = operation.parameters.iter().find(|p| format!("$.{}", side.shape.path(p.node)) == fault.path);
+                    FieldError {
+                        place: parameter.map_or("body", |parameter| parameter.place.name()),
+                        field: parameter.map_or_else(|| fault.path.clone(), |parameter| parameter.name.clone()),
+                        rule: fault.kind.code().to_string(),
+                        detail: fault.kind.to_string(),
+                    }
+                }));
+                Err(Box::new(refused(errors)))
+            }
+        }
+    }
+
+    /// The answer for a provider's record. `fields` is what the client asked for; `buffer` is reused.
+    ///
+    /// # Errors
+    /// 502 where the record is not of the service or no response fits it, 400 for `fields` that the response does not have.
+    pub fn answer(
+        &mut self,
+        operation: &Operation,
+        record: &[u8],
+        media: Media,
+        fields: Option<&str>,
+        buffer: Vec<u8>,
+    ) -> Result<Answer, Box<Problem>> {
+        if let (Some(probe), Some(decoder)) = (&operation.probe, &mut self.probe) {
+            probe.values(decoder, record, &mut self.values);
+        }
+        let fits = |response: &crate::api::Response| response.when.iter().all(|condition| condition.holds(&self.values));
+        let Some(index) = operation.responses.iter().position(fits) else {
+            return Err(Box::new(Problem::new(502, codes::NO_RULE, "no response of the API fits the service's answer")));
+        };
+        let response = &operation.responses[index];
+        let projection = match &response.body {
+            ResponseBody::None => return Ok(Answer { status: response.status, media: None, buffer, len: 0 }),
+            ResponseBody::Problem { detail } => {
+                return Err(Box::new(Problem::new(response.status, codes::ANSWERED, detail.clone())));
+            }
+            ResponseBody::Answer(projection) => projection,
+        };
+        let wanted = match fields {
+            Some(asked) => Some(
+                shaping::wanted(&projection.shape, asked)
+                    .map_err(|error| Box::new(Problem::new(400, codes::FIELDS, format!("`fields`: {error}"))))?,
+            ),
+            None => None,
+        };
+        if media == Media::Xml && !projection.xml {
+            return Err(Box::new(Problem::new(406, codes::NOT_ACCEPTABLE, "the answer has no XML form")));
+        }
+        let lane = self.responses[index].get_or_insert_with(|| ResponseLane::new(projection));
+        let done = match media {
+            Media::Json => lane.json(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
+            Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
+        };
+        let (buffer, len) = done.map_err(|faults| {
+            let note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
+            problem.errors = faults.0.iter().map(|fault| FieldError {
+                place: "answer",
+                field: fault.path.clone(),
+                rule: fault.kind.code().to_string(),
+                detail: fault.kind.to_string(),
+            }).collect();
+            Box::new(problem.logged(note))
+        })?;
+        Ok(Answer { status: response.status, media: Some(media), buffer, len })
+    }
+}
+
+/// How answers are written as XML: one element around the record.
+pub(crate) fn xml_style() -> XmlStyle {
+    XmlStyle { root: None, record: "answer".to_owned(), ..XmlStyle::default() }
+}
+
+impl ResponseLane {
+    fn new(projection: &Projection) -> Self {
+        ResponseLane {
+            decoder: RecordDecoder::new(&projection.plan),
+            json: JsonWriter::new(&projection.shape, JsonStyle::default()),
+            xml: None,
+        }
+    }
+
+    fn json(
+        &mut self,
+        projection: &Projection,
+        record: &[u8],
+        wanted: Option<&[bool]>,
+        state: &mut ShapingState,
+        buffer: Vec<u8>,
+    ) -> Result<(Vec<u8>, usize), quayline_cobol::RecordFaults> {
+        let writer = &mut self.json;
+        let done = if wanted.is_none() && projection.rules.is_plain() {
+            self.decoder.decode(record, writer)
+        } else {
+            let mut shaping = Shaping { rules: &projection.rules, state, wanted, sink: writer };
+            self.decoder.decode(record, &mut shaping)
+        };
+        if let Err(faults) = done {
+            self.json.discard();
+            self.json.clear();
+            return Err(faults);
+        }
+        let (buffer, len) = self.json.exchange(buffer);
+        // Without the line feed that ends a line of JSON lines.
+        Ok((buffer, len - 1))
+    }
+
+    fn xml(
+        &mut self,
+        projection: &Projection,
+        record: &[u8],
+        wanted: Option<&[bool]>,
+        state: &mut ShapingState,
+        mut buffer: Vec<u8>,
+    ) -> Result<(Vec<u8>, usize), quayline_cobol::RecordFaults> {
+        let writer = self.xml.get_or_insert_with(|| {
+            Box::new(XmlWriter::new(&projection.shape, xml_style()).expect("the projection was found to have an XML form"))
+        });
+        writer.clear();
+        writer.begin();
+        let mut shaping = Shaping { rules: &projection.rules, state, wanted, sink: &mut **writer };
+        let done = self.decoder.decode(record, &mut shaping);
+        if let Err(faults) = done {
+            writer.discard();
+            writer.clear();
+            return Err(faults);
+        }
+        writer.end();
+        buffer.clear();
+        buffer.extend_from_slice(writer.bytes());
+        let len = buffer.len();
+        Ok((buffer, len))
+    }
+}
+
+fn refused(mut errors: Vec<FieldError>) -> Problem {
+    errors.truncate(50);
+    let parameters = errors.iter().all(|error| error.place != "body");
+    let code = if parameters { codes::PARAMETER } else { codes::BODY };
+    let mut problem = Problem::new(400, code, if errors.len() == 1 { "a value breaks a rule" } else { "some values break rules" });
+    problem.errors = errors;
+    problem
+}
+
+fn is_json(media_type: &str) -> bool {
+    media_type.eq_ignore_ascii_case("application/json")
+        || media_type.len() > 5 && media_type[media_type.len() - 5..].eq_ignore_ascii_case("+json")
+}
+
+/// Sets the fields of the parameters.
+fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut Gate<'_, S>) {
+    let mut given: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+    let error = |state: &mut GateState, place: &'static str, field: &str, rule: &str, detail: String| {
+        let field = shaping::shown(field);
+        state.errors.push(FieldError { place, field, rule: rule.to_owned(), detail });
+    };
+    for (name, value) in uri::pairs(request.query) {
+        let (Some(name), Some(value)) = (uri::decode_query(name), uri::decode_query(value)) else {
+            error(gate.state, "query", "", "encoding", "a name or value is not percent-encoded UTF-8".to_owned());
+            continue;
+        };
+        let known = operation.parameters.iter().any(|p| p.place == ParameterPlace::Query && p.name == name);
+        if given.iter().any(|(other, _)| *other == name) {
+            error(gate.state, "query", &name, "once", "the parameter stands twice".to_owned());
+        } else if !known && name != FIELDS_PARAMETER && !operation.ignore_unknown {
+            error(gate.state, "query", &name, "unknown", "the operation has no such parameter".to_owned());
+        }
+        given.push((name, value));
+    }
+    let mut path_values = operation.segments.iter().filter_map(|segment| match segment {
+        crate::api::Segment::Parameter(index) => Some(*index),
+        crate::api::Segment::Text(_) => None,
+    });
+    let mut from_path: Vec<(usize, Cow<'_, str>)> = Vec::new();
+    for value in request.path_values {
+        let Some(index) = path_values.next() else { break };
+        match uri::decode_path(value) {
+            Some(value) => from_path.push((index, value)),
+            None => error(gate.state, "path", &operation.parameters[index].name, "encoding", "the value is not percent-encoded UTF-8".to_owned()),
+        }
+    }
+    for (index, parameter) in operation.parameters.iter().enumerate() {
+        let place = parameter.place.name();
+        let value: Option<&str> = match parameter.place {
+            ParameterPlace::Query => given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.as_ref()),
+            ParameterPlace::Path => from_path.iter().find(|(at, _)| *at == index).map(|(_, value)| value.as_ref()),
+            ParameterPlace::Header => (request.header)(&parameter.name),
+        };
+        let Some(value) = value.or(parameter.default.as_deref()) else {
+            if parameter.required {
+                error(gate.state, place, &parameter.name, "required", "the parameter is missing".to_owned());
+            }
+            continue;
+        };
+        let scalar = gate.shape.node(parameter.node).scalar().cloned();
+        gate.place = place;
+        let numeric = matches!(scalar, Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64));
+        let mut digits = [0u8; 40];
+        let set = if numeric {
+            let Some((len, negative, scale)) = plain_number(value, &mut digits) else {
+                error(gate.state, place, &parameter.name, "type", "expected a number".to_owned());
+                continue;
+            };
+            if out_of_range(value, parameter.minimum, parameter.maximum) {
+                let low = parameter.minimum.map_or_else(String::new, |n| format!(" at least {n}"));
+                let high = parameter.maximum.map_or_else(String::new, |n| format!(" at most {n}"));
+                error(gate.state, place, &parameter.name, "range", format!("expected a number{low}{high}"));
+                continue;
+            }
+            gate.set(parameter.node, Value::Digits(Digits { digits: Run::new(&digits, len), negative, scale }))
+        } else {
+            gate.set(parameter.node, Value::Text(Run::from(value.as_bytes())))
+        };
+        if !set {
+            let expected = gate.rules.typed[parameter.node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
+            error(gate.state, place, &parameter.name, "type", format!("expected {expected}"));
+        }
+    }
+}
+
+/// The parameter that selects members of the answer.
+pub(crate) const FIELDS_PARAMETER: &str = "fields";
+
+/// The members a request asks for.
+#[must_use]
+pub fn asked_fields(operation: &Operation, query: &str) -> Option<String> {
+    if !query.contains(FIELDS_PARAMETER) || operation.parameters.iter().any(|p| p.name == FIELDS_PARAMETER) {
+        return None;
+    }
+    let (_, value) = uri::pairs(query).find(|(name, _)| *name == FIELDS_PARAMETER)?;
+    uri::decode_query(value).map(Cow::into_owned)
+}
+
+/// Digits, sign and scale of a number in JSON's grammar without exponent, at most 38 digits.
+fn plain_number(text: &str, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole, part) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let part_text = part.unwrap_or("");
+    if whole.is_empty() || part == Some("") || whole.len() > 1 && whole.starts_with('0') || whole.len() + part_text.len() > 38 {
+        return None;
+    }
+    let mut len = 0;
+    for byte in whole.bytes().chain(part_text.bytes()) {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        digits[len] = byte;
+        len += 1;
+    }
+    Some((len, negative, i16::try_from(part_text.len()).ok()?))
+}
+
+fn out_of_range(text: &str, minimum: Option<i64>, maximum: Option<i64>) -> bool {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let has_part = part.bytes().any(|b| b != b'0');
+    let Ok(n) = whole.parse::<i128>() else { return true };
+    let negative = text.starts_with('-');
+    minimum.is_some_and(|min| n < i128::from(min) || n == i128::from(min) && has_part && negative)
+        || maximum.is_some_and(|max| n > i128::from(max) || n == i128::from(max) && has_part && !negative)
+}

@@ -1,0 +1,190 @@
+//! What a client is told that went wrong (RFC 9457).
+
+use crate::{Json, codes};
+
+/// A problem: status, what is wrong in general, and which fields break which rule. Never a value of the request or of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// HTTP status.
+    pub status: u16,
+    /// Stable code such as `GTW-102`.
+    pub code: &'static str,
+    /// One line for this occurrence.
+    pub detail: String,
+    /// Which fields break which rule.
+    pub errors: Vec<FieldError>,
+    /// Seconds after which another try makes sense.
+    pub retry_after_s: Option<u32>,
+    /// For 405: the methods that there are. For 401: the schemes.
+    pub header: Option<(&'static str, String)>,
+    /// What an operator should know and a client must not be told.
+    pub for_log: Option<String>,
+}
+
+/// One field that breaks a rule.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FieldError {
+    /// Where the value came from: `body`, `query`, `path` or `header`.
+    pub place: &'static str,
+    /// Parameter name, or JSON path as `$.a.b[3].c`.
+    pub field: String,
+    /// Stable code of the rule.
+    pub rule: String,
+    /// What was expected and found, without the value.
+    pub detail: String,
+}
+
+impl Problem {
+    /// A problem without fields.
+    #[must_use]
+    pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
+        Problem {
+            status,
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            retry_after_s: None,
+            header: None,
+            for_log: None,
+        }
+    }
+
+    /// The same with a note for the log.
+    #[must_use]
+    pub fn logged(mut self, note: impl Into<String>) -> Problem {
+        self.for_log = Some(note.into());
+        self
+    }
+
+    /// No such path.
+    #[must_use]
+    pub fn no_route() -> Problem {
+        Problem::new(404, codes::NO_ROUTE, "no API has this path")
+    }
+
+    /// The path is known, the method is not.
+    #[must_use]
+    pub fn no_method(methods: &[&str]) -> Problem {
+        let mut problem = Problem::new(405, codes::NO_METHOD, "the path does not take this method");
+        problem.header = Some(("allow", allowed(methods)));
+        problem
+    }
+
+    /// No form that the client accepts.
+    #[must_use]
+    pub fn not_acceptable() -> Problem {
+        Problem::new(406, codes::NOT_ACCEPTABLE, "answers are application/json or application/xml")
+    }
+
+    /// Who the client is, is not known. `challenge` goes into WWW-Authenticate.
+    #[must_use]
+    pub fn unauthenticated(challenge: &str, why: &str) -> Problem {
+        let mut problem = Problem::new(401, codes::UNAUTHENTICATED, "the request is not authenticated");
+        problem.header = Some(("www-authenticate", challenge.to_owned()));
+        problem.logged(why)
+    }
+
+    /// The client has none of the roles.
+    #[must_use]
+    pub fn forbidden() -> Problem {
+        Problem::new(403, codes::FORBIDDEN, "the client has none of the roles that the operation needs")
+    }
+
+    /// More requests than the client may send.
+    #[must_use]
+    pub fn too_many(what: &str, retry_after_s: u32) -> Problem {
+        let mut problem = Problem::new(429, codes::TOO_MANY, what);
+        problem.retry_after_s = Some(retry_after_s.max(1));
+        problem
+    }
+
+    /// The server has no room for another request.
+    #[must_use]
+    pub fn overloaded(what: &str) -> Problem {
+        let mut problem = Problem::new(503, codes::TOO_MANY, what);
+        problem.retry_after_s = Some(1);
+        problem
+    }
+
+    /// Something of the request is larger than its limit.
+    #[must_use]
+    pub fn too_large(status: u16, what: &str, limit: usize) -> Problem {
+        Problem::new(status, codes::TOO_LARGE, format!("{what} is larger than its limit of {limit} bytes"))
+    }
+
+    /// The request came too slowly.
+    #[must_use]
+    pub fn too_slow(limit_s: u64) -> Problem {
+        Problem::new(408, codes::TOO_SLOW, format!("the body did not arrive within {limit_s} s"))
+    }
+
+    /// The media type of [`Problem::json`].
+    pub const MEDIA_TYPE: &'static str = "application/problem+json";
+
+    /// The body. `request_id` is what the log knows the request by.
+    #[must_use]
+    pub fn json(&self, request_id: &str) -> Json {
+        let errors = self.errors.iter().map(|error| {
+            Json::object([
+                ("in", Json::text(error.place)),
+                ("field", Json::text(error.field.clone())),
+                ("rule", Json::text(error.rule.clone())),
+                ("detail", Json::text(error.detail.clone())),
+            ])
+        });
+        let errors: Vec<Json> = errors.collect();
+        Json::object([
+            ("type", Json::text(format!("urn:quayline:problem:{}", self.code))),
+            ("title", Json::text(title(self.status))),
+            ("status", Json::int(self.status)),
+            ("detail", Json::text(self.detail.clone())),
+            ("code", Json::text(self.code)),
+            ("requestId", Json::text(request_id)),
+        ])
+        .with("errors", (!errors.is_empty()).then_some(Json::List(errors)))
+    }
+}
+
+/// The Allow header: HEAD goes with GET, and OPTIONS is always answered.
+#[must_use]
+pub fn allowed(methods: &[&str]) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for method in methods {
+        all.push(method);
+        if *method == "GET" {
+            all.push("HEAD");
+        }
+    }
+    all.push("OPTIONS");
+    all.join(", ")
+}
+
+/// The reason phrase (RFC 9110 and 6585).
+#[must_use]
+pub fn title(status: u16) -> &'static str {
+    match status {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        200..=299 => "OK",
+        300..=399 => "Redirection",
+        400..=499 => "Client Error",
+        _ => "Server Error",
+    }
+}

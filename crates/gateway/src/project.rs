@@ -1,0 +1,183 @@
+//! A project's services and APIs, and which operation a request is for.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quayline_core::{Code, Fault, Finding, Findings};
+
+use crate::api::{Api, Operation, Segment};
+use crate::service::{Service, in_file};
+use crate::{codes, files};
+
+/// Everything that one version of a project's files defines. It never changes: a reload makes another.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    /// Services, in the order of their file names.
+    pub services: Vec<Arc<Service>>,
+    /// APIs, in the order of their file names.
+    pub apis: Vec<Arc<Api>>,
+    /// All operations; a route's number is an index into it.
+    pub operations: Vec<Arc<Operation>>,
+    routes: HashMap<usize, Vec<Route>>,
+}
+
+#[derive(Debug)]
+struct Route {
+    segments: Vec<Segment>,
+    /// By method.
+    operations: Vec<(String, usize)>,
+}
+
+/// Which operation a path and method are for.
+#[derive(Debug)]
+pub enum Routed<'a> {
+    /// Index of the operation and the values of its path's parameters, percent-encoded.
+    To(usize, Vec<&'a str>),
+    /// The path is known, the method is not: these are.
+    Methods(Vec<&'a str>),
+    /// No such path.
+    Nowhere,
+}
+
+impl Definitions {
+    /// Reads `services/*.toml` and `apis/*.toml` of a project's folder.
+    ///
+    /// # Errors
+    /// All findings of all files at once.
+    pub fn load(root: &Path) -> Result<Definitions, Findings> {
+        let mut findings = Vec::new();
+        let mut services: Vec<Arc<Service>> = Vec::new();
+        for (name, text) in texts(root, "services", &mut findings) {
+            match Service::compile(&name, &text, root) {
+                Ok(service) => services.push(Arc::new(service)),
+                Err(found) => findings.extend(in_file(found, &name)),
+            }
+        }
+        for (i, service) in services.iter().enumerate() {
+            if services[..i].iter().any(|other| other.name == service.name) {
+                findings.push(twice(format!("two services have the name `{}`", service.name)));
+            }
+        }
+        let broken = !findings.is_empty();
+        let mut apis: Vec<Arc<Api>> = Vec::new();
+        for (name, text) in texts(root, "apis", &mut findings) {
+            match Api::compile(&name, &text, &services) {
+                Ok(api) => apis.push(Arc::new(api)),
+                // Where a service is broken, that an API does not find it says nothing.
+                Err(found) => findings.extend(
+                    in_file(found, &name).into_iter().filter(|finding| !broken || finding.code != codes::NO_SUCH),
+                ),
+            }
+        }
+        let mut definitions = Definitions { services, apis, ..Definitions::default() };
+        if findings.is_empty() {
+            findings = definitions.route();
+        }
+        if findings.is_empty() { Ok(definitions) } else { Err(Findings(findings)) }
+    }
+
+    /// Makes definitions of what is compiled already.
+    ///
+    /// # Errors
+    /// Two operations with one id, or with one path and method.
+    pub fn new(services: Vec<Arc<Service>>, apis: Vec<Arc<Api>>) -> Result<Definitions, Findings> {
+        let mut definitions = Definitions { services, apis, ..Definitions::default() };
+        match definitions.route() {
+            findings if findings.is_empty() => Ok(definitions),
+            findings => Err(Findings(findings)),
+        }
+    }
+
+    fn route(&mut self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for operation in self.apis.iter().flat_map(|api| &api.operations) {
+            let index = self.operations.len();
+            if self.operations.iter().any(|other| other.id == operation.id) {
+                findings.push(twice(format!("two operations have the id `{}`", operation.id)));
+            }
+            self.operations.push(Arc::clone(operation));
+            let routes = self.routes.entry(operation.segments.len()).or_default();
+            let entry = (operation.method.clone(), index);
+            match routes.iter_mut().find(|route| same_path(&route.segments, &operation.segments)) {
+                Some(route) if route.operations.iter().any(|(method, _)| *method == operation.method) => {
+                    findings.push(twice(format!("two operations are {} {}", operation.method, operation.path)));
+                }
+                Some(route) => route.operations.push(entry),
+                None => routes.push(Route { segments: operation.segments.clone(), operations: vec![entry] }),
+            }
+        }
+        // Texts before parameters, so that `/models/new` wins over `/models/{model}`.
+        for routes in self.routes.values_mut() {
+            routes.sort_by_key(|route| {
+                route.segments.iter().map(|s| matches!(s, Segment::Parameter(_))).collect::<Vec<bool>>()
+            });
+        }
+        findings
+    }
+
+    /// The operation for a path (without query) and a method.
+    #[must_use]
+    pub fn find<'a>(&'a self, method: &str, path: &'a str) -> Routed<'a> {
+        let parts = || path.split('/').skip(1);
+        if !path.starts_with('/') {
+            return Routed::Nowhere;
+        }
+        let Some(routes) = self.routes.get(&parts().count()) else { return Routed::Nowhere };
+        let fits = |route: &&Route| {
+            route.segments.iter().zip(parts()).all(|(segment, part)| match segment {
+                Segment::Text(text) => text == part,
+                Segment::Parameter(_) => !part.is_empty(),
+            })
+        };
+        let mut methods: Vec<&str> = Vec::new();
+        for route in routes.iter().filter(fits) {
+            if let Some((_, index)) = route.operations.iter().find(|(known, _)| known == method) {
+                let parameter = |(segment, part): (&Segment, &'a str)| matches!(segment, Segment::Parameter(_)).then_some(part);
+                return Routed::To(*index, route.segments.iter().zip(parts()).filter_map(parameter).collect());
+            }
+            methods.extend(route.operations.iter().map(|(method, _)| method.as_str()));
+        }
+        if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
+    }
+
+    /// Files that definitions come from, for watching: service and API files, copybooks, interface files.
+    #[must_use]
+    pub fn folders(root: &Path) -> Vec<PathBuf> {
+        ["services", "apis", "copybooks", ""].iter().map(|folder| root.join(folder)).collect()
+    }
+}
+
+fn same_path(a: &[Segment], b: &[Segment]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| match (a, b) {
+            (Segment::Text(a), Segment::Text(b)) => a == b,
+            (Segment::Parameter(_), Segment::Parameter(_)) => true,
+            _ => false,
+        })
+}
+
+fn twice(message: String) -> Finding {
+    let code: Code = codes::TWICE;
+    Finding::error(code, Fault::Config, message).hint("rename one of them")
+}
+
+/// The TOML files of a folder, by name.
+fn texts(root: &Path, folder: &str, findings: &mut Vec<Finding>) -> Vec<(String, String)> {
+    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    let mut texts = Vec::new();
+    for path in paths {
+        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        match files::read(&path).map(String::from_utf8) {
+            Ok(Ok(text)) => texts.push((name, text)),
+            Ok(Err(_)) => findings.push(
+                Finding::error(codes::UNREADABLE, Fault::Config, format!("{name} is not UTF-8")).hint("save it as UTF-8"),
+            ),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    texts
+}

@@ -1,0 +1,178 @@
+//! Who answers a call: the seam to programs, upstreams and files.
+
+use core::future::Future;
+use core::pin::Pin;
+use core::time::Duration;
+use std::path::PathBuf;
+
+use crate::{Problem, codes};
+
+/// Answers calls of one service on one thread.
+pub trait Provider {
+    /// Calls with the record that consists of `parts`, one behind the other; the answer's record replaces what `answer` holds. The parts
+    /// are taken before this returns.
+    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>) -> Answered<'a>;
+
+    /// Whether calls can be answered now, for readiness: `Err` says why not.
+    ///
+    /// # Errors
+    /// The reason, for an operator.
+    fn ready(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// An answer to come.
+pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, ProviderFault>> + 'a>>;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum ProviderFault {
+    /// It ended while it worked at this call.
+    Ended {
+        /// How, for the client too.
+        reason: String,
+    },
+    /// It took too long and was stopped.
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+    },
+    /// Too many calls wait already.
+    Busy {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// It cannot be started or reached.
+    Absent {
+        /// Why, for the log.
+        reason: String,
+    },
+    /// It answered with something that is no record of the service.
+    BadAnswer {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ProviderFault {
+    /// What the client is answered.
+    #[must_use]
+    pub fn problem(&self) -> Problem {
+        match self {
+            ProviderFault::Ended { reason } => Problem::new(502, codes::PROVIDER_ENDED, reason.clone()),
+            ProviderFault::TimeLimit { limit } => Problem::new(
+                504,
+                codes::PROVIDER_TIME,
+                format!("the program ran longer than its limit of {} ms and was stopped", limit.as_millis()),
+            ),
+            ProviderFault::Busy { retry_after } => {
+                let mut problem =
+                    Problem::new(503, codes::PROVIDER_BUSY, "more calls wait for the service than its queue holds");
+                problem.retry_after_s = Some(u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX));
+                problem
+            }
+            ProviderFault::Absent { reason } => {
+                let mut problem = Problem::new(503, codes::PROVIDER_ABSENT, "the service cannot be reached now");
+                problem.retry_after_s = Some(5);
+                problem.logged(reason.clone())
+            }
+            ProviderFault::BadAnswer { reason } => {
+                Problem::new(502, codes::BAD_ANSWER, "the service answered with something that is no record of it")
+                    .logged(reason.clone())
+            }
+        }
+    }
+}
+
+/// What a service file says of its provider.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ProviderSpec {
+    /// A COBOL program, called with its COMMAREA.
+    Program(ProgramSpec),
+    /// Records of a file: for tests and for clients that are built before the program is.
+    Records(RecordsSpec),
+    /// An HTTP service that takes and gives records.
+    Http(HttpSpec),
+}
+
+/// A COBOL program.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProgramSpec {
+    /// PROGRAM-ID.
+    pub program: String,
+    /// Folders with its module.
+    pub modules: Vec<PathBuf>,
+    /// Folder it runs in.
+    pub work_folder: PathBuf,
+    /// Worker processes for each server thread. Default 1.
+    pub workers: usize,
+    /// Calls that one worker holds. Default 32.
+    pub queue: usize,
+    /// How long one call may run. Default 5 s.
+    pub time_limit: Duration,
+    /// How long a call may wait for a worker. Default 2 s.
+    pub wait_limit: Duration,
+    /// Address space of a worker. Default 512 MiB.
+    pub memory_bytes_max: u64,
+    /// Environment of the worker.
+    pub environment: Vec<(String, String)>,
+}
+
+/// Records of a file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RecordsSpec {
+    /// The file: records of the service's length, one behind the other.
+    pub file: PathBuf,
+    /// Bytes that request and record must have alike: offset and length of a field. `None`: the first record answers every call.
+    pub by: Option<(usize, usize)>,
+}
+
+/// An HTTP service.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct HttpSpec {
+    /// Where the record is posted to.
+    pub url: String,
+    /// Headers that are sent, such as an authorization that comes from the environment.
+    pub headers: Vec<(String, String)>,
+    /// How long an answer may take. Default 5 s.
+    pub time_limit: Duration,
+    /// Certificates of the authorities that its own is checked against, for https.
+    pub authorities: Option<PathBuf>,
+}
+
+/// Answers from a file of records.
+#[derive(Clone, Debug)]
+pub struct CannedRecords {
+    records: Vec<u8>,
+    length: usize,
+    by: Option<(usize, usize)>,
+}
+
+impl CannedRecords {
+    /// Records of `length` bytes from the file's bytes.
+    ///
+    /// # Errors
+    /// What is wrong with the file, for an operator.
+    pub fn new(records: Vec<u8>, length: usize, by: Option<(usize, usize)>) -> Result<Self, String> {
+        if records.is_empty() || !records.len().is_multiple_of(length) {
+            return Err(format!("it has {} bytes, which is no number of records of {length} bytes", records.len()));
+        }
+        Ok(CannedRecords { records, length, by })
+    }
+}
+
+impl Provider for CannedRecords {
+    fn call<'a>(&'a self, parts: [&[u8]; 2], mut answer: Vec<u8>) -> Answered<'a> {
+        let request: Vec<u8> = parts.concat();
+        let fits = |record: &&[u8]| match self.by {
+            Some((at, len)) => record.get(at..at + len).is_some() && record.get(at..at + len) == request.get(at..at + len),
+            None => true,
+        };
+        let found = self.records.chunks_exact(self.length).find(fits);
+        answer.clear();
+        answer.extend_from_slice(found.unwrap_or(&self.records[..self.length]));
+        Box::pin(core::future::ready(Ok(answer)))
+    }
+}

@@ -1,0 +1,161 @@
+//! Which response a record is: conditions on its fields.
+
+use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::{FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy};
+use quayline_charset::Charset;
+use quayline_core::{Findings, NodeId, Sink, Value};
+
+/// One condition.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Condition {
+    /// Index into the probe's fields.
+    pub(crate) field: usize,
+    pub(crate) test: Test,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Test {
+    OneOf(Vec<String>),
+    Not(String),
+    AtLeast(String),
+    AtMost(String),
+}
+
+impl Condition {
+    pub(crate) fn holds(&self, values: &[Vec<u8>]) -> bool {
+        let Some(value) = values.get(self.field) else { return false };
+        match &self.test {
+            Test::OneOf(texts) => texts.iter().any(|text| same(value, text)),
+            Test::Not(text) => !same(value, text),
+            Test::AtLeast(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a >= b),
+            Test::AtMost(text) => number(value).zip(number(text.as_bytes())).is_some_and(|(a, b)| a <= b),
+        }
+    }
+}
+
+/// Numbers are compared as numbers, all else as text without trailing blanks.
+fn same(value: &[u8], text: &str) -> bool {
+    match (number(value), number(text.as_bytes())) {
+        (Some(a), Some(b)) => a == b,
+        _ => value.trim_ascii_end() == text.as_bytes().trim_ascii_end(),
+    }
+}
+
+/// A decimal as an integer of its 10^-9 parts; enough for codes, which rules are about.
+fn number(text: &[u8]) -> Option<i128> {
+    let text = core::str::from_utf8(text).ok()?;
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() || whole.len() > 28 || part.len() > 9 || !whole.bytes().chain(part.bytes()).all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    format!("{whole}{part:0<9}").parse::<i128>().ok().map(|n| sign * n)
+}
+
+/// Reads the fields that rules look at, before the answer itself is written.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    plan: RecordPlan,
+    /// Node of each field.
+    nodes: Vec<NodeId>,
+    /// Bytes of a record that it needs.
+    reach: usize,
+}
+
+impl Probe {
+    pub(crate) fn new(
+        layout: &Layout,
+        fields: &[FieldIndex],
+        policies: &Policies,
+        charset: Charset,
+    ) -> Result<Probe, Findings> {
+        let all = layout.children(FieldIndex::RECORD).filter(|child| !layout.field(*child).filler);
+        let hidden = all.map(|child| FieldRule { field: layout.path(child), include: Some(false), ..FieldRule::default() });
+        let shown = fields.iter().map(|field| FieldRule {
+            field: layout.path(*field),
+            include: Some(true),
+            ..FieldRule::default()
+        });
+        let mut rules: Vec<FieldRule> = hidden.collect();
+        for rule in shown {
+            rules.retain(|known| known.field != rule.field);
+            rules.push(rule);
+        }
+        let interface =
+            Interface { fields: rules, fillers: Fillers::Drop, redefines: RedefinesPolicy::Original, ..Interface::default() };
+        let policies = Policies {
+            short: LengthMismatch::Accept,
+            long: LengthMismatch::Accept,
+            invalid: quayline_cobol::BadValue::Null,
+            blank: quayline_cobol::BadValue::Null,
+            low_values: quayline_cobol::BadValue::Null,
+            ..policies.clone()
+        };
+        let plan = RecordPlan::new(layout, &interface, &policies, charset)?;
+        let nodes = fields.iter().filter_map(|field| crate::service::node_of(&plan, *field)).collect();
+        let behind_slide = fields.iter().any(|field| {
+            let at = layout.field(*field).offset;
+            layout.fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()) && f.offset < at)
+        });
+        let end = fields.iter().map(|f| layout.field(*f).offset + layout.field(*f).size).max().unwrap_or(0);
+        let reach = if behind_slide { usize::MAX } else { end };
+        Ok(Probe { plan, nodes, reach })
+    }
+
+    pub(crate) fn decoder(&self) -> RecordDecoder {
+        RecordDecoder::new(&self.plan)
+    }
+
+    /// The values of the fields as text, in the order in which they were named.
+    pub(crate) fn values(&self, decoder: &mut RecordDecoder, record: &[u8], values: &mut Vec<Vec<u8>>) {
+        values.resize_with(self.nodes.len(), Vec::new);
+        values.iter_mut().for_each(Vec::clear);
+        let mut sink = Values { nodes: &self.nodes, values };
+        // Only the front is looked at, so counters behind it are missed; what was read in front of them stands.
+        let _ = decoder.decode(&record[..record.len().min(self.reach)], &mut sink);
+    }
+}
+
+struct Values<'a> {
+    nodes: &'a [NodeId],
+    values: &'a mut [Vec<u8>],
+}
+
+impl Sink for Values<'_> {
+    fn enter(&mut self, _: NodeId) {}
+    fn leave(&mut self, _: NodeId) {}
+    fn open_list(&mut self, _: NodeId) {}
+    fn close_list(&mut self, _: NodeId) {}
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let Some(at) = self.nodes.iter().position(|known| *known == node) else { return };
+        let out = &mut self.values[at];
+        match value {
+            Value::Text(run) | Value::Ascii(run) => out.extend_from_slice(run.bytes()),
+            Value::Null => {}
+            value => {
+                let _: Option<()> = quayline_core::write_number(out, value);
+            }
+        }
+    }
+    fn discard(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_numbers_and_text_without_blanks() {
+        let holds = |test: Test, value: &str| Condition { field: 0, test }.holds(&[value.as_bytes().to_vec()]);
+        assert!(holds(Test::OneOf(vec!["8".into()]), "08"));
+        assert!(holds(Test::OneOf(vec!["A".into(), "B ".into()]), "B"));
+        assert!(!holds(Test::OneOf(vec!["0".into()]), ""));
+        assert!(holds(Test::Not("0".into()), "-12"));
+        assert!(holds(Test::AtLeast("4.5".into()), "4.50"));
+        assert!(!holds(Test::AtMost("4".into()), "4.1"));
+        assert!(!holds(Test::AtMost("4".into()), "X"));
+    }
+}

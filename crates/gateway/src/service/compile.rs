@@ -1,0 +1,478 @@
+//! A service file to a service.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use quayline_charset::{Charset, CodePage};
+use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
+use quayline_cobol::{Absent, BadValue, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
+use quayline_core::{Findings, Finding, NodeId, NodeKind, Severity};
+use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, read_source};
+use toml::Spanned;
+
+use super::{Options, RequestSide, Service, typed_shape, wire};
+use crate::codes;
+use crate::files::UserFile;
+use crate::provider::{HttpSpec, ProgramSpec, ProviderSpec, RecordsSpec};
+use crate::typed::{DatePattern, Typed};
+
+impl Service {
+    /// Compiles a service file's text. `name` is the file as the user names it, `root` the project's folder.
+    ///
+    /// # Errors
+    /// All findings at once: about the file, the copybook and what the interfaces name.
+    pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
+        let mut file = UserFile::new(name, text);
+        let wire: wire::File = file.parse("docs/gateway.md")?;
+        let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let mut layout = layout(&mut file, &wire, root)?;
+        let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
+        counters(&mut file, &wire, &mut layout);
+        let request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
+        let response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
+        for rule in response.fields.iter().filter(|rule| rule.default.is_some()) {
+            file.find_in_file(
+                codes::RESPONSE_DEFAULT,
+                format!("the response has a default for `{}`", rule.field),
+                "defaults are for requests; remove it",
+            );
+        }
+        let types = types(&mut file, &wire, &layout);
+        let required: Vec<FieldIndex> =
+            wire.required.iter().filter_map(|name| one_field(&mut file, &layout, name)).collect();
+        let provider = provider(&mut file, &wire, &layout, root);
+        let length = wire.length.as_ref().map_or(layout.length_max, |length| *length.get_ref());
+        if let Some(at) = &wire.length
+            && length < layout.length_max
+        {
+            let hint = "leave it out, or give the COMMAREA at least the copybook's length";
+            let message = format!("the copybook's record has {} bytes, `length` is {length}", layout.length_max);
+            file.find(codes::LENGTH, message, at, hint);
+        }
+        let policies = policies(&wire.options);
+        let side = match request_side(&layout, &request, &policies, charset, &types, length) {
+            Ok(side) => Some(side),
+            Err(findings) => {
+                file.findings.extend(findings.0);
+                None
+            }
+        };
+        let (Some(side), Some(provider)) = (side, provider) else { return Err(Findings(file.findings)) };
+        if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(file.findings));
+        }
+        Ok(Service {
+            name: wire.name.map_or(stem, Spanned::into_inner),
+            description: wire.description,
+            provider,
+            length,
+            layout,
+            charset,
+            policies,
+            options: Options {
+                omit_empty: wire.options.omit_empty,
+                omit_low_values: wire.options.omit_low_values,
+                controls_to_spaces: matches!(wire.options.control_characters, wire::Controls::Space),
+                enforce_minimum_items: wire.options.enforce_minimum_items,
+            },
+            request: Arc::new(side),
+            response,
+            types,
+            required,
+        })
+    }
+
+    /// The service's record description.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout, Findings> {
+    let named = Path::new(wire.copybook.get_ref());
+    let candidates = [root.join(named), root.join("copybooks").join(named)];
+    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
+        let message = format!("there is no copybook `{}`", wire.copybook.get_ref());
+        file.find(codes::UNREADABLE, message, &wire.copybook, "paths begin at the project's folder or at copybooks/");
+        return Err(Findings(core::mem::take(&mut file.findings)));
+    };
+    let text = read_source(path).map_err(|error| {
+        file.find(codes::UNREADABLE, format!("the copybook cannot be read: {}", error.kind()), &wire.copybook, "check its rights");
+        Findings(core::mem::take(&mut file.findings))
+    })?;
+    let beside = path.parent().map(Path::to_owned);
+    let library = CopyFolders::new(beside.into_iter().chain([root.join("copybooks")]).collect());
+    let options = ParseOptions { library: &library, ..ParseOptions::default() };
+    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
+    let dialect = dialect(file, wire);
+    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
+    let record = match (&wire.record, parsed.records.as_slice()) {
+        (None, [one]) => Some(one),
+        (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name.get_ref())),
+        (None, _) => None,
+    };
+    let Some(record) = record else {
+        let hint = format!("write `record = \"…\"` with one of {}", names.join(", "));
+        match &wire.record {
+            Some(at) => file.find(codes::NO_SUCH, format!("the copybook has no record `{}`", at.get_ref()), at, hint),
+            None => file.find(codes::INCOMPLETE, "the copybook has several records", &wire.copybook, hint),
+        }
+        return Err(Findings(core::mem::take(&mut file.findings)));
+    };
+    Layout::build(record, &dialect)
+}
+
+fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
+    let mut dialect = Dialect::IBM;
+    if let Some(name) = &wire.dialect {
+        match Dialect::preset(name.get_ref()) {
+            Ok(preset) => dialect = preset,
+            Err(error) => file.find(codes::VALUE, error.to_string(), name, "docs/copybooks.md tells what they set"),
+        }
+    }
+    for (name, value) in &wire.dialect_settings {
+        if let Err(error) = dialect.set(name.get_ref(), value.get_ref()) {
+            file.find(codes::VALUE, error.to_string(), value, "docs/copybooks.md lists the settings");
+        }
+    }
+    dialect
+}
+
+fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
+    let found = CodePage::by_name(name.get_ref()).ok().map(Charset::SingleByte);
+    if found.is_none() {
+        let message = format!("`{}` is no single-byte code page", name.get_ref());
+        let hint = "`ascii` for a program compiled by GnuCOBOL, `cp037` or another EBCDIC page for records of z/OS";
+        file.find(codes::VALUE, message, name, hint);
+    }
+    found
+}
+
+/// A counter of a plain OCCURS makes it a table whose length varies but whose storage does not.
+fn counters(file: &mut UserFile, wire: &wire::File, layout: &mut Layout) {
+    for counter in &wire.counters {
+        let counter = counter.get_ref();
+        let (Some(list), Some(field)) =
+            (one_field(file, layout, &counter.list), one_field(file, layout, &counter.field))
+        else {
+            continue;
+        };
+        let real = layout.fields.iter().any(|field| field.occurs.is_some_and(|o| o.depending_on.is_some()));
+        let numeric = matches!(
+            &layout.field(field).kind,
+            FieldKind::Item(Encoding::Zoned { .. } | Encoding::Packed { .. } | Encoding::Binary { .. } | Encoding::PackedUnsigned { .. })
+        );
+        let (Some(occurs), true) = (layout.field(list).occurs, numeric) else {
+            file.find(codes::COUNTER, "a counter needs a table and a number", &counter.list, "name a field with OCCURS, and a numeric field that counts it");
+            continue;
+        };
+        if field >= list || real && layout.dialect.odo_slide {
+            let hint = "the counter stands before its table, and the record has no OCCURS DEPENDING ON of its own";
+            file.find(codes::COUNTER, "this table cannot have a counter", &counter.list, hint);
+            continue;
+        }
+        layout.dialect.odo_slide = false;
+        layout.fields[list.index()].occurs =
+            Some(quayline_cobol::layout::Occurs { depending_on: Some(field), min: occurs.min.min(1), ..occurs });
+    }
+}
+
+fn interface(
+    file: &mut UserFile,
+    table: Option<&InterfaceTable>,
+    other: Option<&Spanned<String>>,
+    root: &Path,
+) -> Interface {
+    let read = match (table, other) {
+        (Some(_), Some(at)) => {
+            file.find(codes::TWICE, "the interface stands here and in another file", at, "keep one of them");
+            return Interface::default();
+        }
+        (Some(table), None) => InterfaceFile::of_table(&file.text, table),
+        (None, Some(path)) => InterfaceFile::read(&root.join(path.get_ref())),
+        // Without a word about it, the names are those of the original product.
+        (None, None) => {
+            let mut file = InterfaceFile::default();
+            file.interface.key_style = KeyStyle::Underscore;
+            Ok(file)
+        }
+    };
+    match read {
+        Ok(read) => {
+            let mut interface = read.interface;
+            // The original shows the original only.
+            if interface.redefines == RedefinesPolicy::All && interface.choices.is_empty() {
+                interface.redefines = RedefinesPolicy::Original;
+            }
+            interface
+        }
+        Err(findings) => {
+            file.findings.extend(findings.0);
+            Interface::default()
+        }
+    }
+}
+
+pub(super) fn one_field(file: &mut UserFile, layout: &Layout, name: &Spanned<String>) -> Option<FieldIndex> {
+    match named_field(layout, name.get_ref()) {
+        Ok(field) => Some(field),
+        Err(message) => {
+            file.find(codes::NO_SUCH, message, name, "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`");
+            None
+        }
+    }
+}
+
+/// The one field with this name.
+pub(crate) fn named_field(layout: &Layout, name: &str) -> Result<FieldIndex, String> {
+    match layout.named(name)[..] {
+        [field] => Ok(field),
+        [] => Err(format!("the copybook has no field `{name}`")),
+        _ => Err(format!("`{name}` means several fields")),
+    }
+}
+
+fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldIndex, Typed)> {
+    let mut types: Vec<(FieldIndex, Typed)> = Vec::new();
+    for hint in &wire.types {
+        let hint = hint.get_ref();
+        let Some(index) = one_field(file, layout, &hint.field) else { continue };
+        let field = layout.field(index);
+        if matches!(field.kind, FieldKind::Group) || types.iter().any(|(known, _)| *known == index) {
+            file.find(codes::TYPE, "a type belongs to one elementary field, once", &hint.field, "name an elementary field");
+            continue;
+        }
+        let typed = match hint.is.get_ref().as_str() {
+            "boolean" => boolean(field, hint),
+            "date" => match &hint.pattern {
+                Some(pattern) => DatePattern::parse(pattern.get_ref()).map(Typed::Date),
+                None => Err("a date needs a pattern, such as `pattern = \"yyyyMMdd\"`".to_owned()),
+            },
+            "codes" => names(field, &hint.names),
+            other => Err(format!("`{other}` is none of boolean, date, codes")),
+        };
+        match typed {
+            Ok(typed) => types.push((index, typed)),
+            Err(message) => file.find(codes::TYPE, message, &hint.is, "docs/gateway.md, Types"),
+        }
+    }
+    types
+}
+
+fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
+    if let (Some(yes), Some(no)) = (&hint.yes, &hint.no) {
+        return Ok(Typed::Boolean { yes: yes.get_ref().clone(), no: no.get_ref().clone() });
+    }
+    match single_values(field)[..] {
+        [(_, ref yes), (_, ref no)] if hint.yes.is_none() && hint.no.is_none() => {
+            Ok(Typed::Boolean { yes: yes.clone(), no: no.clone() })
+        }
+        _ => Err("a boolean needs `true` and `false`, or exactly two level-88 names with one value each".to_owned()),
+    }
+}
+
+fn names(field: &Field, given: &BTreeMap<String, String>) -> Result<Typed, String> {
+    let codes: Vec<(String, String)> = if given.is_empty() {
+        let conditions = single_values(field);
+        let shared = shared_words(&conditions);
+        let key = |name: &str| {
+            let words: Vec<&str> = name.split('-').skip(shared).collect();
+            KeyStyle::Camel.key(&words.join("-"))
+        };
+        conditions.iter().map(|(name, value)| (value.clone(), key(name))).collect()
+    } else {
+        given.iter().map(|(code, name)| (code.clone(), name.clone())).collect()
+    };
+    if codes.is_empty() {
+        return Err("codes need `names`, or level-88 names with one value each".to_owned());
+    }
+    for (i, (_, name)) in codes.iter().enumerate() {
+        if codes[..i].iter().any(|(_, other)| other == name) {
+            return Err(format!("two codes have the name `{name}`"));
+        }
+    }
+    Ok(Typed::Codes(codes))
+}
+
+/// Level-88 names of a field that stand for one value.
+pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
+    let text = |literal: &Literal| match literal {
+        Literal::Text(text) | Literal::Number(text) => Some(text.trim_end().to_owned()),
+        _ => None,
+    };
+    let single = |values: &[(Literal, Option<Literal>)]| match values {
+        [(value, None)] => text(value),
+        _ => None,
+    };
+    field.conditions.iter().filter_map(|c| Some((c.name.clone(), single(&c.values)?))).collect()
+}
+
+/// Words that all names begin with, as long as each keeps one: `RESP-NONE`, `RESP-SIMILAR`: one.
+fn shared_words(names: &[(String, String)]) -> usize {
+    let Some((first, _)) = names.first() else { return 0 };
+    let words: Vec<&str> = first.split('-').collect();
+    let shared = |other: &str| words.iter().zip(other.split('-')).take_while(|(a, b)| **a == *b).count();
+    let fewest = names.iter().map(|(name, _)| name.split('-').count()).min().unwrap_or(1);
+    if names.len() < 2 {
+        return 0;
+    }
+    names.iter().map(|(name, _)| shared(name)).min().unwrap_or(0).min(fewest - 1)
+}
+
+fn provider(file: &mut UserFile, wire: &wire::File, layout: &Layout, root: &Path) -> Option<ProviderSpec> {
+    let at = &wire.provider;
+    let wire = wire.provider.get_ref();
+    let path = |text: &Spanned<String>| root.join(text.get_ref());
+    let ms = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default).clamp(1, 3_600_000));
+    match wire.kind.get_ref().as_str() {
+        "program" => {
+            let Some(program) = &wire.program else {
+                file.find(codes::INCOMPLETE, "a program provider needs `program`", at, "write its PROGRAM-ID");
+                return None;
+            };
+            let modules: Vec<PathBuf> = wire.modules.iter().map(path).collect();
+            Some(ProviderSpec::Program(ProgramSpec {
+                program: program.get_ref().clone(),
+                modules: if modules.is_empty() { vec![root.join("modules")] } else { modules },
+                work_folder: wire.work_folder.as_ref().map_or_else(|| root.to_owned(), path),
+                workers: wire.workers.unwrap_or(1).clamp(1, 64),
+                queue: wire.queue.unwrap_or(32).clamp(1, 64),
+                time_limit: ms(wire.time_limit_ms, 5_000),
+                wait_limit: ms(wire.wait_limit_ms, 2_000),
+                memory_bytes_max: wire.memory_mib.unwrap_or(512) << 20,
+                environment: wire.environment.clone().into_iter().collect(),
+            }))
+        }
+        "records" => {
+            let Some(records) = &wire.file else {
+                file.find(codes::INCOMPLETE, "a records provider needs `file`", at, "name a file of records");
+                return None;
+            };
+            let by = match &wire.by {
+                Some(name) => {
+                    let field = layout.field(one_field(file, layout, name)?);
+                    Some((field.offset, field.size))
+                }
+                None => None,
+            };
+            Some(ProviderSpec::Records(RecordsSpec { file: path(records), by }))
+        }
+        "http" => {
+            let Some(url) = &wire.url else {
+                file.find(codes::INCOMPLETE, "an http provider needs `url`", at, "write where records are posted to");
+                return None;
+            };
+            Some(ProviderSpec::Http(HttpSpec {
+                url: url.get_ref().clone(),
+                headers: wire.headers.clone().into_iter().collect(),
+                time_limit: ms(wire.time_limit_ms, 5_000),
+                authorities: wire.authorities.as_ref().map(path),
+            }))
+        }
+        other => {
+            file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, "write program, records or http");
+            None
+        }
+    }
+}
+
+fn policies(options: &wire::Options) -> Policies {
+    let null_if = |yes: bool| if yes { BadValue::Null } else { BadValue::Error };
+    Policies {
+        absent: match options.initialize {
+            wire::Initialize::LowValues => Absent::LowValues,
+            wire::Initialize::Initial => Absent::Initialize,
+            wire::Initialize::Value => Absent::Value,
+        },
+        trim: match options.trim {
+            wire::Trim::Trailing => Trim::Padding,
+            wire::Trim::Both => Trim::Both,
+            wire::Trim::None => Trim::Keep,
+        },
+        blank: null_if(matches!(options.blank_numbers, wire::Blank::Null)),
+        low_values: null_if(options.omit_low_values),
+        // A provider's record has the service's length, which may be more than the copybook's.
+        long: quayline_cobol::LengthMismatch::Accept,
+        ..Policies::default()
+    }
+}
+
+/// The request's half. Only the front of the record that a client can reach is encoded for each request; the rest is always the same.
+pub(crate) fn request_side(
+    layout: &Layout,
+    interface: &Interface,
+    policies: &Policies,
+    charset: Charset,
+    types: &[(FieldIndex, Typed)],
+    length: usize,
+) -> Result<RequestSide, Findings> {
+    let whole = RecordPlan::new(layout, interface, policies, charset)?;
+    let mut tail = whole.initial().to_vec();
+    tail.resize(length, 0);
+    let reach = whole.shape().iter().filter(|(_, node)| node.kind != NodeKind::Group || node.is_list());
+    let reach = reach.filter_map(|(id, _)| whole.field_of(id)).map(|index| {
+        let field = layout.field(index);
+        field.offset + field.size.max(field.occurs.map_or(0, |occurs| occurs.max as usize * field.stride))
+    });
+    let reach = reach.max().unwrap_or(0);
+    let plan = match front(layout, reach) {
+        Some(front) => {
+            let kept = |name: &str| !front.named(name).is_empty();
+            let mut interface = interface.clone();
+            interface.fields.retain(|rule| kept(&rule.field));
+            interface.choices.retain(|choice| kept(&choice.storage));
+            let plan = RecordPlan::new(&front, &interface, policies, charset)?;
+            // Groups behind the front that show nothing would be members of the whole, so the shapes are the same or the whole is taken.
+            if plan.shape() == whole.shape() { plan } else { whole }
+        }
+        None => whole,
+    };
+    tail.drain(..plan.length_max().min(tail.len()));
+    if plan.layout().dialect.odo_slide && plan.layout().fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some())) {
+        // Behind a sliding table nothing has a fixed place: what the record leaves free stays 0x00.
+        tail.clear();
+    }
+    let (shape, typed) = typed_shape(&plan, types);
+    Ok(RequestSide { plan, shape, typed, tail })
+}
+
+/// The layout up to the first top-level field at or behind `reach`; `None` where that is all of it.
+fn front(layout: &Layout, reach: usize) -> Option<Layout> {
+    let cut = layout
+        .children(FieldIndex::RECORD)
+        .filter(|child| layout.field(*child).redefines.is_none())
+        .find(|child| layout.field(*child).offset >= reach && child.0 > 1)?;
+    let length = layout.field(cut).offset;
+    let mut front = layout.clone();
+    front.fields.truncate(cut.index());
+    let depends = |field: &Field| field.occurs.is_some_and(|o| o.depending_on.is_some_and(|counter| counter >= cut));
+    if front.fields.iter().any(depends) || front.fields.is_empty() {
+        return None;
+    }
+    front.fields[0].subtree_end = cut;
+    front.fields[0].size = length;
+    front.fields[0].stride = length;
+    front.renames.clear();
+    front.length_max = length;
+    front.length_min = front.length_min.min(length);
+    Some(front)
+}
+
+/// The node of the request's or response's shape that shows a field.
+pub(crate) fn node_of(plan: &RecordPlan, field: FieldIndex) -> Option<NodeId> {
+    plan.shape().iter().map(|(id, _)| id).find(|id| plan.field_of(*id) == Some(field))
+}
+
+/// A finding about a whole file, with the name of the file.
+pub(crate) fn in_file(mut findings: Findings, name: &str) -> Vec<Finding> {
+    for finding in &mut findings.0 {
+        if finding.place.file.is_none() {
+            finding.place.file = Some(name.into());
+        }
+    }
+    findings.0
+}

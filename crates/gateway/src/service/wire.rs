@@ -1,0 +1,127 @@
+//! A service file as serde sees it.
+
+use std::collections::BTreeMap;
+
+use quayline_project::InterfaceTable;
+use serde::Deserialize;
+use toml::Spanned;
+
+type Text = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    pub(super) name: Option<Text>,
+    #[serde(default)]
+    pub(super) description: String,
+    pub(super) copybook: Text,
+    pub(super) record: Option<Text>,
+    pub(super) encoding: Text,
+    pub(super) dialect: Option<Text>,
+    #[serde(default)]
+    pub(super) dialect_settings: BTreeMap<Text, Text>,
+    pub(super) length: Option<Spanned<usize>>,
+    pub(super) provider: Spanned<Provider>,
+    #[serde(default)]
+    pub(super) options: Options,
+    pub(super) request: Option<InterfaceTable>,
+    pub(super) request_interface: Option<Text>,
+    pub(super) response: Option<InterfaceTable>,
+    pub(super) response_interface: Option<Text>,
+    #[serde(default)]
+    pub(super) required: Vec<Text>,
+    #[serde(default, rename = "type")]
+    pub(super) types: Vec<Spanned<TypeHint>>,
+    #[serde(default, rename = "counter")]
+    pub(super) counters: Vec<Spanned<Counter>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Provider {
+    pub(super) kind: Text,
+    pub(super) program: Option<Text>,
+    #[serde(default)]
+    pub(super) modules: Vec<Text>,
+    pub(super) work_folder: Option<Text>,
+    pub(super) workers: Option<usize>,
+    pub(super) queue: Option<usize>,
+    pub(super) time_limit_ms: Option<u64>,
+    pub(super) wait_limit_ms: Option<u64>,
+    pub(super) memory_mib: Option<u64>,
+    #[serde(default)]
+    pub(super) environment: BTreeMap<String, String>,
+    pub(super) file: Option<Text>,
+    pub(super) by: Option<Text>,
+    pub(super) url: Option<Text>,
+    #[serde(default)]
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) authorities: Option<Text>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct Options {
+    pub(super) initialize: Initialize,
+    pub(super) trim: Trim,
+    pub(super) omit_empty: bool,
+    pub(super) omit_low_values: bool,
+    pub(super) control_characters: Controls,
+    pub(super) blank_numbers: Blank,
+    pub(super) enforce_minimum_items: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Initialize {
+    #[default]
+    LowValues,
+    Initial,
+    Value,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Trim {
+    #[default]
+    Trailing,
+    Both,
+    None,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Controls {
+    #[default]
+    Escape,
+    Space,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Blank {
+    #[default]
+    Error,
+    Null,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TypeHint {
+    pub(super) field: Text,
+    pub(super) is: Text,
+    pub(super) pattern: Option<Text>,
+    #[serde(rename = "true")]
+    pub(super) yes: Option<Text>,
+    #[serde(rename = "false")]
+    pub(super) no: Option<Text>,
+    #[serde(default)]
+    pub(super) names: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Counter {
+    pub(super) list: Text,
+    pub(super) field: Text,
+}

@@ -1,0 +1,303 @@
+//! Between decoder and writer: types, what is left out, and what a client did not ask for.
+
+use std::sync::Arc;
+
+use quayline_core::{NodeId, NodeKind, Run, Shape, Sink, Value};
+
+use crate::service::Options;
+use crate::typed::{Shown, Typed};
+
+/// What is done with each node of a response. Made once.
+#[derive(Debug)]
+pub(crate) struct ShapingRules {
+    typed: Vec<Option<Arc<Typed>>>,
+    options: Options,
+    groups_once: Vec<bool>,
+}
+
+impl ShapingRules {
+    pub(crate) fn new(shape: &Shape, typed: Vec<Option<Arc<Typed>>>, options: Options) -> Self {
+        let groups_once = shape.iter().map(|(_, node)| node.kind == NodeKind::Group && !node.is_list()).collect();
+        ShapingRules { typed, options, groups_once }
+    }
+
+    /// Whether the decoder may drive the writer itself.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Options { omit_empty, omit_low_values, controls_to_spaces, .. } = self.options;
+        !omit_empty && !omit_low_values && !controls_to_spaces && self.typed.iter().all(Option::is_none)
+    }
+}
+
+/// Buffers of a [`Shaping`], kept from record to record.
+#[derive(Debug, Default)]
+pub(crate) struct ShapingState {
+    /// Groups and lists that are open and have shown nothing yet.
+    pending: Vec<Pending>,
+    /// How deep in something that is left out.
+    skip: u32,
+    text: Vec<u8>,
+    number: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Pending {
+    Group(NodeId),
+    List(NodeId),
+}
+
+/// The sink that shapes.
+pub(crate) struct Shaping<'a, S> {
+    pub(crate) rules: &'a ShapingRules,
+    pub(crate) state: &'a mut ShapingState,
+    /// Nodes that the client asked for; all of them where it asked for none.
+    pub(crate) wanted: Option<&'a [bool]>,
+    pub(crate) sink: &'a mut S,
+}
+
+impl<S: Sink> Shaping<'_, S> {
+    fn unwanted(&mut self, node: NodeId) -> bool {
+        if self.state.skip > 0 || self.wanted.is_some_and(|wanted| !wanted[node.index()]) {
+            self.state.skip += 1;
+            return true;
+        }
+        false
+    }
+
+    fn flush(&mut self) {
+        for pending in self.state.pending.drain(..) {
+            match pending {
+                Pending::Group(node) => self.sink.enter(node),
+                Pending::List(node) => self.sink.open_list(node),
+            }
+        }
+    }
+
+    fn typed_value(&mut self, typed: &Typed, node: NodeId, value: Value<'_>) {
+        let text: &[u8] = match &value {
+            Value::Text(run) | Value::Ascii(run) => run.bytes(),
+            Value::Null => return self.sink.value(node, value),
+            number => {
+                self.state.number.clear();
+                if quayline_core::write_number(&mut self.state.number, *number).is_none() {
+                    return self.sink.value(node, value);
+                }
+                &self.state.number
+            }
+        };
+        let shown = match typed.show(text, &mut self.state.text) {
+            Shown::Text => Value::Text(Run::from(self.state.text.as_slice())),
+            Shown::Bool(value) => Value::Bool(value),
+            Shown::Null => Value::Null,
+            Shown::Same => Value::Text(Run::from(text)),
+        };
+        self.sink.value(node, shown);
+    }
+
+    #[inline(never)]
+    fn shaped(&mut self, node: NodeId, value: Value<'_>) {
+        let options = self.rules.options;
+        if options.omit_low_values {
+            let low = match &value {
+                Value::Text(run) => run.len() > 0 && run.bytes().iter().all(|byte| *byte == 0),
+                Value::Null => true,
+                _ => false,
+            };
+            if low {
+                return;
+            }
+        }
+        if options.omit_empty
+            && let Value::Text(run) | Value::Ascii(run) = &value
+            && run.len() == 0
+        {
+            return;
+        }
+        self.flush();
+        if let Some(typed) = &self.rules.typed[node.index()] {
+            let typed = Arc::clone(typed);
+            return self.typed_value(&typed, node, value);
+        }
+        if options.controls_to_spaces
+            && let Value::Text(run) = &value
+            && run.bytes().iter().any(|byte| *byte < 0x20)
+        {
+            self.state.text.clear();
+            self.state.text.extend(run.bytes().iter().map(|byte| if *byte < 0x20 { b' ' } else { *byte }));
+            let end = self.state.text.trim_ascii_end().len();
+            return self.sink.value(node, Value::Text(Run::from(&self.state.text[..end])));
+        }
+        self.sink.value(node, value);
+    }
+}
+
+impl<S: Sink> Sink for Shaping<'_, S> {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.state.pending.clear();
+            self.state.skip = 0;
+        } else if self.unwanted(node) {
+            return;
+        } else if self.rules.options.omit_empty && self.rules.groups_once[node.index()] {
+            return self.state.pending.push(Pending::Group(node));
+        }
+        self.flush();
+        self.sink.enter(node);
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if self.state.skip > 0 {
+            self.state.skip -= 1;
+        } else if self.state.pending.pop().is_none() {
+            self.sink.leave(node);
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        if self.unwanted(node) {
+            return;
+        }
+        if self.rules.options.omit_empty {
+            return self.state.pending.push(Pending::List(node));
+        }
+        self.sink.open_list(node);
+    }
+
+    fn close_list(&mut self, node: NodeId) {
+        if self.state.skip > 0 {
+            self.state.skip -= 1;
+        } else if self.state.pending.pop().is_none() {
+            self.sink.close_list(node);
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if self.state.skip == 0 && self.wanted.is_none_or(|wanted| wanted[node.index()]) {
+            self.shaped(node, value);
+        }
+    }
+
+    fn discard(&mut self) {
+        self.sink.discard();
+    }
+}
+
+/// What `fields=` asks for: names or paths of members, separated by commas; `a(b,c)` is `a.b,a.c`. A path may be any unambiguous or common
+/// tail: every member that ends with it is wanted, with all that it holds and what it stands in.
+///
+/// # Errors
+/// What is wrong: a name that the response does not have, or unbalanced parentheses.
+pub(crate) fn wanted(shape: &Shape, asked: &str) -> Result<Vec<bool>, String> {
+    let mut wanted = vec![false; shape.len()];
+    for path in paths(asked)? {
+        let names: Vec<&str> = path.split('.').collect();
+        let mut found = false;
+        for (id, _) in shape.iter().skip(1) {
+            if !ends_with(shape, id, &names) {
+                continue;
+            }
+            found = true;
+            let end = shape.node(id).subtree_end;
+            wanted[id.index()..end.index()].fill(true);
+            let mut at = shape.node(id).parent;
+            while let Some(parent) = at {
+                wanted[parent.index()] = true;
+                at = shape.node(parent).parent;
+            }
+        }
+        if !found {
+            return Err(format!("the response has no member `{}`", shown(&path)));
+        }
+    }
+    wanted[0] = true;
+    Ok(wanted)
+}
+
+/// A client's text, short and without control characters.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+fn ends_with(shape: &Shape, node: NodeId, names: &[&str]) -> bool {
+    let mut at = Some(node);
+    for name in names.iter().rev() {
+        match at {
+            Some(id) if id != NodeId::ROOT && shape.node(id).name == *name => at = shape.node(id).parent,
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn paths(asked: &str) -> Result<Vec<String>, String> {
+    const PATHS_MAX: usize = 100;
+    let mut paths = Vec::new();
+    let mut outer: Vec<String> = Vec::new();
+    let mut name = String::new();
+    let mut after_close = false;
+    for c in asked.chars().chain([',']) {
+        match c {
+            '(' if !name.is_empty() => outer.push(core::mem::take(&mut name)),
+            ',' | ')' => {
+                if !name.is_empty() {
+                    let mut path = outer.join(".");
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(&core::mem::take(&mut name));
+                    paths.push(path);
+                } else if !after_close {
+                    return Err("a name is empty".to_owned());
+                }
+                after_close = c == ')';
+                if c == ')' && outer.pop().is_none() {
+                    return Err("a parenthesis is closed that was not opened".to_owned());
+                }
+                continue;
+            }
+            '(' => return Err("a parenthesis stands without a name in front of it".to_owned()),
+            ' ' => {}
+            c => name.push(c),
+        }
+        after_close = false;
+        if paths.len() > PATHS_MAX {
+            return Err(format!("more than {PATHS_MAX} names are asked for"));
+        }
+    }
+    if outer.is_empty() { Ok(paths) } else { Err("a parenthesis is not closed".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use quayline_core::{Occurs, Scalar};
+
+    use super::*;
+
+    fn shape() -> Shape {
+        let mut b = Shape::builder("R");
+        b.open("head", Occurs::Once);
+        b.scalar("id", Scalar::Text { chars_max: None }, Occurs::Once);
+        b.close();
+        b.open("cars", Occurs::Many { min: 0, max: Some(3) });
+        b.scalar("id", Scalar::Text { chars_max: None }, Occurs::Once);
+        b.scalar("cost", Scalar::Text { chars_max: None }, Occurs::Once);
+        b.close();
+        b.finish()
+    }
+
+    #[test]
+    fn fields_are_names_paths_and_groups_of_them() {
+        let on = |asked: &str| {
+            let wanted = wanted(&shape(), asked)?;
+            Ok::<String, String>(wanted.iter().map(|w| if *w { '1' } else { '0' }).collect())
+        };
+        // root head id cars id cost
+        assert_eq!(on("cost"), Ok("100101".into()));
+        assert_eq!(on("id"), Ok("111110".into()));
+        assert_eq!(on("cars(id,cost)"), Ok("100111".into()));
+        assert_eq!(on("cars.id, head"), Ok("111110".into()));
+        for bad in ["", "nope", "cars(id", "id)", "(id)", "a,,b"] {
+            assert!(on(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Types that a copybook cannot say: truth values, dates and names for codes.
+
+/// How a field's text is shown and read back.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Typed {
+    /// `true` and `false` for two texts.
+    Boolean {
+        /// What `true` is in the record.
+        yes: String,
+        /// What `false` is.
+        no: String,
+    },
+    /// An ISO 8601 date, time or both.
+    Date(DatePattern),
+    /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is.
+    Codes(Vec<(String, String)>),
+}
+
+/// What a record's text becomes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Shown {
+    /// The text in the scratch buffer.
+    Text,
+    Bool(bool),
+    /// No value of the type: blank, zero or something else.
+    Null,
+    /// As it stands.
+    Same,
+}
+
+impl Typed {
+    /// What `text` of a record is shown as.
+    pub(crate) fn show(&self, text: &[u8], out: &mut Vec<u8>) -> Shown {
+        out.clear();
+        match self {
+            Typed::Boolean { yes, .. } if text == yes.as_bytes() => Shown::Bool(true),
+            Typed::Boolean { no, .. } if text == no.as_bytes() => Shown::Bool(false),
+            Typed::Boolean { .. } => Shown::Null,
+            Typed::Date(pattern) => pattern.to_iso(text, out).map_or(Shown::Null, |()| Shown::Text),
+            Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text) {
+                Some((_, name)) => {
+                    out.extend_from_slice(name.as_bytes());
+                    Shown::Text
+                }
+                None => Shown::Same,
+            },
+        }
+    }
+
+    /// The record's text for what a client sent; `None` where it is no value of the type.
+    pub(crate) fn read(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        out.clear();
+        match self {
+            Typed::Boolean { yes, no } => {
+                let text = match text {
+                    b"true" => yes,
+                    b"false" => no,
+                    _ => return None,
+                };
+                out.extend_from_slice(text.as_bytes());
+                Some(())
+            }
+            Typed::Date(pattern) => pattern.from_iso(text, out),
+            Typed::Codes(codes) => {
+                let (code, _) = codes.iter().find(|(_, name)| name.as_bytes() == text)?;
+                out.extend_from_slice(code.as_bytes());
+                Some(())
+            }
+        }
+    }
+
+    /// What is expected, for messages.
+    pub(crate) fn expected(&self) -> String {
+        match self {
+            Typed::Boolean { .. } => "true or false".to_owned(),
+            Typed::Date(pattern) => format!("a {} such as {}", pattern.format(), pattern.example()),
+            Typed::Codes(codes) => {
+                let names: Vec<&str> = codes.iter().map(|(_, name)| name.as_str()).collect();
+                format!("one of {}", names.join(", "))
+            }
+        }
+    }
+}
+
+/// A date in a record: `yyyyMMdd`, `ddMMyy`, `yyyyDDD`, `yyyy-MM-dd`, `HHmmss`, `yyyyMMddHHmmss` and so on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DatePattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Part {
+    Year4,
+    /// 00 to 49 are 2000 to 2049, 50 to 99 are 1950 to 1999.
+    Year2,
+    Month,
+    Day,
+    DayOfYear,
+    Hour,
+    Minute,
+    Second,
+    Fixed(u8),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Fields {
+    year: u32,
+    month: u32,
+    day: u32,
+    day_of_year: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+}
+
+impl DatePattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<DatePattern, String> {
+        const WORDS: [(&str, Part); 8] = [
+            ("yyyy", Part::Year4),
+            ("yy", Part::Year2),
+            ("MM", Part::Month),
+            ("DDD", Part::DayOfYear),
+            ("dd", Part::Day),
+            ("HH", Part::Hour),
+            ("mm", Part::Minute),
+            ("ss", Part::Second),
+        ];
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if let Some((word, part)) = WORDS.iter().find(|(word, _)| rest.starts_with(word)) {
+                if parts.contains(part) {
+                    return Err(format!("`{word}` stands twice"));
+                }
+                parts.push(*part);
+                rest = &rest[word.len()..];
+            } else if first.is_ascii_alphanumeric() || !first.is_ascii() {
+                return Err(format!("`{rest}` is none of yyyy, yy, MM, dd, DDD, HH, mm, ss"));
+            } else {
+                parts.push(Part::Fixed(u8::try_from(first).unwrap_or(b' ')));
+                rest = &rest[1..];
+            }
+        }
+        let has = |part: Part| parts.contains(&part);
+        let year = has(Part::Year4) || has(Part::Year2);
+        let date = year && (has(Part::DayOfYear) || has(Part::Month) && has(Part::Day));
+        let any_date = year || has(Part::Month) || has(Part::Day) || has(Part::DayOfYear);
+        let time = has(Part::Hour) && has(Part::Minute);
+        match (date, any_date, time) {
+            (true, _, _) | (false, false, true) => Ok(DatePattern { parts }),
+            _ => Err("it is neither a whole date nor a time of hours and minutes".to_owned()),
+        }
+    }
+
+    fn has_date(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Year4 | Part::Year2))
+    }
+
+    fn has_time(&self) -> bool {
+        self.parts.contains(&Part::Hour)
+    }
+
+    /// `date`, `time` or `date-time`, as JSON Schema calls it. A time has no zone, since a record says none; see [`DatePattern::is_local`].
+    pub(crate) fn format(&self) -> &'static str {
+        match (self.has_date(), self.has_time()) {
+            (true, true) => "date and time",
+            (true, false) => "date",
+            _ => "time",
+        }
+    }
+
+    /// Whether it is a plain date, the one form that JSON Schema has a format for: its times have zones.
+    pub(crate) fn is_date(&self) -> bool {
+        self.has_date() && !self.has_time()
+    }
+
+    /// A regular expression for the ISO form.
+    pub(crate) fn iso_regex(&self) -> &'static str {
+        match (self.has_date(), self.has_time()) {
+            (true, true) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$",
+            (true, false) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+            _ => "^[0-9]{2}:[0-9]{2}:[0-9]{2}$",
+        }
+    }
+
+    pub(crate) fn example(&self) -> &'static str {
+        match (self.has_date(), self.has_time()) {
+            (true, true) => "2026-01-31T13:45:00",
+            (true, false) => "2026-01-31",
+            _ => "13:45:00",
+        }
+    }
+
+    /// Characters of the record's text.
+    fn width(part: Part) -> usize {
+        match part {
+            Part::Year4 => 4,
+            Part::DayOfYear => 3,
+            Part::Fixed(_) => 1,
+            _ => 2,
+        }
+    }
+
+    /// The ISO form of a record's text; a number that lost its leading zeros gets them back.
+    fn to_iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        use std::io::Write as _;
+        let width: usize = self.parts.iter().map(|part| Self::width(*part)).sum();
+        let mut padded = [b'0'; 40];
+        let short = width.checked_sub(text.len())?;
+        let digits = text.iter().all(u8::is_ascii_digit);
+        if width > padded.len() || short > 0 && !digits {
+            return None;
+        }
+        padded[short..width].copy_from_slice(text);
+        let mut at = 0;
+        let mut fields = Fields::default();
+        for part in &self.parts {
+            let piece = &padded[at..at + Self::width(*part)];
+            at += piece.len();
+            if let Part::Fixed(expected) = part {
+                if piece != [*expected] {
+                    return None;
+                }
+                continue;
+            }
+            let mut n = 0;
+            for digit in piece {
+                n = n * 10 + u32::from(digit.checked_sub(b'0').filter(|d| *d <= 9)?);
+            }
+            match part {
+                Part::Year4 => fields.year = n,
+                Part::Year2 => fields.year = if n < 50 { 2000 + n } else { 1900 + n },
+                Part::Month => fields.month = n,
+                Part::Day => fields.day = n,
+                Part::DayOfYear => fields.day_of_year = n,
+                Part::Hour => fields.hour = n,
+                Part::Minute => fields.minute = n,
+                _ => fields.second = n,
+            }
+        }
+        if self.parts.contains(&Part::DayOfYear) {
+            (fields.month, fields.day) = month_and_day(fields.year, fields.day_of_year)?;
+        }
+        fields.check(self)?;
+        let Fields { year, month, day, hour, minute, second, .. } = fields;
+        if self.has_date() {
+            write!(out, "{year:04}-{month:02}-{day:02}").ok()?;
+        }
+        if self.has_time() {
+            let t = if self.has_date() { "T" } else { "" };
+            write!(out, "{t}{hour:02}:{minute:02}:{second:02}").ok()?;
+        }
+        Some(())
+    }
+
+    fn from_iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        use std::io::Write as _;
+        let mut fields = Fields::default();
+        let mut rest = text;
+        let mut number = |digits: usize, behind: Option<u8>| -> Option<u32> {
+            let (piece, left) = rest.split_at_checked(digits)?;
+            let n = core::str::from_utf8(piece).ok().filter(|p| p.bytes().all(|b| b.is_ascii_digit()))?.parse().ok()?;
+            rest = match behind {
+                Some(expected) => left.strip_prefix(&[expected])?,
+                None => left,
+            };
+            Some(n)
+        };
+        if self.has_date() {
+            fields.year = number(4, Some(b'-'))?;
+            fields.month = number(2, Some(b'-'))?;
+            fields.day = number(2, self.has_time().then_some(b'T'))?;
+        }
+        if self.has_time() {
+            fields.hour = number(2, Some(b':'))?;
+            fields.minute = number(2, Some(b':'))?;
+            fields.second = number(2, None)?;
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        fields.check(self)?;
+        for part in &self.parts {
+            match part {
+                Part::Year4 => write!(out, "{:04}", fields.year),
+                Part::Year2 if (1950..2050).contains(&fields.year) => write!(out, "{:02}", fields.year % 100),
+                Part::Year2 => return None,
+                Part::Month => write!(out, "{:02}", fields.month),
+                Part::Day => write!(out, "{:02}", fields.day),
+                Part::DayOfYear => write!(out, "{:03}", day_of_year(fields.year, fields.month, fields.day)),
+                Part::Hour => write!(out, "{:02}", fields.hour),
+                Part::Minute => write!(out, "{:02}", fields.minute),
+                Part::Second => write!(out, "{:02}", fields.second),
+                Part::Fixed(byte) => out.write_all(&[*byte]),
+            }
+            .ok()?;
+        }
+        Some(())
+    }
+}
+
+impl Fields {
+    fn check(&self, pattern: &DatePattern) -> Option<()> {
+        let date = !pattern.has_date()
+            || (1..=12).contains(&self.month) && (1..=days_in(self.year, self.month)).contains(&self.day);
+        (date && self.hour < 24 && self.minute < 60 && self.second < 60).then_some(())
+    }
+}
+
+fn days_in(year: u32, month: u32) -> u32 {
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    match month {
+        2 => 28 + u32::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+fn month_and_day(year: u32, mut day: u32) -> Option<(u32, u32)> {
+    for month in 1..=12 {
+        if (1..=days_in(year, month)).contains(&day) {
+            return Some((month, day));
+        }
+        day = day.checked_sub(days_in(year, month))?;
+    }
+    None
+}
+
+fn day_of_year(year: u32, month: u32, day: u32) -> u32 {
+    (1..month).map(|month| days_in(year, month)).sum::<u32>() + day
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iso(pattern: &str, text: &str) -> Option<String> {
+        let mut out = Vec::new();
+        DatePattern::parse(pattern).unwrap().to_iso(text.as_bytes(), &mut out)?;
+        Some(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn dates_of_records_are_iso_dates_and_back() {
+        for (pattern, text, shown) in [
+            ("yyyyMMdd", "20260131", "2026-01-31"),
+            ("ddMMyy", "310149", "2049-01-31"),
+            ("ddMMyy", "310150", "1950-01-31"),
+            ("yyyyDDD", "2024366", "2024-12-31"),
+            ("yyDDD", "24060", "2024-02-29"),
+            ("yyyy-MM-dd", "2026-01-31", "2026-01-31"),
+            ("HHmmss", "235959", "23:59:59"),
+            ("HH:mm", "07:05", "07:05:00"),
+            ("yyyyMMddHHmmss", "20260131070500", "2026-01-31T07:05:00"),
+        ] {
+            assert_eq!(iso(pattern, text).as_deref(), Some(shown), "{pattern} {text}");
+            let mut back = Vec::new();
+            DatePattern::parse(pattern).unwrap().from_iso(shown.as_bytes(), &mut back).unwrap();
+            assert_eq!(String::from_utf8(back).unwrap(), text, "{pattern} {text}");
+        }
+        assert_eq!(iso("HHmmss", "70500").as_deref(), Some("07:05:00"), "a number has lost its leading zero");
+        for (pattern, text) in
+            [("yyyyMMdd", "20260231"), ("yyyyMMdd", "00000000"), ("yyyyMMdd", ""), ("yyyyMMdd", "2026013x"), ("yyDDD", "23366"), ("HHmm", "2460")]
+        {
+            assert_eq!(iso(pattern, text), None, "{pattern} {text}");
+        }
+        for bad in ["yyyy", "ddMM", "yyyyMMddQ", "yyyyyyyy", ""] {
+            assert!(DatePattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn codes_and_truth_values_go_both_ways() {
+        let codes = Typed::Codes(vec![("A".into(), "available".into())]);
+        let mut out = Vec::new();
+        assert_eq!(codes.show(b"A", &mut out), Shown::Text);
+        assert_eq!(out, b"available");
+        assert_eq!(codes.show(b"Q", &mut out), Shown::Same);
+        assert_eq!(codes.read(b"available", &mut out), Some(()));
+        assert_eq!(out, b"A");
+        assert_eq!(codes.read(b"A", &mut out), None);
+        let flag = Typed::Boolean { yes: "Y".into(), no: "N".into() };
+        assert_eq!((flag.show(b"Y", &mut out), flag.show(b"N", &mut out), flag.show(b"", &mut out)), (Shown::Bool(true), Shown::Bool(false), Shown::Null));
+        assert_eq!(flag.read(b"false", &mut out), Some(()));
+        assert_eq!(out, b"N");
+    }
+}

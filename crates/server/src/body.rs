@@ -1,0 +1,118 @@
+//! Bodies of answers, whose buffers come back.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use hyper::body::{Frame, SizeHint};
+
+/// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    free: RefCell<Vec<Vec<u8>>>,
+}
+
+const KEPT_MAX: usize = 64;
+const KEPT_BYTES_MAX: usize = 1 << 20;
+
+impl Buffers {
+    /// A buffer with any content.
+    pub(crate) fn take(&self) -> Vec<u8> {
+        self.free.borrow_mut().pop().unwrap_or_default()
+    }
+
+    /// Gives a buffer back.
+    pub(crate) fn give(&self, buffer: Vec<u8>) {
+        let mut free = self.free.borrow_mut();
+        if free.len() < KEPT_MAX && buffer.capacity() <= KEPT_BYTES_MAX && buffer.capacity() > 0 {
+            free.push(buffer);
+        }
+    }
+}
+
+/// Part of a body.
+pub(crate) enum Chunk {
+    Shared(Bytes),
+    Owned { buffer: Vec<u8>, at: usize, len: usize, home: Weak<Buffers> },
+}
+
+impl Chunk {
+    fn len(&self) -> usize {
+        match self {
+            Chunk::Shared(bytes) => bytes.len(),
+            Chunk::Owned { at, len, .. } => len - at,
+        }
+    }
+}
+
+impl Buf for Chunk {
+    fn remaining(&self) -> usize {
+        self.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        match self {
+            Chunk::Shared(bytes) => bytes,
+            Chunk::Owned { buffer, at, len, .. } => &buffer[*at..*len],
+        }
+    }
+
+    fn advance(&mut self, n: usize) {
+        match self {
+            Chunk::Shared(bytes) => bytes.advance(n),
+            Chunk::Owned { at, len, .. } => *at = (*at + n).min(*len),
+        }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        if let Chunk::Owned { buffer, home, .. } = self
+            && let Some(home) = home.upgrade()
+        {
+            home.give(core::mem::take(buffer));
+        }
+    }
+}
+
+/// A body that is whole from the start.
+pub(crate) struct Body(Option<Chunk>);
+
+impl Body {
+    pub(crate) fn empty() -> Body {
+        Body(None)
+    }
+
+    pub(crate) fn shared(bytes: impl Into<Bytes>) -> Body {
+        Body(Some(Chunk::Shared(bytes.into())))
+    }
+
+    /// The first `len` bytes of a buffer that goes back to `home`.
+    pub(crate) fn pooled(buffer: Vec<u8>, len: usize, home: &Rc<Buffers>) -> Body {
+        Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home) }))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, Chunk::len)
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Chunk;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+        Poll::Ready(self.0.take().map(|chunk| Ok(Frame::data(chunk))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.len() as u64)
+    }
+}
