@@ -23,11 +23,12 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let definitions = Definitions::load(&root)?;
     let log = Box::new(|line: &str| eprintln!("{line}"));
     let listen = config.listen();
-    quayline_server::serve(config, root, definitions, log, |address| eprintln!("listening on {address}"))
-        .map_err(|error| {
+    quayline_server::serve(config, root, definitions, log, |address| eprintln!("listening on {address}")).map_err(
+        |error| {
             Finding::error(CLI_LISTEN, Fault::Environment, format!("{listen} cannot be listened on: {}", error.kind()))
                 .hint("choose another address with --listen, or stop what uses it")
-        })?;
+        },
+    )?;
     Ok(Exit::Done)
 }
 

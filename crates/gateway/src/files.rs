@@ -42,10 +42,14 @@ impl UserFile {
 }
 
 /// Reads a file that a definition names.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Finding> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Box<Finding>> {
     std::fs::read(path).map_err(|error| {
-        Finding::error(codes::UNREADABLE, Fault::Environment, format!("the file cannot be read: {}", error.kind()))
-            .at(Place { file: Some(path.display().to_string().into()), ..Place::default() })
-            .hint("check the path; relative ones begin at the project's folder")
+        let message = format!("the file cannot be read: {}", error.kind());
+        let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+        Box::new(
+            Finding::error(codes::UNREADABLE, Fault::Environment, message)
+                .at(place)
+                .hint("check the path; relative ones begin at the project's folder"),
+        )
     })
 }

@@ -124,7 +124,9 @@ fn quoted(out: &mut impl fmt::Write, text: &str) -> fmt::Result {
             '"' => out.write_str("\\\"")?,
             '\\' => out.write_str("\\\\")?,
             '\n' => out.write_str("\\n")?,
-            c if (c as u32) < 0x20 || c == '\u{2028}' || c == '\u{2029}' || c == '<' => write!(out, "\\u{:04x}", c as u32)?,
+            c if (c as u32) < 0x20 || c == '\u{2028}' || c == '\u{2029}' || c == '<' => {
+                write!(out, "\\u{:04x}", c as u32)?
+            }
             c => out.write_char(c)?,
         }
     }
@@ -140,6 +142,9 @@ mod tests {
         let mut json = Json::object([("b", Json::int(1)), ("a", Json::List(vec![Json::Null, Json::text("x\"\n</é")]))]);
         json.put("c", Json::Object(Vec::new()));
         assert_eq!(json.to_string(), "{\"b\":1,\"a\":[null,\"x\\\"\\n\\u003c/é\"],\"c\":{}}");
-        assert_eq!(json.pretty(), "{\n  \"b\": 1,\n  \"a\": [\n    null,\n    \"x\\\"\\n\\u003c/é\"\n  ],\n  \"c\": {}\n}");
+        assert_eq!(
+            json.pretty(),
+            "{\n  \"b\": 1,\n  \"a\": [\n    null,\n    \"x\\\"\\n\\u003c/é\"\n  ],\n  \"c\": {}\n}"
+        );
     }
 }

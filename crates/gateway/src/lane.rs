@@ -100,14 +100,22 @@ impl OperationLane {
     ///
     /// # Errors
     /// All that is wrong with the request: 400 with a line for each field, or 415.
-    pub fn record<'a>(&'a mut self, operation: &'a Operation, request: &Request<'_>) -> Result<[&'a [u8]; 2], Box<Problem>> {
+    pub fn record<'a>(
+        &'a mut self,
+        operation: &'a Operation,
+        request: &Request<'_>,
+    ) -> Result<[&'a [u8]; 2], Box<Problem>> {
         let side = &operation.service.request;
         let OperationLane { encoder, reader, gate: state, .. } = self;
         state.begin(side.shape.len());
         let mut gate = Gate { rules: &operation.gate, shape: &side.shape, state, place: "body", sink: encoder };
         if operation.body.is_some() && !request.body.is_empty() {
             if !request.media_type.is_some_and(is_json) {
-                return Err(Box::new(Problem::new(415, codes::MEDIA_TYPE, "the body's media type is not application/json")));
+                return Err(Box::new(Problem::new(
+                    415,
+                    codes::MEDIA_TYPE,
+                    "the body's media type is not application/json",
+                )));
             }
             if let Err(fault) = reader.read(request.body, &mut gate) {
                 gate.discard();
@@ -151,7 +159,8 @@ impl OperationLane {
             Ok(_) => Err(Box::new(refused(errors))),
             Err(faults) => {
                 errors.extend(faults.0.iter().map(|fault| {
-                    let parameter = operation.parameters.iter().find(|p| format!("$.{}", side.shape.path(p.node)) == fault.path);
+                    let parameter =
+                        operation.parameters.iter().find(|p| format!("$.{}", side.shape.path(p.node)) == fault.path);
                     FieldError {
                         place: parameter.map_or("body", |parameter| parameter.place.name()),
                         field: parameter.map_or_else(|| fault.path.clone(), |parameter| parameter.name.clone()),
@@ -179,9 +188,14 @@ impl OperationLane {
         if let (Some(probe), Some(decoder)) = (&operation.probe, &mut self.probe) {
             probe.values(decoder, record, &mut self.values);
         }
-        let fits = |response: &crate::api::Response| response.when.iter().all(|condition| condition.holds(&self.values));
+        let fits =
+            |response: &crate::api::Response| response.when.iter().all(|condition| condition.holds(&self.values));
         let Some(index) = operation.responses.iter().position(fits) else {
-            return Err(Box::new(Problem::new(502, codes::NO_RULE, "no response of the API fits the service's answer")));
+            return Err(Box::new(Problem::new(
+                502,
+                codes::NO_RULE,
+                "no response of the API fits the service's answer",
+            )));
         };
         let response = &operation.responses[index];
         let projection = match &response.body {
@@ -209,12 +223,16 @@ impl OperationLane {
         let (buffer, len) = done.map_err(|faults| {
             let note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
-            problem.errors = faults.0.iter().map(|fault| FieldError {
-                place: "answer",
-                field: fault.path.clone(),
-                rule: fault.kind.code().to_string(),
-                detail: fault.kind.to_string(),
-            }).collect();
+            problem.errors = faults
+                .0
+                .iter()
+                .map(|fault| FieldError {
+                    place: "answer",
+                    field: fault.path.clone(),
+                    rule: fault.kind.code().to_string(),
+                    detail: fault.kind.to_string(),
+                })
+                .collect();
             Box::new(problem.logged(note))
         })?;
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
@@ -269,7 +287,9 @@ impl ResponseLane {
         mut buffer: Vec<u8>,
     ) -> Result<(Vec<u8>, usize), quayline_cobol::RecordFaults> {
         let writer = self.xml.get_or_insert_with(|| {
-            Box::new(XmlWriter::new(&projection.shape, xml_style()).expect("the projection was found to have an XML form"))
+            Box::new(
+                XmlWriter::new(&projection.shape, xml_style()).expect("the projection was found to have an XML form"),
+            )
         });
         writer.clear();
         writer.begin();
@@ -292,7 +312,8 @@ fn refused(mut errors: Vec<FieldError>) -> Problem {
     errors.truncate(50);
     let parameters = errors.iter().all(|error| error.place != "body");
     let code = if parameters { codes::PARAMETER } else { codes::BODY };
-    let mut problem = Problem::new(400, code, if errors.len() == 1 { "a value breaks a rule" } else { "some values break rules" });
+    let mut problem =
+        Problem::new(400, code, if errors.len() == 1 { "a value breaks a rule" } else { "some values break rules" });
     problem.errors = errors;
     problem
 }
@@ -331,13 +352,21 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
         let Some(index) = path_values.next() else { break };
         match uri::decode_path(value) {
             Some(value) => from_path.push((index, value)),
-            None => error(gate.state, "path", &operation.parameters[index].name, "encoding", "the value is not percent-encoded UTF-8".to_owned()),
+            None => error(
+                gate.state,
+                "path",
+                &operation.parameters[index].name,
+                "encoding",
+                "the value is not percent-encoded UTF-8".to_owned(),
+            ),
         }
     }
     for (index, parameter) in operation.parameters.iter().enumerate() {
         let place = parameter.place.name();
         let value: Option<&str> = match parameter.place {
-            ParameterPlace::Query => given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.as_ref()),
+            ParameterPlace::Query => {
+                given.iter().find(|(name, _)| *name == parameter.name).map(|(_, value)| value.as_ref())
+            }
             ParameterPlace::Path => from_path.iter().find(|(at, _)| *at == index).map(|(_, value)| value.as_ref()),
             ParameterPlace::Header => (request.header)(&parameter.name),
         };
@@ -367,7 +396,8 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
             gate.set(parameter.node, Value::Text(Run::from(value.as_bytes())))
         };
         if !set {
-            let expected = gate.rules.typed[parameter.node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
+            let expected =
+                gate.rules.typed[parameter.node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
             error(gate.state, place, &parameter.name, "type", format!("expected {expected}"));
         }
     }
@@ -394,7 +424,11 @@ fn plain_number(text: &str, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)>
     };
     let (whole, part) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
     let part_text = part.unwrap_or("");
-    if whole.is_empty() || part == Some("") || whole.len() > 1 && whole.starts_with('0') || whole.len() + part_text.len() > 38 {
+    if whole.is_empty()
+        || part == Some("")
+        || whole.len() > 1 && whole.starts_with('0')
+        || whole.len() + part_text.len() > 38
+    {
         return None;
     }
     let mut len = 0;

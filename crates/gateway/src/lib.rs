@@ -1,4 +1,33 @@
-//! x
+//! Services and APIs: from an HTTP request to a record and from a record to an answer, without HTTP.
+//!
+//! ```text
+//! Request ─▶ OperationLane::record ─▶ [front, rest] ─▶ Provider::call ─▶ record ─▶ OperationLane::answer ─▶ Answer
+//!              parameters, body, assignments                                rules, types, `fields=`
+//! ```
+//!
+//! * A [`Service`] is what a program or file offers: a copybook, what of it requests and answers show under which names, types, options,
+//!   and who answers ([`ProviderSpec`]).
+//! * An [`Api`] is what a client sees: paths, methods, parameters, bodies, and which answer is which response.
+//! * [`Definitions`] are all of a project, compiled; they never change, a reload makes others.
+//! * An [`OperationLane`] is one thread's buffers and compiled loops for one operation. Nothing here waits: between record and answer the
+//!   caller waits for the [`Provider`].
+//!
+//! # Where a request field's value comes from (as in the original product, highest first)
+//! 1. a mapped parameter, or the JSON body; a field that a parameter or `assign` sets is no member of the body;
+//! 2. the default of the API's parameter;
+//! 3. the default of the service's request interface;
+//! 4. the service's initialisation: 0x00 (`low-values`, the default), spaces and zeros (`initial`), or VALUE clauses (`value`).
+//!
+//! So *absent* and *empty* differ: a member that is `""` writes spaces, one that is absent leaves what 3 or 4 say.
+//!
+//! # Envelope
+//! A request costs its front of the record (0.3 us for a few fields), an answer its decoding and writing (11 us for 64 KB); nothing is
+//! allocated per field, a body's buffer comes back to its thread. `ARCHITECTURE.md`, "The gateway", has the whole arithmetic.
+//!
+//! # Leniency
+//! * An unknown query parameter is refused; `unknown-parameters = "ignore"` passes it over.
+//! * A code without a name is shown as it is: code lists are open.
+//! * A record longer than its layout is taken: a COMMAREA may have room behind it.
 
 mod api;
 mod codes;
@@ -6,10 +35,12 @@ mod files;
 mod gate;
 mod json_text;
 mod lane;
+mod openapi;
 mod problem;
 mod project;
 mod provider;
 mod rule;
+mod schema;
 mod service;
 mod shaping;
 mod typed;
@@ -18,11 +49,12 @@ mod uri;
 pub use api::{Api, Compression, Operation};
 pub use json_text::Json;
 pub use lane::{Answer, Media, OperationLane, Request, asked_fields};
+pub use openapi::Security;
 pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed};
 pub use provider::{
     Answered, CannedRecords, HttpSpec, ProgramSpec, Provider, ProviderFault, ProviderSpec, RecordsSpec,
 };
-pub use service::{Options, Service};
 pub use quayline_project::UserText;
+pub use service::{Options, Service};
 pub use typed::{DatePattern, Typed};

@@ -182,9 +182,9 @@ pub fn title(status: u16) -> &'static str {
         502 => "Bad Gateway",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
-        200..=299 => "OK",
-        300..=399 => "Redirection",
-        400..=499 => "Client Error",
+        status if status < 300 => "OK",
+        status if status < 400 => "Redirection",
+        status if status < 500 => "Client Error",
         _ => "Server Error",
     }
 }

@@ -133,7 +133,8 @@ impl Definitions {
         let mut methods: Vec<&str> = Vec::new();
         for route in routes.iter().filter(fits) {
             if let Some((_, index)) = route.operations.iter().find(|(known, _)| known == method) {
-                let parameter = |(segment, part): (&Segment, &'a str)| matches!(segment, Segment::Parameter(_)).then_some(part);
+                let parameter =
+                    |(segment, part): (&Segment, &'a str)| matches!(segment, Segment::Parameter(_)).then_some(part);
                 return Routed::To(*index, route.segments.iter().zip(parts()).filter_map(parameter).collect());
             }
             methods.extend(route.operations.iter().map(|(method, _)| method.as_str()));
@@ -174,9 +175,10 @@ fn texts(root: &Path, folder: &str, findings: &mut Vec<Finding>) -> Vec<(String,
         match files::read(&path).map(String::from_utf8) {
             Ok(Ok(text)) => texts.push((name, text)),
             Ok(Err(_)) => findings.push(
-                Finding::error(codes::UNREADABLE, Fault::Config, format!("{name} is not UTF-8")).hint("save it as UTF-8"),
+                Finding::error(codes::UNREADABLE, Fault::Config, format!("{name} is not UTF-8"))
+                    .hint("save it as UTF-8"),
             ),
-            Err(finding) => findings.push(finding),
+            Err(finding) => findings.push(*finding),
         }
     }
     texts

@@ -167,7 +167,9 @@ impl Provider for CannedRecords {
     fn call<'a>(&'a self, parts: [&[u8]; 2], mut answer: Vec<u8>) -> Answered<'a> {
         let request: Vec<u8> = parts.concat();
         let fits = |record: &&[u8]| match self.by {
-            Some((at, len)) => record.get(at..at + len).is_some() && record.get(at..at + len) == request.get(at..at + len),
+            Some((at, len)) => {
+                record.get(at..at + len).is_some() && record.get(at..at + len) == request.get(at..at + len)
+            }
             None => true,
         };
         let found = self.records.chunks_exact(self.length).find(fits);

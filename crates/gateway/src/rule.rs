@@ -1,8 +1,10 @@
 //! Which response a record is: conditions on its fields.
 
-use quayline_cobol::layout::{FieldIndex, Layout};
-use quayline_cobol::{FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy};
 use quayline_charset::Charset;
+use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::{
+    FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy,
+};
 use quayline_core::{Findings, NodeId, Sink, Value};
 
 /// One condition.
@@ -49,7 +51,11 @@ fn number(text: &[u8]) -> Option<i128> {
         None => (1, text),
     };
     let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty() || whole.len() > 28 || part.len() > 9 || !whole.bytes().chain(part.bytes()).all(|b| b.is_ascii_digit()) {
+    if whole.is_empty()
+        || whole.len() > 28
+        || part.len() > 9
+        || !whole.bytes().chain(part.bytes()).all(|b| b.is_ascii_digit())
+    {
         return None;
     }
     format!("{whole}{part:0<9}").parse::<i128>().ok().map(|n| sign * n)
@@ -73,7 +79,8 @@ impl Probe {
         charset: Charset,
     ) -> Result<Probe, Findings> {
         let all = layout.children(FieldIndex::RECORD).filter(|child| !layout.field(*child).filler);
-        let hidden = all.map(|child| FieldRule { field: layout.path(child), include: Some(false), ..FieldRule::default() });
+        let hidden =
+            all.map(|child| FieldRule { field: layout.path(child), include: Some(false), ..FieldRule::default() });
         let shown = fields.iter().map(|field| FieldRule {
             field: layout.path(*field),
             include: Some(true),
@@ -84,8 +91,12 @@ impl Probe {
             rules.retain(|known| known.field != rule.field);
             rules.push(rule);
         }
-        let interface =
-            Interface { fields: rules, fillers: Fillers::Drop, redefines: RedefinesPolicy::Original, ..Interface::default() };
+        let interface = Interface {
+            fields: rules,
+            fillers: Fillers::Drop,
+            redefines: RedefinesPolicy::Original,
+            ..Interface::default()
+        };
         let policies = Policies {
             short: LengthMismatch::Accept,
             long: LengthMismatch::Accept,

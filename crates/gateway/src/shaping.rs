@@ -21,6 +21,11 @@ impl ShapingRules {
         ShapingRules { typed, options, groups_once }
     }
 
+    /// Types by node.
+    pub(crate) fn typed(&self) -> &[Option<Arc<Typed>>] {
+        &self.typed
+    }
+
     /// Whether the decoder may drive the writer itself.
     pub(crate) fn is_plain(&self) -> bool {
         let Options { omit_empty, omit_low_values, controls_to_spaces, .. } = self.options;

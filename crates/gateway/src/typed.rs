@@ -36,7 +36,7 @@ impl Typed {
             Typed::Boolean { yes, .. } if text == yes.as_bytes() => Shown::Bool(true),
             Typed::Boolean { no, .. } if text == no.as_bytes() => Shown::Bool(false),
             Typed::Boolean { .. } => Shown::Null,
-            Typed::Date(pattern) => pattern.to_iso(text, out).map_or(Shown::Null, |()| Shown::Text),
+            Typed::Date(pattern) => pattern.iso(text, out).map_or(Shown::Null, |()| Shown::Text),
             Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text) {
                 Some((_, name)) => {
                     out.extend_from_slice(name.as_bytes());
@@ -60,7 +60,7 @@ impl Typed {
                 out.extend_from_slice(text.as_bytes());
                 Some(())
             }
-            Typed::Date(pattern) => pattern.from_iso(text, out),
+            Typed::Date(pattern) => pattern.read_iso(text, out),
             Typed::Codes(codes) => {
                 let (code, _) = codes.iter().find(|(_, name)| name.as_bytes() == text)?;
                 out.extend_from_slice(code.as_bytes());
@@ -206,7 +206,7 @@ impl DatePattern {
     }
 
     /// The ISO form of a record's text; a number that lost its leading zeros gets them back.
-    fn to_iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    fn iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         use std::io::Write as _;
         let width: usize = self.parts.iter().map(|part| Self::width(*part)).sum();
         let mut padded = [b'0'; 40];
@@ -257,7 +257,7 @@ impl DatePattern {
         Some(())
     }
 
-    fn from_iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    fn read_iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         use std::io::Write as _;
         let mut fields = Fields::default();
         let mut rest = text;
@@ -340,7 +340,7 @@ mod tests {
 
     fn iso(pattern: &str, text: &str) -> Option<String> {
         let mut out = Vec::new();
-        DatePattern::parse(pattern).unwrap().to_iso(text.as_bytes(), &mut out)?;
+        DatePattern::parse(pattern).unwrap().iso(text.as_bytes(), &mut out)?;
         Some(String::from_utf8(out).unwrap())
     }
 
@@ -359,13 +359,18 @@ mod tests {
         ] {
             assert_eq!(iso(pattern, text).as_deref(), Some(shown), "{pattern} {text}");
             let mut back = Vec::new();
-            DatePattern::parse(pattern).unwrap().from_iso(shown.as_bytes(), &mut back).unwrap();
+            DatePattern::parse(pattern).unwrap().read_iso(shown.as_bytes(), &mut back).unwrap();
             assert_eq!(String::from_utf8(back).unwrap(), text, "{pattern} {text}");
         }
         assert_eq!(iso("HHmmss", "70500").as_deref(), Some("07:05:00"), "a number has lost its leading zero");
-        for (pattern, text) in
-            [("yyyyMMdd", "20260231"), ("yyyyMMdd", "00000000"), ("yyyyMMdd", ""), ("yyyyMMdd", "2026013x"), ("yyDDD", "23366"), ("HHmm", "2460")]
-        {
+        for (pattern, text) in [
+            ("yyyyMMdd", "20260231"),
+            ("yyyyMMdd", "00000000"),
+            ("yyyyMMdd", ""),
+            ("yyyyMMdd", "2026013x"),
+            ("yyDDD", "23366"),
+            ("HHmm", "2460"),
+        ] {
             assert_eq!(iso(pattern, text), None, "{pattern} {text}");
         }
         for bad in ["yyyy", "ddMM", "yyyyMMddQ", "yyyyyyyy", ""] {
@@ -384,7 +389,10 @@ mod tests {
         assert_eq!(out, b"A");
         assert_eq!(codes.read(b"A", &mut out), None);
         let flag = Typed::Boolean { yes: "Y".into(), no: "N".into() };
-        assert_eq!((flag.show(b"Y", &mut out), flag.show(b"N", &mut out), flag.show(b"", &mut out)), (Shown::Bool(true), Shown::Bool(false), Shown::Null));
+        assert_eq!(
+            (flag.show(b"Y", &mut out), flag.show(b"N", &mut out), flag.show(b"", &mut out)),
+            (Shown::Bool(true), Shown::Bool(false), Shown::Null)
+        );
         assert_eq!(flag.read(b"false", &mut out), Some(()));
         assert_eq!(out, b"N");
     }

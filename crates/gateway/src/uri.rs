@@ -18,7 +18,7 @@ pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn decode(text: &str, plus: bool) -> Option<Cow<'_, str>> {
-    if !text.contains('%') && !(plus && text.contains('+')) {
+    if !(text.contains('%') || plus && text.contains('+')) {
         return Some(Cow::Borrowed(text));
     }
     let mut bytes = Vec::with_capacity(text.len());

@@ -122,9 +122,10 @@ impl Area {
         };
         let area = Area { base: base.cast(), mapped, geometry, side };
         if side == Side::Worker {
-            let parts = core::iter::once((0, 0, PAGE)).chain((0..geometry.slots).map(|slot| {
-                (area.pages(slot), PAGE + slot * geometry.slot_bytes(), geometry.slot_bytes())
-            }));
+            let parts = core::iter::once((0, 0, PAGE)).chain(
+                (0..geometry.slots)
+                    .map(|slot| (area.pages(slot), PAGE + slot * geometry.slot_bytes(), geometry.slot_bytes())),
+            );
             for (at, offset, len) in parts {
                 // SAFETY: the range lies in the reservation above, which nothing else uses.
                 unsafe {

@@ -44,7 +44,9 @@ impl End {
             End::NoProgram => "the program's module is not in the program folders, or does not load".to_owned(),
             End::TimeLimit => "the program ran longer than its time limit and was stopped".to_owned(),
             End::Exited(0) => "the program ended its process with STOP RUN instead of GOBACK".to_owned(),
-            End::Exited(code) => format!("the program ended its process with code {code}: a run-time error, or STOP RUN"),
+            End::Exited(code) => {
+                format!("the program ended its process with code {code}: a run-time error, or STOP RUN")
+            }
             End::Signal(signal) => {
                 let what = match signal {
                     4 => " (illegal instruction)",

@@ -98,7 +98,8 @@ impl Worker {
         let slots = spec.slots.clamp(1, SLOTS_MAX);
         let memory = rustix::fs::memfd_create("quayline-commarea", MemfdFlags::CLOEXEC)
             .map_err(|e| system("shared memory")(e.into()))?;
-        let area = Area::create(memory.as_fd(), Geometry { slots, length: spec.length }).map_err(system("shared memory"))?;
+        let area =
+            Area::create(memory.as_fd(), Geometry { slots, length: spec.length }).map_err(system("shared memory"))?;
         let bell = |flags| eventfd(0, flags).map_err(|e| system("a bell between processes")(e.into()));
         let to_worker = bell(EventfdFlags::CLOEXEC)?;
         let from_worker = bell(EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;

@@ -8,9 +8,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::area::{
-    Area, CALLER_WAITS, CURRENT, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
-};
+use crate::area::{Area, CALLER_WAITS, CURRENT, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns};
 use crate::host::FIRST_FD;
 
 /// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES`.

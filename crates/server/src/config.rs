@@ -181,7 +181,8 @@ impl ServeConfig {
             }
         };
         let whole: Whole = toml::from_str(&text).map_err(|error| {
-            let source = quayline_gateway::UserText { name: path.display().to_string().into(), text: text.as_str().into() };
+            let source =
+                quayline_gateway::UserText { name: path.display().to_string().into(), text: text.as_str().into() };
             let place = error.span().map_or_else(in_file, |span| source.place(&span));
             Finding::error(SYNTAX, Fault::Config, error.message().trim().replace('\n', "; "))
                 .at(place)
@@ -189,7 +190,9 @@ impl ServeConfig {
         })?;
         let mut config = whole.serve;
         config.resolve(root);
-        config.check().map_err(|finding| finding.at(in_file()))?;
+        config
+            .check()
+            .map_err(|findings| Findings(findings.0.into_iter().map(|finding| finding.at(in_file())).collect()))?;
         Ok(config)
     }
 
@@ -211,8 +214,9 @@ impl ServeConfig {
     ///
     /// # Errors
     /// The setting and what to write if it is meant.
-    pub fn check(&self) -> Result<(), Finding> {
-        let unsafe_ = |message: &str, hint: &str| Err(Finding::error(UNSAFE, Fault::Config, message).hint(hint));
+    pub fn check(&self) -> Result<(), Findings> {
+        let unsafe_ =
+            |message: &str, hint: &str| Err(Findings::from(Finding::error(UNSAFE, Fault::Config, message).hint(hint)));
         let open = !self.listen().ip().is_loopback();
         if open && !self.open_to_network {
             return unsafe_(
@@ -242,5 +246,36 @@ impl ServeConfig {
     #[must_use]
     pub fn listen(&self) -> SocketAddr {
         self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("quayline.toml"), text).unwrap();
+        match ServeConfig::load(folder.path()) {
+            Ok(config) => format!("{} authenticated={}", config.listen(), config.authentication.required),
+            Err(findings) => {
+                findings.0.iter().map(|f| format!("{} {}", f.code, f.message)).collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_open_unless_it_says_so_in_so_many_words() {
+        assert_eq!(check(""), "127.0.0.1:8080 authenticated=true");
+        assert!(check("[serve]\nlisten = \"0.0.0.0:80\"").starts_with("SRV-002"));
+        assert!(check("[serve]\nlisten = \"0.0.0.0:80\"\nopen-to-network = true").starts_with("SRV-002"));
+        assert_eq!(
+            check("[serve]\nlisten = \"0.0.0.0:80\"\nopen-to-network = true\nplain-http = true"),
+            "0.0.0.0:80 authenticated=true"
+        );
+        assert_eq!(check("[serve.authentication]\nrequired = false"), "127.0.0.1:8080 authenticated=false");
+        assert!(check("[serve.admin]\nlisten = \"10.0.0.1:9\"").starts_with("SRV-002"));
+        assert!(check("[serve]\nport = 80").starts_with("SRV-001"));
+        assert!(check("[serve.cors]\norigins = [\"app.example\"]").starts_with("SRV-002"));
     }
 }

@@ -60,6 +60,9 @@ async fn respond(thread: &Rc<Thread>, request: Request<Incoming>) -> Result<Resp
         Routed::Nowhere => return Err(Box::new(Problem::no_route())),
     };
     let operation = &version.definitions.operations[index];
+    if thread.shared.config.authentication.required && !operation.public {
+        return Err(Box::new(Problem::unauthenticated("Bearer", "no way of authentication is set")));
+    }
     let media = accepted(&head.headers).ok_or_else(|| Box::new(Problem::not_acceptable()))?;
     let body = if body.is_end_stream() {
         Vec::new()
@@ -71,7 +74,8 @@ async fn respond(thread: &Rc<Thread>, request: Request<Incoming>) -> Result<Resp
     let media_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.map(|value| value.split(';').next().unwrap_or("").trim());
     let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
-    let parts = quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
+    let parts =
+        quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
     let answered = version.with_lane(index, |lane| {
         let record = lane.record(operation, &parts)?;

@@ -108,7 +108,9 @@ impl Provider for ProgramProvider {
         let (reply, answered) = oneshot::channel();
         self.shared.submit(&parts, Call { answer, reply, tries: 0 });
         Box::pin(async move {
-            answered.await.unwrap_or_else(|_| Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }))
+            answered
+                .await
+                .unwrap_or_else(|_| Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }))
         })
     }
 
@@ -158,7 +160,9 @@ impl Shared {
     /// Submits to the worker with the fewest calls; gives the call back where all are full.
     fn try_submit(&self, parts: &[&[u8]], call: Call) -> Option<Call> {
         let load = |lane: &&Lane| lane.worker.borrow().as_ref().filter(|w| w.has_room()).map(Worker::outstanding);
-        let Some(lane) = self.lanes.iter().filter(|lane| load(lane).is_some()).min_by_key(load) else { return Some(call) };
+        let Some(lane) = self.lanes.iter().filter(|lane| load(lane).is_some()).min_by_key(load) else {
+            return Some(call);
+        };
         let mut worker = lane.worker.borrow_mut();
         let Some(worker) = worker.as_mut() else { return Some(call) };
         let first = worker.outstanding() == 0;
@@ -220,11 +224,16 @@ impl Shared {
     async fn attend(self: Rc<Self>, index: usize) {
         let mut pause = Duration::ZERO;
         loop {
-            let answered = if self.lanes[index].worker.borrow().is_some() { self.attend_worker(index).await } else { false };
+            let answered =
+                if self.lanes[index].worker.borrow().is_some() { self.attend_worker(index).await } else { false };
             if self.closed.get() {
                 return;
             }
-            pause = if answered { Duration::ZERO } else { (pause * 2).clamp(Duration::from_millis(50), Duration::from_secs(5)) };
+            pause = if answered {
+                Duration::ZERO
+            } else {
+                (pause * 2).clamp(Duration::from_millis(50), Duration::from_secs(5))
+            };
             if !pause.is_zero() {
                 tokio::select! {
                     () = tokio::time::sleep(pause) => {}
@@ -248,7 +257,8 @@ impl Shared {
         };
         let tick = (self.spec.time_limit / 8).clamp(Duration::from_millis(2), Duration::from_millis(50));
         loop {
-            let busy = lane.worker.borrow().as_ref().is_some_and(|w| w.outstanding() > 0) || !self.waiting.borrow().is_empty();
+            let busy =
+                lane.worker.borrow().as_ref().is_some_and(|w| w.outstanding() > 0) || !self.waiting.borrow().is_empty();
             tokio::select! {
                 biased;
                 ready = bell.readable() => {
@@ -340,6 +350,7 @@ fn outstanding(worker: &Worker, lane: &Lane) -> Vec<(Slot, Call)> {
     worker.submitted().filter_map(|slot| Some((slot, calls[slot.index()].take()?))).collect()
 }
 
+#[expect(deprecated, reason = "the call is unsound for types that close their descriptor early; an OwnedFd does not")]
 fn descriptors(lane: &Lane) -> Option<(AsyncFd<OwnedFd>, AsyncFd<OwnedFd>)> {
     let worker = lane.worker.borrow();
     let worker = worker.as_ref()?;

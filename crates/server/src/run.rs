@@ -50,10 +50,12 @@ pub fn serve(
         others.push(sender);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
         let thread = std::thread::Builder::new().name(format!("serve-{number}"));
-        handles.push(thread.spawn(move || on_thread(async move {
-            let thread = Thread::new(shared);
-            take_connections(&thread, connections, stopped).await;
-        }))?);
+        handles.push(thread.spawn(move || {
+            on_thread(async move {
+                let thread = Thread::new(shared);
+                take_connections(&thread, connections, stopped).await;
+            })
+        })?);
     }
     on_thread(async {
         let thread = Thread::new(Arc::clone(&shared));

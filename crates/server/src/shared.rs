@@ -17,7 +17,6 @@ pub(crate) struct Shared {
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
     pub(crate) connections: AtomicUsize,
-    pub(crate) requests: AtomicUsize,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -34,7 +33,6 @@ impl Shared {
             definitions: Mutex::new(Arc::new(definitions)),
             generation: AtomicU64::new(1),
             connections: AtomicUsize::new(0),
-            requests: AtomicUsize::new(0),
             log,
         }
     }

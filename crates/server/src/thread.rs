@@ -47,7 +47,11 @@ impl Thread {
 }
 
 impl Version {
-    fn new(shared: &Arc<Shared>, definitions: Arc<Definitions>, old: &[(ProviderSpec, usize, Rc<dyn Provider>)]) -> Version {
+    fn new(
+        shared: &Arc<Shared>,
+        definitions: Arc<Definitions>,
+        old: &[(ProviderSpec, usize, Rc<dyn Provider>)],
+    ) -> Version {
         let mut providers: Vec<(ProviderSpec, usize, Rc<dyn Provider>)> = Vec::new();
         for service in &definitions.services {
             // A program goes on through a reload that does not concern it, and services with one program share its workers.
@@ -67,19 +71,13 @@ impl Version {
     /// Lets `use_` have the lane of an operation. It must not wait in between: a lane serves one request at a time.
     pub(crate) fn with_lane<T>(&self, operation: usize, use_: impl FnOnce(&mut OperationLane) -> T) -> T {
         let mut lanes = self.lanes.borrow_mut();
-        let lane =
-            lanes[operation].get_or_insert_with(|| Box::new(OperationLane::new(&self.definitions.operations[operation])));
+        let lane = lanes[operation]
+            .get_or_insert_with(|| Box::new(OperationLane::new(&self.definitions.operations[operation])));
         use_(lane)
     }
 
     pub(crate) fn provider(&self, service: usize) -> Rc<dyn Provider> {
         Rc::clone(&self.providers[service].2)
-    }
-
-    /// Why a service cannot be called now.
-    pub(crate) fn not_ready(&self) -> Vec<(String, String)> {
-        let services = self.definitions.services.iter().zip(&self.providers);
-        services.filter_map(|(service, (_, _, provider))| Some((service.name.clone(), provider.ready().err()?))).collect()
     }
 }
 

@@ -32,7 +32,12 @@ impl Api {
         let api_name = wire.name.as_ref().map_or(stem, |name| name.get_ref().clone());
         let base_path = wire.base_path.get_ref().trim_end_matches('/').to_owned();
         if !base_path.is_empty() && !base_path.starts_with('/') || base_path.contains(['{', '?', '#']) {
-            file.find(codes::PATH, "a base path begins with `/` and has no parameters", &wire.base_path, "write for example `/car100`");
+            file.find(
+                codes::PATH,
+                "a base path begins with `/` and has no parameters",
+                &wire.base_path,
+                "write for example `/car100`",
+            );
         }
         if wire.public && wire.roles.is_some() {
             file.find(codes::RULES, "the API is public and has roles", &wire.base_path, "remove `public` or `roles`");
@@ -80,7 +85,12 @@ impl Compiler<'_> {
         let wire = at.get_ref();
         let method = wire.method.get_ref().to_ascii_uppercase();
         if !METHODS.contains(&method.as_str()) {
-            self.file.find(codes::VALUE, format!("`{method}` is no method of an API"), &wire.method, format!("write one of {}", METHODS.join(", ")));
+            self.file.find(
+                codes::VALUE,
+                format!("`{method}` is no method of an API"),
+                &wire.method,
+                format!("write one of {}", METHODS.join(", ")),
+            );
         }
         let found = services.iter().position(|service| service.name == *wire.service.get_ref());
         let Some(service_index) = found else {
@@ -117,8 +127,14 @@ impl Compiler<'_> {
             match node_of(&request.plan, *field) {
                 Some(node) => gate.required.push(node),
                 None => {
-                    let message = format!("the required field {} is not part of the request", service.layout.path(*field));
-                    self.file.find(codes::RULES, message, at, "include it in the service's request, or do not require it");
+                    let message =
+                        format!("the required field {} is not part of the request", service.layout.path(*field));
+                    self.file.find(
+                        codes::RULES,
+                        message,
+                        at,
+                        "include it in the service's request, or do not require it",
+                    );
                 }
             }
         }
@@ -148,14 +164,24 @@ impl Compiler<'_> {
         })
     }
 
-    fn parameter(&mut self, at: &Spanned<wire::Parameter>, service: &Service, gate: &mut GateRules) -> Option<Parameter> {
+    fn parameter(
+        &mut self,
+        at: &Spanned<wire::Parameter>,
+        service: &Service,
+        gate: &mut GateRules,
+    ) -> Option<Parameter> {
         let wire = at.get_ref();
         let place = match wire.place.get_ref().as_str() {
             "path" => ParameterPlace::Path,
             "query" => ParameterPlace::Query,
             "header" => ParameterPlace::Header,
             other => {
-                self.file.find(codes::VALUE, format!("a parameter does not stand in `{other}`"), &wire.place, "write path, query or header");
+                self.file.find(
+                    codes::VALUE,
+                    format!("a parameter does not stand in `{other}`"),
+                    &wire.place,
+                    "write path, query or header",
+                );
                 return None;
             }
         };
@@ -185,7 +211,12 @@ impl Compiler<'_> {
         let field = match found {
             Ok(field) => field,
             Err(message) => {
-                self.file.find(codes::NO_SUCH, message, name, "write the field's COBOL name, qualified by its groups where needed");
+                self.file.find(
+                    codes::NO_SUCH,
+                    message,
+                    name,
+                    "write the field's COBOL name, qualified by its groups where needed",
+                );
                 return None;
             }
         };
@@ -203,11 +234,21 @@ impl Compiler<'_> {
         match node_of(plan, field) {
             Some(node) if shape.node(node).kind != NodeKind::Group && !in_list(node) => Some(node),
             Some(_) => {
-                self.file.find(codes::RULES, "a parameter or assignment sets one elementary field outside of tables", name, "let the body carry tables");
+                self.file.find(
+                    codes::RULES,
+                    "a parameter or assignment sets one elementary field outside of tables",
+                    name,
+                    "let the body carry tables",
+                );
                 None
             }
             None => {
-                self.file.find(codes::NO_SUCH, format!("`{}` is not part of the service's request", name.get_ref()), name, "include it in the service's `[request]`");
+                self.file.find(
+                    codes::NO_SUCH,
+                    format!("`{}` is not part of the service's request", name.get_ref()),
+                    name,
+                    "include it in the service's `[request]`",
+                );
                 None
             }
         }
@@ -223,7 +264,12 @@ impl Compiler<'_> {
             nodes.extend((field.0..end.0).filter_map(|i| node_of(plan, FieldIndex(i))));
         }
         if nodes.is_empty() {
-            self.file.find(codes::NO_SUCH, format!("`{}` is not part of the service's request", name.get_ref()), name, "remove it here");
+            self.file.find(
+                codes::NO_SUCH,
+                format!("`{}` is not part of the service's request", name.get_ref()),
+                name,
+                "remove it here",
+            );
         }
         nodes
     }
@@ -232,13 +278,23 @@ impl Compiler<'_> {
         let mut segments = Vec::new();
         let mut used = Vec::new();
         if !path.starts_with('/') || path.contains(['?', '#']) {
-            self.file.find(codes::PATH, "a path begins with `/` and has no `?` or `#`", at, "write for example `/models/{model}`");
+            self.file.find(
+                codes::PATH,
+                "a path begins with `/` and has no `?` or `#`",
+                at,
+                "write for example `/models/{model}`",
+            );
             return None;
         }
         for part in path.split('/').skip(1) {
             let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
                 if part.contains(['{', '}']) {
-                    self.file.find(codes::PATH, format!("`{part}` is neither a text nor a parameter"), at, "a parameter is a whole part of a path: `/{name}`");
+                    self.file.find(
+                        codes::PATH,
+                        format!("`{part}` is neither a text nor a parameter"),
+                        at,
+                        "a parameter is a whole part of a path: `/{name}`",
+                    );
                     return None;
                 }
                 segments.push(Segment::Text(part.to_owned()));
@@ -246,7 +302,12 @@ impl Compiler<'_> {
             };
             let found = parameters.iter().position(|p| p.place == ParameterPlace::Path && p.name == name);
             let Some(index) = found else {
-                self.file.find(codes::PATH, format!("the path has `{{{name}}}`, the operation no such parameter"), at, "add it as `[[operation.parameter]]` with `in = \"path\"`");
+                self.file.find(
+                    codes::PATH,
+                    format!("the path has `{{{name}}}`, the operation no such parameter"),
+                    at,
+                    "add it as `[[operation.parameter]]` with `in = \"path\"`",
+                );
                 return None;
             };
             used.push(index);
@@ -254,13 +315,22 @@ impl Compiler<'_> {
         }
         for (i, parameter) in parameters.iter().enumerate() {
             if parameter.place == ParameterPlace::Path && !used.contains(&i) {
-                self.file.find(codes::PATH, format!("the path has no `{{{}}}`", parameter.name), at, "add it to the path, or move the parameter to the query");
+                self.file.find(
+                    codes::PATH,
+                    format!("the path has no `{{{}}}`", parameter.name),
+                    at,
+                    "add it to the path, or move the parameter to the query",
+                );
             }
         }
         Some(segments)
     }
 
-    fn responses(&mut self, at: &Spanned<wire::Operation>, service: &Service) -> Option<(Option<Probe>, Vec<Response>)> {
+    fn responses(
+        &mut self,
+        at: &Spanned<wire::Operation>,
+        service: &Service,
+    ) -> Option<(Option<Probe>, Vec<Response>)> {
         let wire = at.get_ref();
         let mut fields: Vec<FieldIndex> = Vec::new();
         let mut responses = Vec::new();
@@ -269,14 +339,19 @@ impl Compiler<'_> {
             let wire = response.get_ref();
             let status = *wire.status.get_ref();
             if !(200..=599).contains(&status) || status == 304 {
-                self.file.find(codes::VALUE, format!("{status} is no status of an answer"), &wire.status, "write a status from 200 to 599");
+                self.file.find(
+                    codes::VALUE,
+                    format!("{status} is no status of an answer"),
+                    &wire.status,
+                    "write a status from 200 to 599",
+                );
             }
             let when = wire.when.iter().filter_map(|c| self.condition(c, service, &mut fields)).collect();
             let body = match wire.body {
                 wire::BodyKind::None => ResponseBody::None,
-                wire::BodyKind::Problem => ResponseBody::Problem {
-                    detail: wire.detail.clone().unwrap_or_else(|| wire.description.clone()),
-                },
+                wire::BodyKind::Problem => {
+                    ResponseBody::Problem { detail: wire.detail.clone().unwrap_or_else(|| wire.description.clone()) }
+                }
                 wire::BodyKind::Answer => self.projection(place, service, &wire.include, &wire.exclude)?,
             };
             responses.push(Response { status, description: wire.description.clone(), when, body });
@@ -329,7 +404,12 @@ impl Compiler<'_> {
             found
         };
         if in_table || matches!(service.layout.field(field).kind, quayline_cobol::layout::FieldKind::Group) {
-            self.file.find(codes::RULES, "a rule looks at one elementary field outside of tables", &wire.field, "name such a field");
+            self.file.find(
+                codes::RULES,
+                "a rule looks at one elementary field outside of tables",
+                &wire.field,
+                "name such a field",
+            );
             return None;
         }
         let text = |value: &Spanned<wire::Plain>| value.get_ref().text();
@@ -341,7 +421,12 @@ impl Compiler<'_> {
         tests.extend(wire.at_most.as_ref().map(|value| Test::AtMost(text(value))));
         let count = tests.len();
         let Some(test) = tests.pop().filter(|_| count == 1) else {
-            self.file.find(codes::RULES, "a condition needs one test", at, "write one of equals, not, one-of, at-least, at-most");
+            self.file.find(
+                codes::RULES,
+                "a condition needs one test",
+                at,
+                "write one of equals, not, one-of, at-least, at-most",
+            );
             return None;
         };
         let field = fields.iter().position(|known| *known == field).unwrap_or_else(|| {

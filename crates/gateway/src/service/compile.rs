@@ -9,7 +9,7 @@ use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
 use quayline_cobol::{Absent, BadValue, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
-use quayline_core::{Findings, Finding, NodeId, NodeKind, Severity};
+use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, read_source};
 use toml::Spanned;
 
@@ -101,7 +101,12 @@ fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout,
         return Err(Findings(core::mem::take(&mut file.findings)));
     };
     let text = read_source(path).map_err(|error| {
-        file.find(codes::UNREADABLE, format!("the copybook cannot be read: {}", error.kind()), &wire.copybook, "check its rights");
+        file.find(
+            codes::UNREADABLE,
+            format!("the copybook cannot be read: {}", error.kind()),
+            &wire.copybook,
+            "check its rights",
+        );
         Findings(core::mem::take(&mut file.findings))
     })?;
     let beside = path.parent().map(Path::to_owned);
@@ -164,10 +169,20 @@ fn counters(file: &mut UserFile, wire: &wire::File, layout: &mut Layout) {
         let real = layout.fields.iter().any(|field| field.occurs.is_some_and(|o| o.depending_on.is_some()));
         let numeric = matches!(
             &layout.field(field).kind,
-            FieldKind::Item(Encoding::Zoned { .. } | Encoding::Packed { .. } | Encoding::Binary { .. } | Encoding::PackedUnsigned { .. })
+            FieldKind::Item(
+                Encoding::Zoned { .. }
+                    | Encoding::Packed { .. }
+                    | Encoding::Binary { .. }
+                    | Encoding::PackedUnsigned { .. }
+            )
         );
         let (Some(occurs), true) = (layout.field(list).occurs, numeric) else {
-            file.find(codes::COUNTER, "a counter needs a table and a number", &counter.list, "name a field with OCCURS, and a numeric field that counts it");
+            file.find(
+                codes::COUNTER,
+                "a counter needs a table and a number",
+                &counter.list,
+                "name a field with OCCURS, and a numeric field that counts it",
+            );
             continue;
         };
         if field >= list || real && layout.dialect.odo_slide {
@@ -221,7 +236,12 @@ pub(super) fn one_field(file: &mut UserFile, layout: &Layout, name: &Spanned<Str
     match named_field(layout, name.get_ref()) {
         Ok(field) => Some(field),
         Err(message) => {
-            file.find(codes::NO_SUCH, message, name, "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`");
+            file.find(
+                codes::NO_SUCH,
+                message,
+                name,
+                "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`",
+            );
             None
         }
     }
@@ -243,7 +263,12 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
         let Some(index) = one_field(file, layout, &hint.field) else { continue };
         let field = layout.field(index);
         if matches!(field.kind, FieldKind::Group) || types.iter().any(|(known, _)| *known == index) {
-            file.find(codes::TYPE, "a type belongs to one elementary field, once", &hint.field, "name an elementary field");
+            file.find(
+                codes::TYPE,
+                "a type belongs to one elementary field, once",
+                &hint.field,
+                "name an elementary field",
+            );
             continue;
         }
         let typed = match hint.is.get_ref().as_str() {
@@ -374,7 +399,12 @@ fn provider(file: &mut UserFile, wire: &wire::File, layout: &Layout, root: &Path
             }))
         }
         other => {
-            file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, "write program, records or http");
+            file.find(
+                codes::VALUE,
+                format!("`{other}` is no kind of provider"),
+                &wire.kind,
+                "write program, records or http",
+            );
             None
         }
     }
@@ -432,7 +462,9 @@ pub(crate) fn request_side(
         None => whole,
     };
     tail.drain(..plan.length_max().min(tail.len()));
-    if plan.layout().dialect.odo_slide && plan.layout().fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some())) {
+    if plan.layout().dialect.odo_slide
+        && plan.layout().fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()))
+    {
         // Behind a sliding table nothing has a fixed place: what the record leaves free stays 0x00.
         tail.clear();
     }

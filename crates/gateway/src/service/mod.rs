@@ -13,7 +13,7 @@ use quayline_core::{NodeId, NodeKind, Scalar, Shape};
 use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
-pub(crate) use compile::{in_file, named_field, node_of};
+pub(crate) use compile::{in_file, named_field, node_of, single_values};
 
 /// A compiled service.
 #[derive(Debug)]
@@ -36,6 +36,13 @@ pub struct Service {
     pub(crate) types: Vec<(FieldIndex, Typed)>,
     /// Fields that a request must have.
     pub(crate) required: Vec<FieldIndex>,
+}
+
+impl Service {
+    /// Whether a number may be null in an answer.
+    pub(crate) fn nullable_numbers(&self) -> bool {
+        self.policies.blank == quayline_cobol::BadValue::Null
+    }
 }
 
 /// Options beside the interfaces. Names of the original's options stand behind each.

@@ -32,7 +32,11 @@ PROCEDURE DIVISION USING AREA-IN.
 "
     );
     std::fs::write(&source, text).unwrap();
-    let done = Command::new("cobc").args(["-m", "-free", "-std=ibm", "-o"]).arg(folder.join(format!("{name}.so"))).arg(&source).output();
+    let done = Command::new("cobc")
+        .args(["-m", "-free", "-std=ibm", "-o"])
+        .arg(folder.join(format!("{name}.so")))
+        .arg(&source)
+        .output();
     let Ok(done) = done else {
         eprintln!("skipped: {name}: GnuCOBOL (cobc) is not installed");
         return None;

@@ -1,0 +1,306 @@
+//! OpenAPI 3.1 documents of APIs.
+
+use crate::api::{Api, Operation, Parameter, ParameterPlace, ResponseBody};
+use crate::lane::FIELDS_PARAMETER;
+use crate::schema::SchemaOf;
+use crate::{Json, Problem, title};
+
+/// Ways of authentication that the server takes, for the document's security schemes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Security {
+    /// API keys in the header `X-API-Key`.
+    pub api_key: bool,
+    /// Tokens.
+    pub bearer: bool,
+    /// Client certificates.
+    pub mutual_tls: bool,
+}
+
+impl Api {
+    /// The document. `server` is the URL in front of the paths; `/` where clients ask the server itself.
+    #[must_use]
+    pub fn openapi(&self, server: &str, security: Security) -> Json {
+        let mut paths: Vec<(String, Vec<&Operation>)> = Vec::new();
+        for operation in &self.operations {
+            match paths.iter_mut().find(|(path, _)| *path == operation.path) {
+                Some((_, operations)) => operations.push(operation),
+                None => paths.push((operation.path.clone(), vec![operation])),
+            }
+        }
+        let item = |operations: Vec<&Operation>| {
+            let members = operations.into_iter().map(|o| (o.method.to_ascii_lowercase(), operation(o, security)));
+            Json::Object(members.collect())
+        };
+        let info =
+            Json::object([("title", Json::text(self.title.clone())), ("version", Json::text(self.version.clone()))])
+                .with("description", (!self.description.is_empty()).then(|| Json::text(self.description.clone())));
+        Json::object([
+            ("openapi", Json::text("3.1.1")),
+            ("info", info),
+            ("servers", Json::List(vec![Json::object([("url", Json::text(server))])])),
+            ("paths", Json::Object(paths.into_iter().map(|(path, operations)| (path, item(operations))).collect())),
+            ("components", components(security)),
+        ])
+    }
+}
+
+fn operation(operation: &Operation, security: Security) -> Json {
+    let some = |text: &str| (!text.is_empty()).then(|| Json::text(text));
+    let mut parameters: Vec<Json> = operation.parameters.iter().map(|p| parameter(operation, p)).collect();
+    if operation.parameters.iter().all(|p| p.name != FIELDS_PARAMETER) {
+        parameters.push(Json::object([
+            ("name", Json::text(FIELDS_PARAMETER)),
+            ("in", Json::text("query")),
+            ("required", Json::Bool(false)),
+            (
+                "description",
+                Json::text(
+                    "Members of the answer that are wanted, by name or path: `a,b.c` or `b(c,d)`. All by default.",
+                ),
+            ),
+            ("schema", Json::object([("type", Json::text("string")), ("enum", Json::List(field_names(operation)))])),
+        ]));
+    }
+    let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
+        .with("summary", some(&operation.summary))
+        .with("description", some(&operation.description))
+        .with("parameters", Some(Json::List(parameters)))
+        .with("requestBody", operation.body.as_ref().map(|body| request_body(operation, body.required)))
+        .with("responses", Some(responses(operation)));
+    let schemes = schemes(security);
+    if !operation.public && !schemes.is_empty() {
+        let scopes = |_: &str| Json::List(Vec::new());
+        let all = schemes.iter().map(|(name, _)| Json::Object(vec![((*name).to_owned(), scopes(name))])).collect();
+        json.put("security", Json::List(all));
+    }
+    json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
+}
+
+/// Top members of the answers, as examples of what `fields` takes.
+fn field_names(operation: &Operation) -> Vec<Json> {
+    let mut names: Vec<String> = Vec::new();
+    for response in &operation.responses {
+        if let ResponseBody::Answer(projection) = &response.body {
+            let shape = &projection.shape;
+            let every = names.is_empty();
+            let here = shape.iter().skip(1).map(|(_, node)| node.name.clone());
+            let here: Vec<String> = here.collect();
+            // A name that one of the answers does not have would be refused there.
+            if every {
+                names = here;
+            } else {
+                names.retain(|name| here.contains(name));
+            }
+        }
+    }
+    names.sort();
+    names.dedup();
+    names.into_iter().map(Json::Text).collect()
+}
+
+fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
+    let side = &operation.service.request;
+    let schema = SchemaOf {
+        plan: &side.plan,
+        shape: &side.shape,
+        typed: &side.typed,
+        charset: operation.service.charset,
+        closed: Some(&[]),
+        required: &[],
+        minimum_items: false,
+        nullable: false,
+        optional: false,
+    };
+    let mut schema = schema.member(parameter.node);
+    if let Json::Object(members) = &mut schema {
+        let mut set = |name: &str, value: Option<i64>| {
+            if let (Some(value), Some((_, old))) = (value, members.iter_mut().find(|(known, _)| known == name)) {
+                *old = Json::int(value);
+            }
+        };
+        set("minimum", parameter.minimum);
+        set("maximum", parameter.maximum);
+    }
+    let numeric = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "integer" || kind == "number");
+    let value = |text: &String| if numeric { Json::Number(text.clone()) } else { Json::text(text.clone()) };
+    if parameter.place == ParameterPlace::Path && !numeric {
+        schema.put("minLength", Json::int(1));
+    }
+    if let Some(default) = &parameter.default {
+        schema.put("default", value(default));
+    }
+    let some = |text: &str| (!text.is_empty()).then(|| Json::text(text));
+    Json::object([
+        ("name", Json::text(parameter.name.clone())),
+        ("in", Json::text(parameter.place.name())),
+        ("required", Json::Bool(parameter.required)),
+    ])
+    .with("description", some(&parameter.description))
+    .with("schema", Some(schema))
+    .with("example", parameter.example.as_ref().map(value))
+}
+
+fn request_body(operation: &Operation, required: bool) -> Json {
+    let side = &operation.service.request;
+    let schema = SchemaOf {
+        plan: &side.plan,
+        shape: &side.shape,
+        typed: &side.typed,
+        charset: operation.service.charset,
+        closed: Some(&operation.gate.closed),
+        required: &operation.gate.required,
+        minimum_items: operation.service.options.enforce_minimum_items,
+        nullable: false,
+        optional: true,
+    };
+    let media = Json::object([("schema", schema.document())]);
+    Json::object([("required", Json::Bool(required)), ("content", Json::object([("application/json", media)]))])
+}
+
+fn responses(operation: &Operation) -> Json {
+    let mut by_status: Vec<(u16, Vec<String>, Vec<Json>, bool)> = Vec::new();
+    for response in &operation.responses {
+        let (schema, problem) = match &response.body {
+            ResponseBody::None => (None, false),
+            ResponseBody::Problem { .. } => (None, true),
+            ResponseBody::Answer(projection) => {
+                let options = operation.service.options;
+                let schema = SchemaOf {
+                    plan: &projection.plan,
+                    shape: &projection.shape,
+                    typed: projection.rules.typed(),
+                    charset: operation.service.charset,
+                    closed: None,
+                    required: &[],
+                    minimum_items: false,
+                    nullable: operation.service.nullable_numbers(),
+                    // `fields` leaves members out too.
+                    optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),
+                };
+                (Some(schema.document()), false)
+            }
+        };
+        let known = by_status.iter().position(|(status, ..)| *status == response.status);
+        let at = known.unwrap_or_else(|| {
+            by_status.push((response.status, Vec::new(), Vec::new(), false));
+            by_status.len() - 1
+        });
+        let (_, descriptions, schemas, problems) = &mut by_status[at];
+        if !response.description.is_empty() {
+            descriptions.push(response.description.clone());
+        }
+        schemas.extend(schema);
+        *problems |= problem;
+    }
+    let reference = |name: &str| Json::object([("$ref", Json::text(format!("#/components/responses/{name}")))]);
+    let mut members: Vec<(String, Json)> = Vec::new();
+    for (status, descriptions, mut schemas, problem) in by_status {
+        let text = if descriptions.is_empty() { title(status).to_owned() } else { descriptions.join(" ") };
+        let mut content = Vec::new();
+        if !schemas.is_empty() {
+            let schema =
+                if schemas.len() == 1 { schemas.remove(0) } else { Json::object([("anyOf", Json::List(schemas))]) };
+            content.push(("application/json".to_owned(), Json::object([("schema", schema)])));
+            content.push(("application/xml".to_owned(), Json::object([])));
+        }
+        if problem || status >= 400 {
+            content.push((Problem::MEDIA_TYPE.to_owned(), problem_media()));
+        }
+        let response = Json::object([("description", Json::text(text))]);
+        members.push((
+            status.to_string(),
+            response.with("content", (!content.is_empty()).then_some(Json::Object(content))),
+        ));
+    }
+    for (status, name) in [
+        ("400", "BadRequest"),
+        ("401", "Unauthenticated"),
+        ("403", "Forbidden"),
+        ("406", "NotAcceptable"),
+        ("429", "TooMany"),
+    ] {
+        let needless = operation.public && matches!(status, "401" | "403");
+        if !needless && members.iter().all(|(known, _)| known != status) {
+            members.push((status.to_owned(), reference(name)));
+        }
+    }
+    if operation.body.is_some() {
+        for (status, name) in [("413", "TooLarge"), ("415", "MediaType")] {
+            if members.iter().all(|(known, _)| known != status) {
+                members.push((status.to_owned(), reference(name)));
+            }
+        }
+    }
+    members.push(("5XX".to_owned(), reference("Failed")));
+    Json::Object(members)
+}
+
+fn true_for_fields(operation: &Operation) -> bool {
+    operation.parameters.iter().all(|p| p.name != FIELDS_PARAMETER)
+}
+
+fn problem_media() -> Json {
+    Json::object([("schema", Json::object([("$ref", Json::text("#/components/schemas/Problem"))]))])
+}
+
+fn schemes(security: Security) -> Vec<(&'static str, Json)> {
+    let mut schemes = Vec::new();
+    if security.api_key {
+        let key = [("type", Json::text("apiKey")), ("in", Json::text("header")), ("name", Json::text("X-API-Key"))];
+        schemes.push(("apiKey", Json::object(key)));
+    }
+    if security.bearer {
+        let bearer =
+            [("type", Json::text("http")), ("scheme", Json::text("bearer")), ("bearerFormat", Json::text("JWT"))];
+        schemes.push(("bearer", Json::object(bearer)));
+    }
+    if security.mutual_tls {
+        schemes.push(("certificate", Json::object([("type", Json::text("mutualTLS"))])));
+    }
+    schemes
+}
+
+fn components(security: Security) -> Json {
+    let string = || Json::object([("type", Json::text("string"))]);
+    let list = |names: &[&str]| Json::List(names.iter().map(|name| Json::text(*name)).collect());
+    let error = Json::object([
+        ("type", Json::text("object")),
+        ("required", list(&["in", "field", "rule", "detail"])),
+        ("properties", Json::object([("in", string()), ("field", string()), ("rule", string()), ("detail", string())])),
+    ]);
+    let problem = Json::object([
+        ("type", Json::text("object")),
+        ("description", Json::text("RFC 9457: what went wrong, and which fields break which rule.")),
+        ("required", list(&["type", "title", "status", "detail", "code"])),
+        (
+            "properties",
+            Json::object([
+                ("type", string()),
+                ("title", string()),
+                ("status", Json::object([("type", Json::text("integer"))])),
+                ("detail", string()),
+                ("code", string()),
+                ("requestId", string()),
+                ("errors", Json::object([("type", Json::text("array")), ("items", error)])),
+            ]),
+        ),
+    ]);
+    let response = |text: &str| {
+        let content = Json::Object(vec![(Problem::MEDIA_TYPE.to_owned(), problem_media())]);
+        Json::object([("description", Json::text(text)), ("content", content)])
+    };
+    let responses = Json::object([
+        ("BadRequest", response("A parameter or member breaks a rule.")),
+        ("Unauthenticated", response("The request is not authenticated.")),
+        ("Forbidden", response("The client has none of the roles that the operation needs.")),
+        ("NotAcceptable", response("Answers are JSON or XML.")),
+        ("TooMany", response("More requests than the client may send.")),
+        ("TooLarge", response("The body is larger than its limit.")),
+        ("MediaType", response("The body is not application/json.")),
+        ("Failed", response("The service behind the API failed.")),
+    ]);
+    let schemes = schemes(security);
+    let schemes = Json::Object(schemes.into_iter().map(|(name, scheme)| (name.to_owned(), scheme)).collect());
+    Json::object([("schemas", Json::object([("Problem", problem)])), ("responses", responses)])
+        .with("securitySchemes", (schemes != Json::Object(Vec::new())).then_some(schemes))
+}

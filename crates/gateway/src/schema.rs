@@ -1,0 +1,285 @@
+//! JSON Schema (2020-12) of a shape: what a layout says about lengths, digits, ranges and codes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use quayline_charset::Charset;
+use quayline_cobol::RecordPlan;
+use quayline_cobol::layout::{Encoding, Field, FieldKind, Literal};
+use quayline_core::{NodeId, NodeKind, Occurs, Scalar, Shape};
+
+use crate::Json;
+use crate::service::single_values;
+use crate::typed::Typed;
+
+/// Which side of an operation a schema is for.
+pub(crate) struct SchemaOf<'a> {
+    pub(crate) plan: &'a RecordPlan,
+    pub(crate) shape: &'a Shape,
+    pub(crate) typed: &'a [Option<Arc<Typed>>],
+    pub(crate) charset: Charset,
+    /// For a request: members that the body does not have.
+    pub(crate) closed: Option<&'a [bool]>,
+    /// For a request: members that must be there.
+    pub(crate) required: &'a [NodeId],
+    /// Whether lists have their minimum in the schema.
+    pub(crate) minimum_items: bool,
+    /// For a response: whether numbers may be null where the record has blanks, and members may be left out.
+    pub(crate) nullable: bool,
+    pub(crate) optional: bool,
+}
+
+impl SchemaOf<'_> {
+    /// The schema of the document.
+    pub(crate) fn document(&self) -> Json {
+        self.group(NodeId::ROOT)
+    }
+
+    /// The schema of one member.
+    pub(crate) fn member(&self, node: NodeId) -> Json {
+        let inner = match &self.shape.node(node).kind {
+            NodeKind::Group => self.group(node),
+            NodeKind::Scalar(scalar) => self.leaf(node, scalar),
+        };
+        let Occurs::Many { min, max } = self.shape.node(node).occurs else { return inner };
+        let list = Json::object([("type", Json::text("array")), ("items", inner)]);
+        list.with("minItems", (self.minimum_items && min > 0).then(|| Json::int(min)))
+            .with("maxItems", max.map(Json::int))
+    }
+
+    fn is_shown(&self, node: NodeId) -> bool {
+        let Some(closed) = self.closed else { return true };
+        match self.shape.node(node).kind {
+            NodeKind::Scalar(_) => !closed[node.index()],
+            NodeKind::Group => self.shape.children(node).any(|child| self.is_shown(child)),
+        }
+    }
+
+    /// Whether something that must be there stands in it.
+    fn is_required(&self, node: NodeId) -> bool {
+        let end = self.shape.node(node).subtree_end;
+        match self.closed {
+            Some(_) => self.required.iter().any(|required| (node..end).contains(required)),
+            // What the record has, the answer has, unless an option leaves members out.
+            None => !self.optional && !self.is_view(node),
+        }
+    }
+
+    /// Whether the member is one of several views of its bytes.
+    fn is_view(&self, node: NodeId) -> bool {
+        let layout = self.plan.layout();
+        let Some(mut at) = self.plan.field_of(node) else { return false };
+        loop {
+            let field = layout.field(at);
+            let shared = layout.fields.iter().any(|other| other.redefines == Some(at));
+            if field.redefines.is_some() || shared {
+                return true;
+            }
+            match field.parent {
+                Some(parent) => at = parent,
+                None => return false,
+            }
+        }
+    }
+
+    fn group(&self, node: NodeId) -> Json {
+        let children: Vec<NodeId> = self.shape.children(node).filter(|child| self.is_shown(*child)).collect();
+        let name = |id: NodeId| self.shape.node(id).name.clone();
+        let members = children.iter().map(|child| (name(*child), self.member(*child))).collect();
+        let required: Vec<Json> =
+            children.iter().filter(|child| self.is_required(**child)).map(|child| Json::text(name(*child))).collect();
+        let mut schema = Json::object([("type", Json::text("object")), ("properties", Json::Object(members))])
+            .with("required", (!required.is_empty()).then_some(Json::List(required)));
+        // A client's misspelt member is refused; an answer may grow members in a later version.
+        if self.closed.is_some() {
+            schema.put("additionalProperties", Json::Bool(false));
+        }
+        schema
+    }
+
+    fn leaf(&self, node: NodeId, scalar: &Scalar) -> Json {
+        let field = self.plan.field_of(node).map(|index| self.plan.layout().field(index));
+        let mut schema = match (&self.typed[node.index()], scalar) {
+            (Some(typed), _) => self.typed(typed),
+            (None, Scalar::Text { chars_max }) => self.text(*chars_max, field),
+            (None, Scalar::Decimal { digits, scale, signed }) => decimal(*digits, *scale, *signed, field),
+            (None, Scalar::Float32) => number("float"),
+            (None, Scalar::Float64) => number("double"),
+            (None, Scalar::Bool) => Json::object([("type", Json::text("boolean"))]),
+            (None, Scalar::Bytes { len_max }) => {
+                let schema =
+                    Json::object([("type", Json::text("string")), ("pattern", Json::text("^([0-9a-fA-F]{2})*$"))]);
+                schema.with("maxLength", len_max.map(|len| Json::int(2 * len)))
+            }
+        };
+        let null = self.nullable && !matches!(scalar, Scalar::Text { .. }) || self.may_be_null(node);
+        if null && self.closed.is_none() {
+            nullable(&mut schema);
+        }
+        if let Some(field) = field {
+            schema.put("description", Json::text(format!("{} {}", field.name, field.description)));
+            if let Some(example) = example(field, &self.typed[node.index()], scalar) {
+                schema.put("examples", Json::List(vec![example]));
+            }
+        }
+        schema
+    }
+
+    /// A truth value or date that the record does not hold is null.
+    fn may_be_null(&self, node: NodeId) -> bool {
+        matches!(self.typed[node.index()].as_deref(), Some(Typed::Boolean { .. } | Typed::Date(_)))
+    }
+
+    fn typed(&self, typed: &Typed) -> Json {
+        match typed {
+            Typed::Boolean { .. } => Json::object([("type", Json::text("boolean"))]),
+            Typed::Date(pattern) => {
+                let schema = Json::object([("type", Json::text("string"))]);
+                let schema = schema.with("format", pattern.is_date().then(|| Json::text("date")));
+                schema.with("pattern", Some(Json::text(pattern.iso_regex())))
+            }
+            Typed::Codes(codes) => {
+                let names = codes.iter().map(|(_, name)| Json::text(name.clone())).collect();
+                let schema = Json::object([("type", Json::text("string"))]);
+                // Codes are open lists: an answer may hold one that has no name.
+                if self.closed.is_some() {
+                    schema.with("enum", Some(Json::List(names)))
+                } else {
+                    schema.with("x-names", Some(Json::List(names)))
+                }
+            }
+        }
+    }
+
+    fn text(&self, chars_max: Option<u32>, field: Option<&Field>) -> Json {
+        let schema = Json::object([("type", Json::text("string"))]).with("maxLength", chars_max.map(Json::int));
+        let schema = match field.map(|field| &field.kind) {
+            Some(FieldKind::Item(Encoding::TextEdited { .. } | Encoding::Boolean)) => schema,
+            _ => schema.with("pattern", self.closed.and_then(|_| repertoire(self.charset)).map(Json::Text)),
+        };
+        let values: Vec<Json> = field.map_or_else(Vec::new, |field| {
+            single_values(field)
+                .into_iter()
+                .map(|(name, value)| Json::object([("const", Json::text(value)), ("title", Json::text(name))]))
+                .collect()
+        });
+        // Level-88 names say what values mean, not that there are no others.
+        schema.with("x-conditions", (!values.is_empty()).then_some(Json::List(values)))
+    }
+}
+
+fn nullable(schema: &mut Json) {
+    if let Json::Object(members) = schema {
+        for (name, value) in members.iter_mut() {
+            if name == "type"
+                && let Json::Text(kind) = value
+            {
+                *value = Json::List(vec![Json::text(kind.clone()), Json::text("null")]);
+            }
+        }
+    }
+}
+
+fn number(format: &str) -> Json {
+    Json::object([("type", Json::text("number")), ("format", Json::text(format))])
+}
+
+/// Range and step of a decimal. A binary field that uses its whole range has that range.
+fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json {
+    let (low, high) = match field.map(|field| (&field.kind, field.size)) {
+        Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))
+            if *full_range || *written == 0 =>
+        {
+            let bits = 8 * u32::try_from(size).unwrap_or(8);
+            let high = if *signed { (1i128 << (bits - 1)) - 1 } else { (1i128 << bits) - 1 };
+            (if *signed { -high - 1 } else { 0 }, high)
+        }
+        _ => {
+            let high = 10i128.checked_pow(u32::from(digits)).map_or(i128::MAX, |n| n - 1);
+            (if signed { -high } else { 0 }, high)
+        }
+    };
+    let kind = if scale > 0 { "number" } else { "integer" };
+    let schema = Json::object([
+        ("type", Json::text(kind)),
+        ("minimum", Json::Number(scaled(low, scale))),
+        ("maximum", Json::Number(scaled(high, scale))),
+    ]);
+    let step = (scale != 0).then(|| Json::Number(scaled(1, scale)));
+    let format = (scale <= 0 && high <= i128::from(i64::MAX)).then(|| Json::text("int64"));
+    schema.with("multipleOf", step).with("format", format)
+}
+
+/// `n × 10^-scale` as a JSON number.
+fn scaled(n: i128, scale: i16) -> String {
+    let places = usize::from(scale.unsigned_abs());
+    if scale <= 0 {
+        return if n == 0 { "0".to_owned() } else { format!("{n}{}", "0".repeat(places)) };
+    }
+    let digits = format!("{:0>width$}", n.unsigned_abs(), width = places + 1);
+    let (whole, part) = digits.split_at(digits.len() - places);
+    format!("{}{whole}.{part}", if n < 0 { "-" } else { "" })
+}
+
+/// The characters of a code page as a regular expression; none for a page that has all.
+fn repertoire(charset: Charset) -> Option<String> {
+    let page = charset.code_page()?;
+    let all: BTreeSet<u32> = (0..=255u8).filter_map(|byte| page.to_char(byte)).map(u32::from).collect();
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for c in all {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == c => *end = c,
+            _ => ranges.push((c, c)),
+        }
+    }
+    let mut class = String::new();
+    for (start, end) in ranges {
+        class.push_str(&format!("\\u{start:04X}"));
+        if end > start {
+            class.push_str(&format!("-\\u{end:04X}"));
+        }
+    }
+    Some(format!("^[{class}]*$"))
+}
+
+fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option<Json> {
+    let value = match (&field.value, single_values(field).first()) {
+        (Some(Literal::Text(text) | Literal::Number(text)), _) => Some(text.clone()),
+        (_, Some((_, value))) => Some(value.clone()),
+        _ => None,
+    };
+    match (typed.as_deref(), scalar) {
+        (Some(Typed::Boolean { .. }), _) => Some(Json::Bool(true)),
+        (Some(Typed::Date(pattern)), _) => Some(Json::text(pattern.example())),
+        (Some(Typed::Codes(codes)), _) => codes.first().map(|(_, name)| Json::text(name.clone())),
+        (None, Scalar::Text { .. }) => value.map(Json::Text),
+        (None, Scalar::Decimal { scale, .. }) => {
+            let written = value.filter(|text| text.parse::<f64>().is_ok() && !text.starts_with(['+', '.', '0']));
+            Some(Json::Number(written.unwrap_or_else(|| scaled(0, (*scale).max(0)))))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_steps_come_from_digits_and_scale() {
+        let check = |digits, scale, signed| decimal(digits, scale, signed, None).to_string();
+        assert_eq!(check(9, 0, false), r#"{"type":"integer","minimum":0,"maximum":999999999,"format":"int64"}"#);
+        assert_eq!(check(5, 2, true), r#"{"type":"number","minimum":-999.99,"maximum":999.99,"multipleOf":0.01}"#);
+        assert_eq!(
+            check(3, -3, false),
+            r#"{"type":"integer","minimum":0,"maximum":999000,"multipleOf":1000,"format":"int64"}"#
+        );
+        assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"multipleOf":0.0001}"#);
+    }
+
+    #[test]
+    fn a_code_page_is_a_class_of_characters() {
+        let ascii = repertoire(Charset::SingleByte(quayline_charset::CodePage::ASCII));
+        assert_eq!(ascii.as_deref(), Some("^[\\u0000-\\u007F]*$"));
+    }
+}
