@@ -1,15 +1,19 @@
-//! Record files made by program: the same bytes for the same seed on every machine.
+//! Record and EDI files made by program: the same bytes for the same seed on every machine.
 
 mod accounts;
 mod car;
 mod display_heavy;
+mod edi;
 mod packed_heavy;
+mod python_random;
 mod random;
 mod record;
 
 pub use accounts::accounts;
 pub use car::{CarRecords, Length};
 pub use display_heavy::DisplayHeavy;
+pub use edi::{Claims, Orders};
 pub use packed_heavy::PackedHeavy;
+pub use python_random::PythonRandom;
 pub use random::Random;
 pub use record::RecordWriter;
