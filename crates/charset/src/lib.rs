@@ -49,7 +49,7 @@ mod widest;
 
 pub use charset::{Charset, Undecodable, Unencodable, Utf16Order};
 pub use code_page::{CodePage, Family, NOT_ASCII, UNASSIGNED};
-pub use delimiters::{DelimiterIndex, DelimiterKernel, DelimiterSet, SegmentSpan};
+pub use delimiters::{DelimiterIndex, DelimiterKernel, DelimiterSet, Ends, SegmentSpan};
 pub use detect::{Candidate, detect};
 pub use names::UnknownCharset;
 pub use translate::{Kernel, translate, translate_append, translate_scalar};

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use quayline_charset::Ends;
 use quayline_core::Run;
 
 use crate::delimiters::Delimiters;
@@ -16,7 +17,7 @@ pub struct Segment<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) start: u32,
     /// At least one; positions rise from `start` and lie in `text`.
-    pub(crate) ends: &'a [u32],
+    pub(crate) ends: Ends<'a>,
     pub(crate) parts: &'a [u32],
     pub(crate) marks: &'a [u32],
     pub(crate) delimiters: &'a Delimiters,
@@ -54,7 +55,7 @@ impl<'a> Segment<'a> {
     #[inline(always)]
     #[must_use]
     pub fn elements(&self) -> Elements<'a> {
-        let (first, rest) = self.ends.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
+        let (first, rest) = self.ends.positions().split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
         let start = first + 1;
         // A tag may have parts and marks too.
         let behind = |positions: &'a [u32]| &positions[positions.iter().take_while(|at| **at < start).count()..];
@@ -65,15 +66,7 @@ impl<'a> Segment<'a> {
     /// Bytes of each element from number 1 as they stand in the input, delimiters between components and release characters included.
     #[inline(always)]
     pub fn raw_elements(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
-        let text = self.text;
-        let (first, rest) = self.ends.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
-        let mut start = first as usize + 1;
-        rest.iter().map(move |end| {
-            let end = *end as usize;
-            let raw = &text[start..end];
-            start = end + 1;
-            raw
-        })
+        self.ends.between(self.text)
     }
 
     /// The segment as it stands in the input, without its terminator.

@@ -482,7 +482,7 @@ impl Pass<'_> {
         let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment(number) else {
             return false;
         };
-        if !is_data(self.text, start, ends) {
+        if !is_data(self.text, start, &ends) {
             return false;
         }
         self.next = number + 1;
@@ -554,7 +554,7 @@ impl Pass<'_> {
         };
         let marks = &index.marks()[marks.0 as usize..marks.1 as usize];
         let released = |at: &u32| Some(self.text[*at as usize]) == self.splitter.delimiters.release;
-        is_data(self.text, start, ends)
+        is_data(self.text, start, &ends)
             && ends.len() - 1 <= self.splitter.elements_max
             && marks.first().is_none_or(|first| *first > ends[0])
             && marks.iter().all(released)

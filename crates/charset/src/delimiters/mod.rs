@@ -93,7 +93,7 @@ impl DelimiterIndex {
                 self.parts.get_unchecked(before.part as usize..stop.part as usize),
             )
         };
-        Some(SegmentSpan { start: before_end.wrapping_add(1), ends, parts })
+        Some(SegmentSpan { start: before_end.wrapping_add(1), ends: Ends(ends), parts })
     }
 
     /// The byte behind the first so many segments.
@@ -114,7 +114,11 @@ impl DelimiterIndex {
     }
 
     /// Replaces the positions by those of one segment without parts, from a first byte to the last of `ends`.
+    ///
+    /// # Panics
+    /// If `ends` is empty or does not rise, or begins before `start`.
     pub fn set_segment(&mut self, start: u32, ends: &[u32]) {
+        assert!(Ends::new(ends).is_some_and(|ends| ends.first().is_some_and(|first| *first >= start)), "ends rise");
         self.clear();
         self.ends.clear();
         self.ends.push(start.wrapping_sub(1));
@@ -214,9 +218,55 @@ pub struct SegmentSpan<'a> {
     /// Its first byte.
     pub start: u32,
     /// Where its tag and elements end: its element separators and, last, its terminator.
-    pub ends: &'a [u32],
+    pub ends: Ends<'a>,
     /// Its component and repetition separators.
     pub parts: &'a [u32],
+}
+
+/// Rising positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a>(&'a [u32]);
+
+impl<'a> Ends<'a> {
+    /// `None` where one is not higher than the one before.
+    #[must_use]
+    pub fn new(positions: &'a [u32]) -> Option<Self> {
+        positions.is_sorted_by(|a, b| a < b).then_some(Ends(positions))
+    }
+
+    /// The positions.
+    #[inline(always)]
+    #[must_use]
+    pub fn positions(self) -> &'a [u32] {
+        self.0
+    }
+
+    /// What stands in `text` between each position and the next, from behind the first to before the last.
+    ///
+    /// # Panics
+    /// If one is beyond the text.
+    #[inline(always)]
+    pub fn between<'t>(self, text: &'t [u8]) -> impl ExactSizeIterator<Item = &'t [u8]> + use<'a, 't> {
+        let (first, rest) = self.0.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
+        assert!(rest.last().is_none_or(|last| *last as usize <= text.len()), "positions are of the text");
+        let mut start = first as usize + 1;
+        rest.iter().map(move |end| {
+            let end = *end as usize;
+            // SAFETY: positions rise, so `start` is no higher than `end`, nor `end` than the last, which is not beyond the text.
+            let piece = unsafe { text.get_unchecked(start..end) };
+            start = end + 1;
+            piece
+        })
+    }
+}
+
+impl core::ops::Deref for Ends<'_> {
+    type Target = [u32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u32] {
+        self.0
+    }
 }
 
 /// A way to find delimiters.

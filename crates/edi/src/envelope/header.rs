@@ -3,6 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
+use quayline_charset::Ends;
 use quayline_core::ByteOffset;
 
 use crate::delimiters::{Delimiters, Standard};
@@ -273,7 +274,7 @@ impl Header {
         self.text.extend_from_slice(segment.raw());
         self.tag.clear();
         self.tag.extend_from_slice(segment.tag());
-        copy(&mut self.ends, segment.ends);
+        copy(&mut self.ends, segment.ends.positions());
         copy(&mut self.parts, segment.parts);
         copy(&mut self.marks, segment.marks);
     }
@@ -316,8 +317,8 @@ impl Header {
             marks: from.list()?,
         };
         let inside = |positions: &[u32]| positions.iter().all(|at| *at as usize <= header.text.len());
-        let good =
-            !header.ends.is_empty() && [&header.ends, &header.parts, &header.marks].iter().all(|all| inside(all));
+        let rise = !header.ends.is_empty() && Ends::new(&header.ends).is_some();
+        let good = rise && [&header.ends, &header.parts, &header.marks].iter().all(|all| inside(all));
         good.then_some(header)
     }
 
@@ -352,7 +353,7 @@ impl Header {
             own_tag: &self.tag,
             text: &self.text,
             start: 0,
-            ends: &self.ends,
+            ends: Ends::new(&self.ends).expect("those of a segment, which rise"),
             parts: &self.parts,
             marks: &self.marks,
             delimiters: &self.delimiters,
