@@ -70,15 +70,13 @@ unsafe fn store<const SEGMENTS: bool>(found: Found, base: u32, index: &mut Delim
     let (ends, parts) = (index.ends.len() as u32, index.parts.len() as u32);
     // SAFETY: the caller's promises. The bit of a terminator among the bits of `ends` is its number among the block's ends.
     unsafe {
-        flatten(found.ends, base, &mut index.ends);
+        flatten::<32>(found.ends, base, &mut index.ends);
         if SEGMENTS {
             stop(found, Stop { end: ends, part: parts }, &mut index.stops);
         }
-        if found.parts != 0 {
-            flatten(found.parts, base, &mut index.parts);
-        }
+        flatten::<16>(found.parts, base, &mut index.parts);
         if found.marks != 0 {
-            flatten(found.marks, base, &mut index.marks);
+            flatten::<16>(found.marks, base, &mut index.marks);
         }
     }
 }
@@ -125,11 +123,11 @@ unsafe fn stop(found: Found, before: Stop, out: &mut Vec<Stop>) {
 /// The machine has the kernel's instructions, and `out` has room for 128 more.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-unsafe fn flatten(mask: u64, base: u32, out: &mut Vec<u32>) {
+unsafe fn flatten<const MOSTLY: usize>(mask: u64, base: u32, out: &mut Vec<u32>) {
     // SAFETY: the array has 64 bytes; the rest are the caller's promises.
     unsafe {
         let numbers = _mm512_maskz_compress_epi8(mask, _mm512_loadu_si512(IOTA.as_ptr().cast()));
-        append(numbers, mask.count_ones() as usize, base, out);
+        append::<MOSTLY>(numbers, mask.count_ones() as usize, base, out);
     }
 }
 
@@ -139,7 +137,7 @@ unsafe fn flatten(mask: u64, base: u32, out: &mut Vec<u32>) {
 /// The machine has the kernel's instructions, `count` is at most 64, and `out` has room for 128 more.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-unsafe fn append(numbers: __m512i, count: usize, base: u32, out: &mut Vec<u32>) {
+unsafe fn append<const MOSTLY: usize>(numbers: __m512i, count: usize, base: u32, out: &mut Vec<u32>) {
     let len = out.len();
     debug_assert!(out.capacity() - len >= 64);
     let bases = _mm512_set1_epi32(base.cast_signed());
@@ -151,7 +149,7 @@ unsafe fn append(numbers: __m512i, count: usize, base: u32, out: &mut Vec<u32>) 
             _mm512_storeu_si512(to.add(at).cast(), _mm512_add_epi32(_mm512_cvtepu8_epi32(quarter), bases));
         };
         put(0, _mm512_castsi512_si128(numbers));
-        if count > 16 {
+        if MOSTLY > 16 || count > 16 {
             put(16, _mm512_extracti32x4_epi32::<1>(numbers));
             if count > 32 {
                 put(32, _mm512_extracti32x4_epi32::<2>(numbers));
