@@ -18,7 +18,7 @@ use crate::segment::Segment;
 ///
 /// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
 /// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
-/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 8 KiB, more only
+/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 4 KiB, more only
 /// while one segment is longer than that.
 ///
 /// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
@@ -154,8 +154,8 @@ struct Told {
 
 /// Bytes of the first window of an interchange: many are short.
 const WINDOW_FIRST: usize = 1 << 10;
-/// Bytes of a window that stays in the first-level cache with its positions.
-const WINDOW: usize = 1 << 13;
+/// Bytes of a window that stays in the first-level cache with its positions; twice that is as fast, four times a tenth slower.
+const WINDOW: usize = 1 << 12;
 
 impl SegmentSplitter {
     /// Starts at the beginning of a stream.
@@ -244,7 +244,6 @@ impl SegmentSplitter {
             window: WINDOW_FIRST,
             next: 0,
             settled: 0,
-            plain_to: 0,
             next_mark: 0,
             found: Found::default(),
         }
@@ -314,13 +313,11 @@ pub struct Pass<'s> {
     window: usize,
     /// Number in the index of the segment behind the one that was found last.
     next: u32,
-    /// The same when `at`, `found.begin` and the splitter's `segment` were set: [`Pass::plain`] leaves them behind.
+    /// The same when `found`, `at` and the splitter's `segment` were set: [`Pass::plain`] leaves them behind.
     settled: u32,
-    /// Number in the index of the first segment that is not certainly data without marks; 0 where there is no telling.
-    plain_to: u32,
     /// Number in the index of the first mark behind the segment that was found last.
     next_mark: u32,
-    /// The segment that was found last.
+    /// The segment that was found last, if not by [`Pass::plain`].
     found: Found,
 }
 
@@ -381,21 +378,18 @@ impl Pass<'_> {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self) -> Segment<'_> {
+        let (index, text, delimiters) = (&self.splitter.index, self.text, &self.splitter.delimiters);
+        if self.next != self.settled {
+            let SegmentSpan { start, ends, parts } = index.segment(self.next - 1).expect("it was found in the index");
+            return Segment { own_tag: &[], text, start, ends, parts, marks: &[], delimiters, binary: false };
+        }
         let Found { start, own: Own(ref own), number, marks, .. } = self.found;
-        let index = &self.splitter.index;
         let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
         let [tag @ .., tag_len] = own;
-        Segment {
-            own_tag: tag.get(..usize::from(*tag_len)).unwrap_or_default(),
-            text: self.text,
-            start,
-            ends,
-            parts,
-            // The range is right; `get` lets the compiler drop what the caller does not look at.
-            marks: index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default(),
-            delimiters: &self.splitter.delimiters,
-            binary: *tag_len == Own::BINARY,
-        }
+        let own_tag = tag.get(..usize::from(*tag_len)).unwrap_or_default();
+        // The range is right; `get` lets the compiler drop what the caller does not look at.
+        let marks = index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default();
+        Segment { own_tag, text, start, ends, parts, marks, delimiters, binary: *tag_len == Own::BINARY }
     }
 
     /// Position of the segment that was found last, by interchange and segment in it.
@@ -419,7 +413,10 @@ impl Pass<'_> {
     /// Bytes of the input before the segment that was found last.
     #[must_use]
     pub fn segment_start(&self) -> usize {
-        if self.next == self.settled { self.found.begin } else { self.base + self.found.start as usize }
+        if self.next == self.settled {
+            return self.found.begin;
+        }
+        self.base + self.splitter.index.behind(self.next - 1) as usize
     }
 
     /// Byte of the file where the segment that was found last begins.
@@ -476,18 +473,13 @@ impl Pass<'_> {
     #[inline(always)]
     fn plain(&mut self) -> bool {
         let number = self.next;
-        if number >= self.plain_to {
-            return false;
-        }
-        let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment(number) else {
+        let Some(SegmentSpan { start, ends, .. }) = self.splitter.index.segment_below_limit(number) else {
             return false;
         };
         if !is_data(self.text, start, &ends) {
             return false;
         }
         self.next = number + 1;
-        let Found { number: at, start: from, own, marks, .. } = &mut self.found;
-        (*at, *from, *own, *marks) = (number, start, Own::default(), (0, 0));
         true
     }
 
@@ -497,13 +489,15 @@ impl Pass<'_> {
         self.settle();
         let found = if self.splitter.mode == Mode::Inside { self.indexed() } else { None };
         let verdict = found.unwrap_or_else(|| self.refill());
-        let index = &self.splitter.index;
-        let plain = self.splitter.mode == Mode::Inside && index.ends().len() <= self.splitter.elements_max;
-        self.plain_to = match index.marks().get(self.next_mark as usize) {
-            _ if !plain => 0,
-            None => index.segments(),
-            Some(mark) => index.segments_before(*mark),
-        };
+        let index = &mut self.splitter.index;
+        // Segments from the next on that are certainly data without marks, and not too long.
+        if self.splitter.mode == Mode::Inside && index.ends().len() <= self.splitter.elements_max {
+            let plain =
+                index.marks().get(self.next_mark as usize).map_or(u32::MAX, |mark| index.segments_before(*mark));
+            index.set_limit(plain);
+        } else {
+            index.set_limit(0);
+        }
         verdict
     }
 
@@ -619,9 +613,10 @@ fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
         return false;
     };
     let (first, second) = (text[start], text[start + 1]);
-    let of_note = OF_NOTE.0[usize::from(first)] & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)];
+    let first = OF_NOTE.0[usize::from(first)];
+    let of_note = first != 0 && first & OF_NOTE.1[usize::from(second)] & OF_NOTE.2[usize::from(third)] != 0;
     // A tag has two or three bytes.
-    of_note == 0 && matches!((tag_end as usize).wrapping_sub(start), 2 | 3)
+    !of_note && matches!((tag_end as usize).wrapping_sub(start), 2 | 3)
 }
 
 /// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.

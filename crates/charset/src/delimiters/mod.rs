@@ -47,6 +47,8 @@ pub struct DelimiterIndex {
     /// For each terminator its number in `ends`, and how many `parts` stand before it. In front of them two zeros, which are right for the
     /// position before the text.
     stops: Vec<Stop>,
+    /// At most the number of segments.
+    limit: u32,
 }
 
 /// Number of a terminator among the ends, and of the parts before it.
@@ -61,7 +63,7 @@ impl DelimiterIndex {
     /// An empty index.
     #[must_use]
     pub const fn new() -> Self {
-        DelimiterIndex { ends: Vec::new(), parts: Vec::new(), marks: Vec::new(), stops: Vec::new() }
+        DelimiterIndex { ends: Vec::new(), parts: Vec::new(), marks: Vec::new(), stops: Vec::new(), limit: 0 }
     }
 
     /// Number of segments.
@@ -76,12 +78,30 @@ impl DelimiterIndex {
     #[inline(always)]
     #[must_use]
     pub fn segment(&self, number: u32) -> Option<SegmentSpan<'_>> {
+        // SAFETY: there are one more `stops` than segments.
+        (number as usize + 1 < self.stops.len()).then(|| unsafe { self.span(number) })
+    }
+
+    /// A segment by its number from 0, if that is below the limit.
+    #[inline(always)]
+    #[must_use]
+    pub fn segment_below_limit(&self, number: u32) -> Option<SegmentSpan<'_>> {
+        // SAFETY: the limit is no higher than the number of segments.
+        (number < self.limit).then(|| unsafe { self.span(number) })
+    }
+
+    /// Sets the limit of [`DelimiterIndex::segment_below_limit`], which is 0 after a scan, to so many segments or as many as there are.
+    pub fn set_limit(&mut self, segments: u32) {
+        self.limit = segments.min(self.segments());
+    }
+
+    /// # Safety
+    /// `stops` has a number behind this one.
+    #[inline(always)]
+    unsafe fn span(&self, number: u32) -> SegmentSpan<'_> {
         let number = number as usize;
-        if number + 1 >= self.stops.len() {
-            return None;
-        }
-        // SAFETY: `number` and `number + 1` are in range. Numbers in `stops` rise, those of ends strictly, and are of ends and parts that the
-        // lists have: whoever pushes one has pushed these before, and none are taken out but all.
+        // SAFETY: the caller's promise. Numbers in `stops` rise, those of ends strictly, and are of ends and parts that the lists have: whoever
+        // pushes one has pushed these before, and none are taken out but all.
         let (before_end, ends, parts) = unsafe {
             let (before, stop) = (*self.stops.get_unchecked(number), *self.stops.get_unchecked(number + 1));
             let (from, to) = (before.end as usize, stop.end as usize);
@@ -93,7 +113,7 @@ impl DelimiterIndex {
                 self.parts.get_unchecked(before.part as usize..stop.part as usize),
             )
         };
-        Some(SegmentSpan { start: before_end.wrapping_add(1), ends: Ends(ends), parts })
+        SegmentSpan { start: before_end.wrapping_add(1), ends: Ends(ends), parts }
     }
 
     /// The byte behind the first so many segments.
@@ -159,6 +179,7 @@ impl DelimiterIndex {
         self.parts.clear();
         self.marks.clear();
         self.stops.clear();
+        self.limit = 0;
         self.ends.push(u32::MAX);
         self.stops.push(Stop::default());
     }

@@ -82,7 +82,7 @@ fn main() {
 fn positions(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
     let mut index = DelimiterIndex::new();
     let mut sum = 0;
-    for window in text.chunks(1 << 13) {
+    for window in text.chunks(BUFFER) {
         index.scan_positions(kernel, set, window);
         sum += (index.ends().len() + index.parts().len()) as u64;
     }
@@ -93,7 +93,7 @@ fn positions(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
 fn index(kernel: DelimiterKernel, set: &DelimiterSet, text: &[u8]) -> u64 {
     let mut index = DelimiterIndex::new();
     let mut sum = 0;
-    for window in text.chunks(1 << 13) {
+    for window in text.chunks(BUFFER) {
         index.scan_with(kernel, set, window);
         sum += (index.ends().len() + index.segments() as usize) as u64;
     }
