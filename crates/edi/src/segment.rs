@@ -372,7 +372,7 @@ impl SegmentBuffer {
             self.positions.extend(positions.iter().map(|at| at - segment.start));
             from
         };
-        let (ends, parts, marks) = (put(segment.ends), put(segment.parts), put(segment.marks));
+        let (ends, parts, marks) = (put(segment.ends.positions()), put(segment.parts), put(segment.marks));
         let positions_end = self.positions.len();
         self.kept.push(Kept { text, end, tag_end, ends, parts, marks, positions_end, binary: segment.binary });
     }
@@ -383,7 +383,7 @@ impl SegmentBuffer {
             own_tag: &self.text[kept.end..kept.tag_end],
             text: &self.text[kept.text..],
             start: 0,
-            ends: &self.positions[kept.ends..kept.parts],
+            ends: Ends::new(&self.positions[kept.ends..kept.parts]).expect("those of a segment, which rise"),
             parts: &self.positions[kept.parts..kept.marks],
             marks: &self.positions[kept.marks..kept.positions_end],
             delimiters,
