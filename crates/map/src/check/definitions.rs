@@ -1,0 +1,284 @@
+//! Tables, headers, and definitions that nothing uses.
+
+use quayline_core::Severity;
+
+use super::types::{Kind, Ty};
+use super::{Local, Lower, Reads, Resolver, TableDef};
+use crate::codes;
+use crate::map_spec::MapSpec;
+use crate::plan::{Expr, Row, TablePlan};
+use crate::run::value::small;
+use crate::syntax::ast::{Item, Quote, Table};
+
+/// Rows of one table.
+const ROWS_MAX: usize = 1_000_000;
+
+impl Lower<'_> {
+    pub(crate) fn define_table(&mut self, table: &Table, resolver: &dyn Resolver) {
+        let name = table.name.clone();
+        if let Some(first) = self.tables.get(&name.text) {
+            let first = first.span;
+            self.defined_twice(&name.text, name.span, first);
+            return;
+        }
+        let mut rows: Vec<(String, Option<String>)> = Vec::new();
+        if let Some(from) = &table.from {
+            self.read_rows(from, table.codes, resolver, &mut rows);
+        }
+        let mut seen: Vec<(&str, &Quote)> = Vec::new();
+        for (key, value) in &table.rows {
+            if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key.text) {
+                let line = self.line(first.span);
+                self.error(codes::TWICE, key.span, format!("this code stands in line {line} already")).hint =
+                    Some("remove one of them".to_owned());
+            }
+            seen.push((&key.text, key));
+            match (value, table.codes) {
+                (Some(value), true) => {
+                    self.error(codes::TABLE_ROW, value.span, "a code list has no second column").hint =
+                        Some("write `table` instead of `codes`".to_owned());
+                }
+                (None, false) => {
+                    self.error(codes::TABLE_ROW, key.span, "what does this code become?").hint =
+                        Some("write \"a\" => \"b\"; a list without second column begins with `codes`".to_owned());
+                }
+                _ => {}
+            }
+            rows.push((key.text.clone(), value.as_ref().map(|value| value.text.clone())));
+        }
+        if rows.is_empty() && table.from.is_none() {
+            self.error(codes::TABLE_ROW, name.span, format!("`{}` has no row", name.text)).hint =
+                Some("write its codes, or read them: … from \"file.csv\"".to_owned());
+        }
+        let chars = |text: &str| small(text.chars().count());
+        let key_max = rows.iter().map(|(key, _)| chars(key)).max().unwrap_or(0);
+        let values = rows
+            .iter()
+            .filter_map(|(_, value)| value.as_deref())
+            .chain(table.otherwise.as_ref().map(|quote| quote.text.as_str()));
+        let value_max = values.map(chars).max().unwrap_or(0);
+        let boxed = |text: &str| text.as_bytes().to_vec().into_boxed_slice();
+        let mut forward: Vec<Row> =
+            rows.iter().map(|(key, value)| (boxed(key), boxed(value.as_deref().unwrap_or_default()))).collect();
+        let mut back: Vec<Row> = forward.iter().map(|(key, value)| (value.clone(), key.clone())).collect();
+        // Stable, so that of several the first in the text is taken.
+        forward.sort_by(|a, b| a.0.cmp(&b.0));
+        forward.dedup_by(|b, a| a.0 == b.0);
+        back.sort_by(|a, b| a.0.cmp(&b.0));
+        let all = back.len();
+        back.dedup_by(|b, a| a.0 == b.0);
+        let one_to_one = back.len() == all;
+        let index = u16::try_from(self.table_plans.len()).unwrap_or(u16::MAX);
+        self.table_plans.push(TablePlan {
+            name: name.text.clone(),
+            forward,
+            back,
+            otherwise: table.otherwise.as_ref().map(|quote| boxed(&quote.text)),
+        });
+        let def = TableDef {
+            span: name.span,
+            index,
+            codes: table.codes,
+            key_max,
+            value_max,
+            one_to_one,
+            otherwise: table.otherwise.is_some(),
+            used: false,
+        };
+        self.tables.insert(name.text, def);
+    }
+
+    /// Rows of a file: one a line, code and value parted by a comma, semicolon or tab; quotes as CSV has them.
+    fn read_rows(
+        &mut self,
+        from: &Quote,
+        codes_only: bool,
+        resolver: &dyn Resolver,
+        rows: &mut Vec<(String, Option<String>)>,
+    ) {
+        let text = match resolver.text(&from.text) {
+            Ok(text) => text,
+            Err(reason) => {
+                self.error(codes::NO_FILE, from.span, format!("the table cannot be read: {reason}")).hint =
+                    Some("name it as seen from the folder of maps".to_owned());
+                return;
+            }
+        };
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let cells = cells(line);
+            let wanted = if codes_only { 1 } else { 2 };
+            if cells.len() < wanted || cells[0].is_empty() {
+                self.error(
+                    codes::TABLE_ROW,
+                    from.span,
+                    format!("line {number} of the file has {} cells, and {wanted} are needed", cells.len()),
+                )
+                .hint = Some("write code,value on each line".to_owned());
+                return;
+            }
+            if rows.len() >= ROWS_MAX {
+                self.error(codes::TOO_LARGE, from.span, format!("the table has more than {ROWS_MAX} rows")).hint =
+                    Some("use a lookup".to_owned());
+                return;
+            }
+            let mut cells = cells.into_iter();
+            let key = cells.next().unwrap_or_default();
+            rows.push((key, if codes_only { None } else { cells.next() }));
+        }
+    }
+
+    pub(crate) fn check_headers(&mut self, spec: &MapSpec) {
+        let mut targets = 0;
+        for item in spec.items() {
+            let Item::Target { name, .. } = item else { continue };
+            targets += 1;
+            let Some(name) = name else { continue };
+            if !self.outputs.iter().any(|output| output.name == name.text) {
+                let known: Vec<&str> = self.outputs.iter().map(|output| output.name).collect();
+                let list = known.join(", ");
+                let near = super::names::offer(&super::names::nearest(&name.text, known.iter().copied()));
+                self.error(
+                    codes::UNKNOWN_OUTPUT,
+                    name.span,
+                    format!("no shape is given for the target `{}`", name.text),
+                )
+                .hint = Some(near.unwrap_or_else(|| format!("there is: {list}")));
+            }
+        }
+        if targets > self.outputs.len() {
+            let span = spec.items().iter().rev().find_map(|item| match item {
+                Item::Target { name, reference } => {
+                    name.as_ref().map(|name| name.span).or(reference.as_ref().map(|quote| quote.span))
+                }
+                _ => None,
+            });
+            let message = format!("the map names {targets} targets, and {} shapes are given", self.outputs.len());
+            self.error(codes::UNKNOWN_OUTPUT, span.unwrap_or_default(), message).hint =
+                Some("give each target its shape".to_owned());
+        }
+    }
+
+    /// Functions are checked where they are called; one that is never called is checked with operands of unknown type.
+    pub(crate) fn check_definitions(&mut self) {
+        for name in self.functions.keys().cloned().collect::<Vec<_>>() {
+            let Some((function, _)) = self.functions.get(&name) else { continue };
+            let function = function.clone();
+            let mut known: Vec<&str> = Vec::new();
+            for parameter in &function.parameters {
+                if known.contains(&parameter.text.as_str()) {
+                    self.error(
+                        codes::TWICE,
+                        parameter.span,
+                        format!("the parameter `{}` stands twice", parameter.text),
+                    )
+                    .hint = Some("give one of them another name".to_owned());
+                }
+                known.push(&parameter.text);
+            }
+            let before = self.locals.len();
+            for parameter in &function.parameters {
+                let local = Local {
+                    name: parameter.text.clone(),
+                    span: parameter.span,
+                    expr: Expr::Absent,
+                    ty: Ty { kind: Kind::Bad, maybe: true },
+                    reads: Reads::default(),
+                    var: None,
+                    mutable: false,
+                    used: false,
+                };
+                self.locals.push(local);
+            }
+            let from = core::mem::replace(&mut self.locals_from, before);
+            self.inlined.push(name);
+            let _ = self.expression(&function.body);
+            self.inlined.pop();
+            self.locals_from = from;
+            let unused: Vec<_> = self.locals[before..]
+                .iter()
+                .filter(|local| !local.used)
+                .map(|local| (local.name.clone(), local.span))
+                .collect();
+            self.locals.truncate(before);
+            for (name, span) in unused {
+                self.warning(codes::UNUSED, span, format!("the parameter `{name}` is never read")).hint =
+                    Some("remove it".to_owned());
+            }
+        }
+        for (_, used) in self.functions.values_mut() {
+            *used = false;
+        }
+        for table in self.tables.values_mut() {
+            table.used = false;
+        }
+        for (_, _, used) in self.lookups.values_mut() {
+            *used = false;
+        }
+        for (lookup, ..) in self.lookups.values().cloned().collect::<Vec<_>>() {
+            for (_, wanted) in lookup.keys.iter().chain(&lookup.fields) {
+                let _ = self.declared(wanted);
+            }
+        }
+    }
+
+    /// Definitions of the map itself that nothing uses; those of included maps are for others too.
+    pub(crate) fn check_unused(&mut self) {
+        let mut unused: Vec<(&str, String, crate::syntax::text::Span)> = Vec::new();
+        unused.extend(
+            self.functions
+                .iter()
+                .filter(|(_, (_, used))| !used)
+                .map(|(name, (f, _))| ("function", name.clone(), f.name.span)),
+        );
+        unused.extend(
+            self.parts.iter().filter(|(_, (_, used))| !used).map(|(name, (p, _))| ("part", name.clone(), p.name.span)),
+        );
+        unused.extend(
+            self.tables
+                .iter()
+                .filter(|(_, table)| !table.used)
+                .map(|(name, table)| ("table", name.clone(), table.span)),
+        );
+        unused.extend(
+            self.lookups
+                .iter()
+                .filter(|(_, (_, _, used))| !used)
+                .map(|(name, (l, ..))| ("lookup", name.clone(), l.name.span)),
+        );
+        unused.sort_by_key(|(_, _, span)| span.start);
+        // An error may have hidden the use.
+        if self.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return;
+        }
+        for (what, name, span) in unused {
+            if span.file == 0 {
+                self.finding(Severity::Note, codes::UNUSED, span, format!("the {what} `{name}` is never used")).hint =
+                    Some("remove it".to_owned());
+            }
+        }
+    }
+}
+
+/// The cells of one line.
+fn cells(line: &str) -> Vec<String> {
+    let separator = [',', ';', '\t'].into_iter().find(|c| line.contains(*c)).unwrap_or(',');
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut chars = line.trim_end_matches('\r').chars().peekable();
+    while let Some(c) = chars.next() {
+        let last = cells.len() - 1;
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                cells[last].push('"');
+            }
+            '"' => quoted = !quoted,
+            _ if c == separator && !quoted => cells.push(String::new()),
+            _ => cells[last].push(c),
+        }
+    }
+    cells
+}

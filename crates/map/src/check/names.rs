@@ -1,0 +1,69 @@
+//! Names that are nearly right.
+
+/// Of `names` the at most three nearest to `wanted`, if they are near at all.
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let bound = (wanted.chars().count() / 3).clamp(1, 4);
+    let mut near: Vec<(usize, &str)> = names
+        .filter_map(|name| {
+            let distance = distance(&fold(wanted), &fold(name));
+            (distance <= bound).then_some((distance, name))
+        })
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.truncate(3);
+    near.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+/// `did you mean A, B or C?`
+pub(crate) fn offer(names: &[String]) -> Option<String> {
+    let (last, rest) = names.split_last()?;
+    Some(if rest.is_empty() {
+        format!("did you mean {last}?")
+    } else {
+        format!("did you mean {} or {last}?", rest.join(", "))
+    })
+}
+
+/// Case and the choice of dashes do not count.
+fn fold(name: &str) -> Vec<char> {
+    name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+/// Insertions, deletions, changes and swaps of neighbours from one to the other.
+fn distance(a: &[char], b: &[char]) -> usize {
+    if a.len().abs_diff(b.len()) > 4 || a.len() > 64 || b.len() > 64 {
+        return usize::MAX;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let change = row[j] + usize::from(x != y);
+            let mut best = change.min(row[j + 1] + 1).min(next[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                best = best.min(before[j - 1] + 1);
+            }
+            next.push(best);
+        }
+        before = row;
+        row = next;
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_offered_nearest_first() {
+        let names = ["CUST-NAME", "CUST-NO", "NAME", "AMOUNT"];
+        assert_eq!(nearest("CUSTNAME", names.into_iter()), ["CUST-NAME"]);
+        assert_eq!(nearest("CSUT-NO", names.into_iter()), ["CUST-NO"]);
+        assert_eq!(nearest("NM103", ["NM102", "NM104", "NM1"].into_iter()), ["NM102", "NM104"]);
+        assert!(nearest("zzz", names.into_iter()).is_empty());
+        assert_eq!(offer(&["a".into(), "b".into()]).as_deref(), Some("did you mean a or b?"));
+    }
+}

@@ -1,0 +1,152 @@
+//! The order of a block's units: as the target wants it, as far as variables allow.
+
+use std::collections::BTreeMap;
+
+use super::Lower;
+use super::statement::{Unit, UnitKind};
+use super::target::Step;
+
+/// Where a unit writes, in target order; documents in the order in which they are made.
+fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
+    if unit.address.is_empty() && unit.leaf.is_none() {
+        return None;
+    }
+    let mut key: Vec<(u32, u32)> = unit
+        .address
+        .iter()
+        .map(|step| match step {
+            Step::Document { ordinal, output } => (*ordinal, u32::from(*output)),
+            Step::Group(node) | Step::List(node) => (node.0, 0),
+            Step::Occurrence { node, ordinal } => (node.0, *ordinal),
+        })
+        .collect();
+    if let Some((node, ordinal)) = unit.leaf {
+        key.push((node.0, ordinal));
+    }
+    Some(key)
+}
+
+/// All variables that a unit reads or writes, bodies of loops included.
+fn variables(unit: &Unit) -> (Vec<u16>, Vec<u16>) {
+    let mut reads = unit.reads.vars.clone();
+    reads.extend(unit.guards.iter().map(|guard| guard.var));
+    let mut writes = unit.writes.clone();
+    if let UnitKind::Loop(inner) = &unit.kind {
+        for unit in &inner.body {
+            let (r, w) = variables(unit);
+            reads.extend(r);
+            writes.extend(w);
+        }
+    }
+    (reads, writes)
+}
+
+impl Lower<'_> {
+    /// Orders units. Loops that variables force to run before their turn in the target are recorded and replayed.
+    pub(crate) fn ordered(&mut self, units: Vec<Unit>) -> Vec<Unit> {
+        let dependencies = dependencies(&units);
+        let keys: Vec<Option<Vec<(u32, u32)>>> = units.iter().map(key).collect();
+        let mut done = vec![false; units.len()];
+        let mut order: Vec<usize> = Vec::new();
+        let first = (0..units.len()).filter(|at| matches!(units[*at].kind, UnitKind::Filter { .. } | UnitKind::Skip));
+        for at in first {
+            pull(at, &dependencies, &mut done, &mut order);
+        }
+        let mut targets: Vec<usize> = (0..units.len()).filter(|at| keys[*at].is_some()).collect();
+        targets.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
+        for at in targets {
+            pull(at, &dependencies, &mut done, &mut order);
+        }
+        for at in 0..units.len() {
+            pull(at, &dependencies, &mut done, &mut order);
+        }
+        // What runs before something that stands before it in the target is kept until its turn.
+        let mut early: Vec<(usize, u16)> = Vec::new();
+        for (place, at) in order.iter().enumerate() {
+            let Some(own) = &keys[*at] else { continue };
+            let overtaken = order[place + 1..].iter().any(|later| keys[*later].as_ref().is_some_and(|key| key < own));
+            if overtaken && matches!(units[*at].kind, UnitKind::Loop(_)) {
+                let recording = u16::try_from(self.recordings).unwrap_or(u16::MAX);
+                self.recordings += 1;
+                early.push((*at, recording));
+            }
+        }
+        let mut units: Vec<Option<Unit>> = units.into_iter().map(Some).collect();
+        let mut replays: Vec<(Vec<(u32, u32)>, Unit)> = Vec::new();
+        for (at, recording) in early {
+            let Some(unit) = &mut units[at] else { continue };
+            let mut replay = Unit { kind: UnitKind::Replay(recording), ..unit.clone() };
+            // The list itself is part of what is replayed.
+            replay.address.pop();
+            replay.reads = super::Reads::default();
+            if let UnitKind::Loop(inner) = &mut unit.kind {
+                inner.recording = Some(recording);
+            }
+            replays.push((keys[at].clone().unwrap_or_default(), replay));
+        }
+        replays.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut result: Vec<Unit> = Vec::new();
+        let mut waiting = replays.into_iter().peekable();
+        let mut left: BTreeMap<usize, ()> = order.iter().map(|at| (*at, ())).collect();
+        for at in order {
+            let Some(unit) = units[at].take() else { continue };
+            left.remove(&at);
+            let recorded = matches!(&unit.kind, UnitKind::Loop(inner) if inner.recording.is_some());
+            if let Some(own) = &keys[at]
+                && !recorded
+            {
+                while let Some((_, replay)) = waiting.next_if(|(key, _)| key < own) {
+                    result.push(replay);
+                }
+            }
+            result.push(unit);
+        }
+        result.extend(waiting.map(|(_, replay)| replay));
+        result
+    }
+}
+
+/// For each unit the units that must run before it.
+fn dependencies(units: &[Unit]) -> Vec<Vec<usize>> {
+    let mut last_write: BTreeMap<u16, usize> = BTreeMap::new();
+    let mut readers: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+    let mut all = Vec::with_capacity(units.len());
+    for (at, unit) in units.iter().enumerate() {
+        let (reads, writes) = variables(unit);
+        let mut needs: Vec<usize> = Vec::new();
+        for var in &reads {
+            needs.extend(last_write.get(var));
+        }
+        for var in &writes {
+            needs.extend(last_write.get(var));
+            needs.extend(readers.get(var).into_iter().flatten().copied().filter(|reader| *reader != at));
+        }
+        for var in writes {
+            last_write.insert(var, at);
+            readers.remove(&var);
+        }
+        for var in reads {
+            readers.entry(var).or_default().push(at);
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        needs.retain(|need| *need != at);
+        all.push(needs);
+    }
+    all
+}
+
+/// Puts a unit behind all that it needs. What is needed stands earlier, so this ends; no recursion, since chains may be long.
+fn pull(at: usize, dependencies: &[Vec<usize>], done: &mut [bool], order: &mut Vec<usize>) {
+    let mut wanted = vec![at];
+    let mut needed = Vec::new();
+    while let Some(at) = wanted.pop() {
+        if !done[at] {
+            done[at] = true;
+            needed.push(at);
+            wanted.extend(&dependencies[at]);
+        }
+    }
+    needed.sort_unstable();
+    order.extend(needed);
+}

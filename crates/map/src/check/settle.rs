@@ -1,0 +1,284 @@
+//! Which loops run while their list is read, and the code of blocks.
+
+use quayline_core::{NodeId, Occurs};
+
+use super::Lower;
+use super::statement::{LoopUnit, Unit, UnitKind};
+use super::target::{Guard, Step, exclusive};
+use crate::plan::{Block, BufferPlan, Expr, LoopPlan, Op, Opening, StatementId};
+use crate::run::value::{Val, small};
+
+/// Where a block stands.
+#[derive(Clone, Copy)]
+struct Place {
+    cursor: u16,
+    /// Whether the block's own occurrence is mapped while it is read.
+    streamed: bool,
+}
+
+impl Lower<'_> {
+    pub(crate) fn settle(&mut self, units: Vec<Unit>) -> u32 {
+        self.block(units, &[], Place { cursor: 0, streamed: true })
+    }
+
+    fn block(&mut self, units: Vec<Unit>, base: &[Step], place: Place) -> u32 {
+        let units = self.ordered(units);
+        let mut code = Code { base: base.len(), open: base.to_vec(), block: Block::default() };
+        // What is done so far, with its guards: where in the source it was complete, and which statement it was.
+        let mut before: Vec<(u32, Vec<Guard>, u32)> = Vec::new();
+        for unit in units {
+            let own = position(&unit, place.cursor);
+            let waits = before
+                .iter()
+                .filter(|(_, guards, _)| !exclusive(guards, &unit.guards))
+                .map(|(done, _, statement)| (*done, *statement))
+                .max();
+            let (guards, statement) = (unit.guards.clone(), unit.statement);
+            let ready = own.max(waits.map_or(0, |(done, _)| done));
+            let done = match unit.kind {
+                UnitKind::Loop(inner) => {
+                    let list = self.scopes[usize::from(inner.scope)].node;
+                    let streamed = self.streams(&inner, list, ready, place);
+                    let done =
+                        if streamed { self.source.node(list).subtree_end.0 } else { ready.max(self.complete(list)) };
+                    if !streamed {
+                        self.keep(&inner, list, unit.statement, own, waits, place);
+                    }
+                    let address = unit.address;
+                    let mut outer = address.clone();
+                    if inner.recording.is_some() {
+                        outer.pop();
+                    }
+                    code.go_to(&outer);
+                    let jumps = code.guards(&guards, 0);
+                    if let Some(recording) = inner.recording {
+                        let path = self.target_path_of(&address);
+                        self.buffers.push(BufferPlan {
+                            path,
+                            statement: StatementId(unit.statement),
+                            line: self.line(self.statements[unit.statement as usize].span),
+                            reason: "its output is kept back: it changes a variable that is written before it"
+                                .to_owned(),
+                            bytes_per_occurrence: 24,
+                            occurrences_max: None,
+                        });
+                        code.push(Op::Record(recording), done.min(ready));
+                        if let Some(Step::List(node)) = address.last() {
+                            code.push(Op::Open { what: Opening::List, output: 0, node: *node }, 0);
+                        }
+                    }
+                    let number = self.loop_plan(*inner, &address, streamed, unit.statement);
+                    code.push(Op::Loop(number), if streamed { ready.min(list.0) } else { done });
+                    if self.loops[usize::from(number)].recording {
+                        if matches!(address.last(), Some(Step::List(_))) {
+                            code.push(Op::Close, 0);
+                        }
+                        code.push(Op::EndRecord, 0);
+                    }
+                    code.land(jumps);
+                    done
+                }
+                kind => {
+                    if !unit.address.is_empty() {
+                        code.go_to(&unit.address);
+                    }
+                    let jumps = code.guards(&guards, ready);
+                    let op = self.op(kind, statement);
+                    code.push(op, ready);
+                    code.land(jumps);
+                    ready
+                }
+            };
+            before.push((done, guards, statement));
+        }
+        let base = code.base;
+        code.close_to(base);
+        self.blocks.push(code.block);
+        small(self.blocks.len() - 1)
+    }
+
+    fn op(&mut self, kind: UnitKind, statement: u32) -> Op {
+        match kind {
+            UnitKind::Emit { target, expr } => {
+                self.targets.push(target);
+                let target = small(self.targets.len() - 1);
+                match self.exprs[expr as usize] {
+                    Expr::Slot { cursor, slot, .. } => Op::Copy { target, cursor, slot },
+                    _ => Op::Emit { target, expr },
+                }
+            }
+            UnitKind::Touch => Op::Touch,
+            UnitKind::Set { var, expr } => Op::Set { var, expr, statement },
+            UnitKind::Filter { expr } => Op::Filter(expr),
+            UnitKind::Skip => Op::Skip,
+            UnitKind::Drop => Op::Drop { statement },
+            UnitKind::Raise => Op::Raise { statement },
+            UnitKind::Envelope { name, expr } => Op::Envelope { name, expr, statement },
+            UnitKind::Replay(recording) => Op::Replay(recording),
+            UnitKind::Loop(_) => Op::Touch,
+        }
+    }
+
+    /// Whether a loop may run page by page: its list belongs to the occurrence that is being read, and all that it and the statements before
+    /// it need is there before the list begins.
+    fn streams(&self, inner: &LoopUnit, list: NodeId, ready: u32, place: Place) -> bool {
+        let parent = self.scopes[usize::from(inner.scope)].parent;
+        place.streamed
+            && inner.owner == place.cursor
+            && inner.picks.is_empty()
+            && parent == Some(self.cursors[usize::from(place.cursor)].scope)
+            && ready <= list.0
+    }
+
+    /// Notes that the occurrences of a list are kept, and why.
+    fn keep(
+        &mut self,
+        inner: &LoopUnit,
+        list: NodeId,
+        statement: u32,
+        own: u32,
+        waits: Option<(u32, u32)>,
+        place: Place,
+    ) {
+        let scope = &mut self.scopes[usize::from(inner.scope)];
+        scope.retained = true;
+        let bytes = scope.width as usize * size_of::<Val>();
+        let path = self.source.path(list);
+        let occurrences_max = match self.source.node(list).occurs {
+            Occurs::Many { max, .. } => max,
+            _ => Some(1),
+        };
+        let (culprit, reason) = if !place.streamed {
+            (statement, "the loop around it is not run page by page".to_owned())
+        } else if own > list.0 {
+            (
+                statement,
+                "the loop needs values that come behind its list, or goes through another list than the one being read"
+                    .to_owned(),
+            )
+        } else if let Some((done, culprit)) = waits.filter(|(done, _)| *done > list.0) {
+            let after = self
+                .source
+                .iter()
+                .find(|(id, _)| id.0 + 1 >= done)
+                .map(|(id, _)| self.source.path(id))
+                .unwrap_or_default();
+            let line = self.line(self.statements[culprit as usize].span);
+            (
+                culprit,
+                format!(
+                    "line {line} stands before it in the target and needs {after}, which comes behind it in the source"
+                ),
+            )
+        } else {
+            (statement, "it goes through a list that was chosen, or lies in another occurrence".to_owned())
+        };
+        let line = self.line(self.statements[culprit as usize].span);
+        self.buffers.push(BufferPlan {
+            path,
+            statement: StatementId(culprit),
+            line,
+            reason,
+            bytes_per_occurrence: bytes,
+            occurrences_max,
+        });
+    }
+
+    fn loop_plan(&mut self, inner: LoopUnit, address: &[Step], streamed: bool, statement: u32) -> u16 {
+        let body = self.block(inner.body, address, Place { cursor: inner.cursor, streamed });
+        if streamed {
+            self.scopes[usize::from(inner.scope)].streamed = true;
+        }
+        self.loops.push(LoopPlan {
+            scope: inner.scope,
+            owner: inner.owner,
+            cursor: inner.cursor,
+            picks: inner.picks,
+            body,
+            streamed,
+            recording: inner.recording.is_some(),
+            limit: inner.limit,
+            statement,
+        });
+        u16::try_from(self.loops.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    fn target_path_of(&self, address: &[Step]) -> String {
+        let output = address.iter().find_map(|step| match step {
+            Step::Document { output, .. } => Some(usize::from(*output)),
+            _ => None,
+        });
+        let shape = self.outputs[output.unwrap_or(0)].shape;
+        match address.last() {
+            Some(Step::List(node) | Step::Group(node) | Step::Occurrence { node, .. }) => shape.path(*node),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The position in the source behind which all that a unit needs of the block's own occurrence is known.
+fn position(unit: &Unit, cursor: u16) -> u32 {
+    let own =
+        unit.reads.at.iter().filter(|(read, _)| *read == cursor).map(|(_, position)| *position).max().unwrap_or(0);
+    match &unit.kind {
+        UnitKind::Loop(inner) => inner.body.iter().map(|unit| position(unit, cursor)).max().unwrap_or(0).max(own),
+        _ => own,
+    }
+}
+
+/// Code of a block as it grows, and what of the target is open behind it.
+struct Code {
+    base: usize,
+    open: Vec<Step>,
+    block: Block,
+}
+
+impl Code {
+    fn push(&mut self, op: Op, ready: u32) {
+        self.block.code.push(op);
+        self.block.ready.push(ready);
+    }
+
+    fn go_to(&mut self, address: &[Step]) {
+        let common = self.open.iter().zip(address).take_while(|(a, b)| a == b).count().max(self.base);
+        self.close_to(common);
+        for step in address.iter().skip(common) {
+            let op = match step {
+                Step::Document { output, .. } => {
+                    Op::Open { what: Opening::Document, output: *output, node: NodeId::ROOT }
+                }
+                Step::Group(node) => Op::Open { what: Opening::Group, output: 0, node: *node },
+                Step::List(node) => Op::Open { what: Opening::List, output: 0, node: *node },
+                Step::Occurrence { node, .. } => Op::Open { what: Opening::Occurrence, output: 0, node: *node },
+            };
+            self.push(op, 0);
+            self.open.push(*step);
+        }
+    }
+
+    fn close_to(&mut self, len: usize) {
+        while self.open.len() > len {
+            self.open.pop();
+            self.push(Op::Close, 0);
+        }
+    }
+
+    fn guards(&mut self, guards: &[Guard], ready: u32) -> Vec<usize> {
+        guards
+            .iter()
+            .map(|guard| {
+                self.push(Op::Unless { var: guard.var, arm: guard.arm, to: 0 }, ready);
+                self.block.code.len() - 1
+            })
+            .collect()
+    }
+
+    fn land(&mut self, jumps: Vec<usize>) {
+        let here = small(self.block.code.len());
+        for jump in jumps {
+            if let Op::Unless { to, .. } = &mut self.block.code[jump] {
+                *to = here;
+            }
+        }
+    }
+}

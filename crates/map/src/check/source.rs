@@ -1,0 +1,441 @@
+//! The source's side: cursors, frames, paths.
+
+use quayline_core::{NodeId, NodeKind, Occurs};
+
+use super::names::{nearest, offer};
+use super::types::{Kind, Ty};
+use super::{Lower, Reads, SourceOrder, Typed};
+use crate::codes;
+use crate::plan::{Action, Expr, PickPlan, PickSelect, ScopePlan};
+use crate::syntax::ast::{Name, Path, Select, Step};
+use crate::syntax::text::Span;
+
+/// Where relative paths begin: an occurrence, and perhaps a group inside it.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) cursor: u16,
+    pub(crate) node: NodeId,
+    pub(crate) binding: Option<Name>,
+    /// Choices that lead to the cursor's occurrence.
+    pub(crate) picks: Vec<u16>,
+}
+
+/// Something that stands at one occurrence of a list at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor {
+    pub(crate) scope: u16,
+    /// Picks and folds: who asks, and where in the source the answer is known. `None` for loops.
+    pub(crate) owner: Option<(u16, u32)>,
+}
+
+/// Where a path has got to.
+#[derive(Clone, Debug)]
+pub(crate) struct At {
+    pub(crate) cursor: u16,
+    pub(crate) node: NodeId,
+    /// Picks on the way, outermost first.
+    pub(crate) picks: Vec<u16>,
+    pub(crate) maybe: bool,
+    pub(crate) reads: Reads,
+    /// Lists that the path goes through without choosing, in `for` and folds: the cursor is still the outer one.
+    pub(crate) lists: Vec<NodeId>,
+}
+
+impl Lower<'_> {
+    /// The frames of a list's occurrences, made at first use.
+    pub(crate) fn scope(&mut self, node: NodeId) -> u16 {
+        if let Some(scope) = self.scope_of[node.index()] {
+            return scope;
+        }
+        let parent = if node == NodeId::ROOT { None } else { Some(self.scope(self.list_above(node))) };
+        let list_slot = parent.map_or(0, |parent| self.new_slot(parent, node));
+        let scope = u16::try_from(self.scopes.len()).unwrap_or(u16::MAX);
+        if self.scopes.len() > usize::from(u16::MAX) - 2 {
+            self.overflow = true;
+        }
+        let leaf = matches!(self.source.node(node).kind, NodeKind::Scalar(_));
+        self.scopes.push(ScopePlan {
+            node,
+            parent,
+            leaf,
+            slots: vec![node],
+            width: 1,
+            list_slot,
+            retained: false,
+            picks: Vec::new(),
+            folds: Vec::new(),
+            streamed: false,
+        });
+        self.scope_of[node.index()] = Some(scope);
+        if node != NodeId::ROOT {
+            self.actions[node.index()] = Action::List(scope);
+        }
+        if leaf {
+            self.new_slot(scope, node);
+        }
+        scope
+    }
+
+    /// The innermost list (or the root) around a node.
+    pub(crate) fn list_above(&self, node: NodeId) -> NodeId {
+        let mut at = self.source.node(node).parent.unwrap_or(NodeId::ROOT);
+        while at != NodeId::ROOT && !self.source.node(at).is_list() {
+            at = self.source.node(at).parent.unwrap_or(NodeId::ROOT);
+        }
+        at
+    }
+
+    pub(crate) fn new_slot(&mut self, scope: u16, node: NodeId) -> u32 {
+        let plan = &mut self.scopes[usize::from(scope)];
+        plan.slots.push(node);
+        plan.width += 1;
+        plan.width - 1
+    }
+
+    /// The slot of a leaf that stands once in its frame, or of a group's presence.
+    fn slot(&mut self, node: NodeId) -> u32 {
+        match self.actions[node.index()] {
+            Action::Slot(slot) | Action::Presence(slot) => slot,
+            Action::List(scope) if self.scopes[usize::from(scope)].leaf => 1,
+            _ => {
+                let scope = self.scope(self.list_above(node));
+                let slot = self.new_slot(scope, node);
+                let group = matches!(self.source.node(node).kind, NodeKind::Group);
+                self.actions[node.index()] = if group { Action::Presence(slot) } else { Action::Slot(slot) };
+                slot
+            }
+        }
+    }
+
+    pub(crate) fn new_cursor(&mut self, scope: u16, owner: Option<(u16, u32)>) -> u16 {
+        self.cursors.push(Cursor { scope, owner });
+        if self.cursors.len() > usize::from(u16::MAX) - 2 {
+            self.overflow = true;
+        }
+        u16::try_from(self.cursors.len() - 1).unwrap_or(u16::MAX)
+    }
+
+    /// Position in the source behind which a node is known to be complete.
+    pub(crate) fn complete(&self, node: NodeId) -> u32 {
+        match self.options.order {
+            SourceOrder::AsShape => self.source.node(node).subtree_end.0,
+            SourceOrder::Any => self.source.node(self.list_above(node)).subtree_end.0,
+        }
+    }
+
+    /// A read of `node` by `cursor`, told as reads of loops' cursors.
+    pub(crate) fn read(&self, cursor: u16, node: NodeId) -> Reads {
+        let (mut cursor, mut position) = (cursor, self.complete(node));
+        while let Some((owner, known)) = self.cursors[usize::from(cursor)].owner {
+            (cursor, position) = (owner, known);
+        }
+        Reads { at: vec![(cursor, position)], ..Reads::default() }
+    }
+
+    /// Finds where a path's first name belongs, from the innermost loop outwards.
+    fn first_step(&mut self, name: &Name) -> Option<(At, usize)> {
+        let at = |context: &Context, node: NodeId| At {
+            cursor: context.cursor,
+            node,
+            picks: context.picks.clone(),
+            maybe: false,
+            reads: Reads::default(),
+            lists: Vec::new(),
+        };
+        for context in self.chain.iter().rev() {
+            if context.binding.as_ref().is_some_and(|binding| binding.text == name.text) {
+                return Some((at(context, context.node), 1));
+            }
+            if self.source.child(context.node, &name.text).is_some() {
+                return Some((at(context, context.node), 0));
+            }
+        }
+        if name.text == "it"
+            && let Some(context) = self.chain.last()
+        {
+            return Some((at(context, context.node), 1));
+        }
+        if name.text == "source"
+            && let Some(context) = self.chain.first()
+        {
+            return Some((at(context, NodeId::ROOT), 1));
+        }
+        None
+    }
+
+    /// Follows a path through the source. Lists that it does not choose from are collected where `through` allows it.
+    pub(crate) fn follow(&mut self, path: &Path, through: Through) -> Option<At> {
+        let first = &path.steps[0];
+        let Some((mut at, skip)) = self.first_step(&first.name) else {
+            self.unknown_name(&first.name);
+            return None;
+        };
+        if skip == 1 && first.select.is_some() {
+            let span = first.span;
+            self.error(codes::NO_LIST, span, format!("`{}` is one occurrence already", first.name.text)).hint =
+                Some("remove the `[ ]`".to_owned());
+            return None;
+        }
+        for step in &path.steps[skip..] {
+            self.step(&mut at, step, through)?;
+        }
+        Some(at)
+    }
+
+    fn step(&mut self, at: &mut At, step: &Step, through: Through) -> Option<()> {
+        let Some(child) = self.source.child(at.node, &step.name.text) else {
+            self.unknown_child(at.node, &step.name);
+            return None;
+        };
+        let node = self.source.node(child);
+        let is_list = node.is_list();
+        at.maybe |= node.occurs == Occurs::Optional;
+        at.node = child;
+        match (&step.select, is_list) {
+            (Some(_), false) => {
+                self.error(
+                    codes::NO_LIST,
+                    step.span,
+                    format!("`{}` stands once at most, so there is nothing to choose", step.name.text),
+                )
+                .hint = Some("remove the `[ ]`".to_owned());
+                None
+            }
+            (Some(select), true) => {
+                if !at.lists.is_empty() {
+                    self.error(codes::REPEATS, step.span, "a choice behind a list that is gone through").hint =
+                        Some("write a loop of its own for each".to_owned());
+                    return None;
+                }
+                self.pick(at, child, step, select)
+            }
+            (None, true) => match through {
+                Through::Lists => {
+                    at.lists.push(child);
+                    Some(())
+                }
+                Through::Nothing => {
+                    let name = &step.name.text;
+                    let most = match node.occurs {
+                        Occurs::Many { max: Some(max), .. } => format!("up to {max} times"),
+                        _ => "any number of times".to_owned(),
+                    };
+                    let message = format!("`{name}` repeats, {most}: which occurrence is meant?");
+                    self.error(codes::REPEATS, step.span, message).hint = Some(format!(
+                        "choose one (`{name}[0]`, `{name}[last]`, `{name}[… = …]`), loop (`for {name} …`), or fold (`sum(… for {name})`)"
+                    ));
+                    None
+                }
+            },
+            (None, false) => Some(()),
+        }
+    }
+
+    /// `N1[N101 = "ST"]`: one cursor for the same choice, however often it is written.
+    fn pick(&mut self, at: &mut At, list: NodeId, step: &Step, select: &Select) -> Option<()> {
+        let scope = self.scope(list);
+        let known = self.complete(list);
+        let key = (at.cursor, scope, format!("{:?}{}", step.span.file, self.slice(step.span)));
+        let pick = if let Some(pick) = self.pick_keys.get(&key) {
+            *pick
+        } else {
+            let cursor = self.new_cursor(scope, Some((at.cursor, known)));
+            let choices = self.choices;
+            let (select, condition_reads) = match select {
+                Select::First => (PickSelect::Index(0), Reads::default()),
+                Select::Index(n) => {
+                    if let Occurs::Many { max: Some(max), .. } = self.source.node(list).occurs
+                        && *n >= max
+                    {
+                        let message = format!("there are at most {max} occurrences, so there is no number {n}");
+                        self.error(codes::NEVER, step.span, message).hint =
+                            Some("occurrences are counted from 0".to_owned());
+                        return None;
+                    }
+                    (PickSelect::Index(*n), Reads::default())
+                }
+                Select::Last => (PickSelect::Last, Reads::default()),
+                Select::Where(condition) => {
+                    self.chain.push(Context { cursor, node: list, binding: None, picks: Vec::new() });
+                    let typed = self.condition(condition);
+                    self.chain.pop();
+                    (PickSelect::Where(typed.id), typed.reads)
+                }
+            };
+            let slot = None;
+            let outer = self.chain.iter().map(|context| context.cursor).collect();
+            self.picks.push(PickPlan { owner: at.cursor, cursor, scope, select, slot, outer });
+            let pick = u16::try_from(self.picks.len() - 1).unwrap_or(u16::MAX);
+            if self.picks.len() > usize::from(u16::MAX) - 2 {
+                self.overflow = true;
+            }
+            let simple = self.choices == choices && self.known_before(list, &condition_reads);
+            if simple && !matches!(self.picks[usize::from(pick)].select, PickSelect::Last) {
+                let slot = self.new_slot(self.cursors[usize::from(at.cursor)].scope, list);
+                self.picks[usize::from(pick)].slot = Some(slot);
+                self.scopes[usize::from(scope)].picks.push(pick);
+            } else {
+                self.scopes[usize::from(scope)].retained = true;
+            }
+            self.pick_reads.insert(pick, condition_reads);
+            self.pick_keys.insert(key, pick);
+            pick
+        };
+        self.choices += 1;
+        at.reads.add(&self.read(at.cursor, list));
+        let condition_reads = self.pick_reads.get(&pick).cloned().unwrap_or_default();
+        at.reads.add(&condition_reads);
+        at.picks.push(pick);
+        at.cursor = self.picks[usize::from(pick)].cursor;
+        at.maybe = true;
+        Some(())
+    }
+
+    /// Whether all that is read is inside the occurrences of a list, or known before the list begins.
+    pub(crate) fn known_before(&self, list: NodeId, reads: &Reads) -> bool {
+        let end = self.source.node(list).subtree_end;
+        let inside = |node: NodeId| node >= list && node < end;
+        !reads.bound
+            && reads.vars.is_empty()
+            && reads.nodes.iter().all(|node| inside(*node) || self.complete(*node) <= list.0)
+    }
+
+    /// The value at the end of a path.
+    pub(crate) fn path_value(&mut self, path: &Path) -> Option<Typed> {
+        let at = self.follow(path, Through::Nothing)?;
+        let node = self.source.node(at.node);
+        let NodeKind::Scalar(scalar) = &node.kind else {
+            let name = path.steps.last().map_or("", |step| step.name.text.as_str());
+            let first = self.source.children(at.node).find(|child| self.source.node(*child).scalar().is_some());
+            let hint = first.map(|child| format!("name one of its fields: {name}.{}", self.source.node(child).name));
+            self.error(codes::GROUP_AS_VALUE, path.span, format!("`{name}` is a group and has no value of its own"))
+                .hint = hint;
+            return None;
+        };
+        let ty = Ty { kind: Kind::from(scalar), maybe: at.maybe };
+        let node = at.node;
+        Some(self.value_at(at, node, ty, path.span))
+    }
+
+    fn value_at(&mut self, at: At, node: NodeId, ty: Ty, span: Span) -> Typed {
+        let slot = self.slot(node);
+        let mut id = self.expr(Expr::Slot { cursor: at.cursor, slot, statement_node: node });
+        for pick in at.picks.iter().rev() {
+            id = self.expr(Expr::Pick { pick: *pick, value: id });
+        }
+        let mut reads = at.reads;
+        reads.add(&self.read(at.cursor, node));
+        reads.nodes.push(node);
+        Typed { id, ty, reads, span }
+    }
+
+    /// Whether something stands at a path: a leaf with a value, a group, an occurrence of a list.
+    pub(crate) fn presence(&mut self, path: &Path) -> Option<Typed> {
+        let at = self.follow(path, Through::Lists)?;
+        if !at.lists.is_empty() {
+            return self.any_occurrence(path);
+        }
+        let node = self.source.node(at.node);
+        if matches!(node.kind, NodeKind::Scalar(_)) || self.source.node(at.node).is_list() && at.picks.is_empty() {
+            let value = self.path_value(path)?;
+            let id = self.expr(Expr::Present(value.id));
+            return Some(Typed { id, ty: Ty::BOOL, ..value });
+        }
+        let list = node.is_list();
+        let mut id = if list {
+            // The choice itself: its link is there.
+            self.expr(Expr::PresentSlot { cursor: at.cursor, slot: 0 })
+        } else {
+            let slot = self.slot(at.node);
+            self.expr(Expr::PresentSlot { cursor: at.cursor, slot })
+        };
+        for pick in at.picks.iter().rev() {
+            id = self.expr(Expr::Pick { pick: *pick, value: id });
+        }
+        let id = self.expr(Expr::Present(id));
+        let mut reads = at.reads.clone();
+        reads.add(&self.read(at.cursor, at.node));
+        Some(Typed { id, ty: Ty::BOOL, reads, span: path.span })
+    }
+
+    /// A guard that a group stands there, for `for GROUP`.
+    pub(crate) fn group_present(&mut self, at: &At) -> (crate::plan::ExprId, Reads) {
+        let slot = self.slot(at.node);
+        let id = self.expr(Expr::PresentSlot { cursor: at.cursor, slot });
+        let id = self.expr(Expr::Present(id));
+        // A group is known to be there when it begins.
+        let mut reads = self.read(at.cursor, at.node);
+        if self.options.order == SourceOrder::AsShape {
+            for (cursor, position) in &mut reads.at {
+                if *cursor == at.cursor {
+                    *position = at.node.0 + 1;
+                }
+            }
+        }
+        (id, reads)
+    }
+
+    fn unknown_name(&mut self, name: &Name) {
+        let mut names: Vec<String> = Vec::new();
+        for context in self.chain.iter().rev() {
+            names.extend(self.source.children(context.node).map(|child| self.source.node(child).name.clone()));
+            names.extend(context.binding.iter().map(|binding| binding.text.clone()));
+        }
+        names.extend(self.locals[self.locals_from..].iter().map(|local| local.name.clone()));
+        let mut hint = offer(&nearest(&name.text, names.iter().map(String::as_str)));
+        if hint.is_none()
+            && let Some((left, right)) = name.text.split_once('-')
+            && names.iter().any(|known| known == left)
+        {
+            hint = Some(format!("to subtract, write blanks around the sign: {left} - {right}"));
+        }
+        if hint.is_none() {
+            hint = self.elsewhere(&name.text);
+        }
+        if hint.is_none() && !names.is_empty() {
+            let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
+            let more = if names.len() > 8 { ", …" } else { "" };
+            hint = Some(format!("there is: {}{more}", some.join(", ")));
+        }
+        let place = match self.chain.last() {
+            None => "a function sees its parameters only".to_owned(),
+            Some(context) if context.node == NodeId::ROOT => format!("not in {}", self.source.node(NodeId::ROOT).name),
+            Some(context) => format!("neither in {} nor around it", self.source.path(context.node)),
+        };
+        self.error(codes::UNKNOWN_SOURCE, name.span, format!("there is no `{}`: {place}", name.text)).hint = hint;
+    }
+
+    /// The name stands deeper, or elsewhere: its full path helps.
+    fn elsewhere(&self, name: &str) -> Option<String> {
+        self.chain.first()?;
+        let found: Vec<String> = self
+            .source
+            .iter()
+            .skip(1)
+            .filter(|(_, node)| node.name == name)
+            .map(|(id, _)| self.source.path(id))
+            .take(3)
+            .collect();
+        (!found.is_empty()).then(|| format!("it stands at {}", found.join(", ")))
+    }
+
+    fn unknown_child(&mut self, node: NodeId, name: &Name) {
+        let names: Vec<&str> = self.source.children(node).map(|child| self.source.node(child).name.as_str()).collect();
+        let mut hint = offer(&nearest(&name.text, names.iter().copied()));
+        if hint.is_none() && !names.is_empty() {
+            let more = if names.len() > 8 { ", …" } else { "" };
+            hint = Some(format!("there is: {}{more}", names.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
+        }
+        let path = if node == NodeId::ROOT { self.source.node(node).name.clone() } else { self.source.path(node) };
+        let what = if names.is_empty() { "a field without parts of its own" } else { "a group" };
+        self.error(codes::UNKNOWN_SOURCE, name.span, format!("there is no `{}` in {path}, {what}", name.text)).hint =
+            hint;
+    }
+}
+
+/// Whether a path may go through lists without choosing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Through {
+    Nothing,
+    Lists,
+}

@@ -1,0 +1,529 @@
+//! The target's side: paths, what fits, what must be there.
+
+use std::collections::BTreeMap;
+
+use quayline_core::{NodeId, NodeKind, Occurs, Scalar, Severity, Shape};
+
+use super::names::{nearest, offer};
+use super::types::{Digits, Kind};
+use super::{Absent, Lower, Typed};
+use crate::codes;
+use crate::plan::{Expr, Fit, TargetPlan};
+use crate::run::value::Val;
+use crate::syntax::ast::TargetPath;
+use crate::syntax::text::Span;
+
+/// One step of the way to a target node.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Step {
+    Document { output: u16, ordinal: u32 },
+    Group(NodeId),
+    List(NodeId),
+    Occurrence { node: NodeId, ordinal: u32 },
+}
+
+/// A condition that was decided: its variable holds this arm.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Guard {
+    pub(crate) var: u16,
+    pub(crate) arm: u16,
+}
+
+/// Whether two statements never both run.
+pub(crate) fn exclusive(a: &[Guard], b: &[Guard]) -> bool {
+    a.iter().any(|x| b.iter().any(|y| x.var == y.var && x.arm != y.arm))
+}
+
+/// Where relative target paths begin.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetContext {
+    /// `None` outside of any document, where the map has several outputs.
+    pub(crate) output: Option<usize>,
+    pub(crate) node: NodeId,
+    pub(crate) address: Vec<Step>,
+}
+
+/// How a target leaf is set.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub(crate) address: Vec<Step>,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) span: Span,
+}
+
+/// A document or occurrence that the map makes.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) output: usize,
+    pub(crate) node: NodeId,
+    pub(crate) address: Vec<Step>,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) span: Span,
+}
+
+/// Where a target path leads.
+#[derive(Clone, Debug)]
+pub(crate) struct Goal {
+    pub(crate) output: usize,
+    pub(crate) node: NodeId,
+    /// Groups and documents on the way, without the node itself.
+    pub(crate) address: Vec<Step>,
+}
+
+impl Lower<'_> {
+    /// Follows a path from a context; lists on the way are refused, at its end not.
+    pub(crate) fn goal(&mut self, path: &TargetPath, context: &TargetContext) -> Option<Goal> {
+        let mut names = path.names.as_slice();
+        let mut goal = match context.output {
+            Some(output) => Goal { output, node: context.node, address: context.address.clone() },
+            None => self.output_of(path)?,
+        };
+        let first = &names[0].text;
+        let known = self.outputs[goal.output].shape.child(goal.node, first).is_some();
+        if context.output.is_none()
+            || (!known && goal.node == NodeId::ROOT && names.len() > 1 && self.outputs[goal.output].name == *first)
+        {
+            names = &names[1..];
+        }
+        let shape = self.outputs[goal.output].shape;
+        for (i, name) in names.iter().enumerate() {
+            let Some(child) = shape.child(goal.node, &name.text) else {
+                let children: Vec<&str> =
+                    shape.children(goal.node).map(|child| shape.node(child).name.as_str()).collect();
+                let mut hint = offer(&nearest(&name.text, children.iter().copied()));
+                if hint.is_none() {
+                    let elsewhere: Vec<String> = shape
+                        .iter()
+                        .skip(1)
+                        .filter(|(_, node)| node.name == name.text)
+                        .map(|(id, _)| shape.path(id))
+                        .take(3)
+                        .collect();
+                    hint = (!elsewhere.is_empty()).then(|| format!("it stands at {}", elsewhere.join(", ")));
+                }
+                if hint.is_none() && !children.is_empty() {
+                    let more = if children.len() > 8 { ", …" } else { "" };
+                    hint = Some(format!(
+                        "there is: {}{more}",
+                        children.iter().take(8).copied().collect::<Vec<_>>().join(", ")
+                    ));
+                }
+                let place =
+                    if goal.node == NodeId::ROOT { shape.node(goal.node).name.clone() } else { shape.path(goal.node) };
+                self.error(codes::UNKNOWN_TARGET, name.span, format!("the target has no `{}` in {place}", name.text))
+                    .hint = hint;
+                return None;
+            };
+            let node = shape.node(child);
+            if i + 1 < names.len() {
+                if node.is_list() {
+                    self.error(
+                        codes::TARGET_REPEATS,
+                        name.span,
+                        format!("`{}` repeats in the target: which occurrence is written?", name.text),
+                    )
+                    .hint = Some(format!(
+                        "make one: make {} {{ … }}, or one for each of a loop: for … make {} {{ … }}",
+                        name.text, name.text
+                    ));
+                    return None;
+                }
+                if matches!(node.kind, NodeKind::Group) {
+                    goal.address.push(Step::Group(child));
+                }
+            }
+            goal.node = child;
+        }
+        Some(goal)
+    }
+
+    /// The output that a path names first, where there are several.
+    fn output_of(&mut self, path: &TargetPath) -> Option<Goal> {
+        let first = &path.names[0];
+        let found = self.outputs.iter().position(|output| output.name == first.text);
+        let Some(output) = found else {
+            let names: Vec<&str> = self.outputs.iter().map(|output| output.name).collect();
+            let hint = offer(&nearest(&first.text, names.iter().copied()));
+            let list = names.join(", ");
+            self.error(
+                codes::UNKNOWN_OUTPUT,
+                first.span,
+                format!("the map has several targets, and `{}` is none of them", first.text),
+            )
+            .hint = Some(hint.unwrap_or_else(|| format!("begin with the target's name: {list}")));
+            return None;
+        };
+        let number = u16::try_from(output).unwrap_or(u16::MAX);
+        let step = Step::Document { output: number, ordinal: 0 };
+        if path.names.len() > 1 {
+            self.made_document(output, step, path.span);
+        }
+        Some(Goal { output, node: NodeId::ROOT, address: vec![step] })
+    }
+
+    /// A document that is made by being written to.
+    pub(crate) fn made_document(&mut self, output: usize, step: Step, span: Span) {
+        if !self.made.iter().any(|made| made.address == [step]) {
+            self.made.push(Made { output, node: NodeId::ROOT, address: vec![step], guards: Vec::new(), span });
+        }
+    }
+
+    /// Notes that a leaf is set, and refuses a second time.
+    pub(crate) fn write(&mut self, goal: &Goal, address: &[Step], guards: &[Guard], span: Span) {
+        let all = self.written[goal.output].entry(goal.node).or_default();
+        let first = all
+            .iter()
+            .find(|written| written.address == address && !exclusive(&written.guards, guards))
+            .map(|written| written.span);
+        all.push(Written { address: address.to_vec(), guards: guards.to_vec(), span });
+        if let Some(first) = first {
+            let line = self.line(first);
+            let path = self.outputs[goal.output].shape.path(goal.node);
+            self.error(codes::SET_TWICE, span, format!("`{path}` is set in line {line} already")).hint =
+                Some("choose in one statement: … = if condition then … else …".to_owned());
+        }
+    }
+
+    /// Checks a value against a target leaf.
+    pub(crate) fn fit(&mut self, goal: &Goal, value: &Typed, guards: &[Guard]) -> Option<TargetPlan> {
+        let shape = self.outputs[goal.output].shape;
+        let node = shape.node(goal.node);
+        let path = shape.path(goal.node);
+        let Some(scalar) = node.scalar() else {
+            let first = shape.children(goal.node).next().map(|child| shape.node(child).name.clone());
+            let name = node.name.clone();
+            self.error(codes::TARGET_GROUP, value.span, format!("`{path}` is a group and takes no value")).hint =
+                first.map(|first| format!("set its fields: {name}.{first} = …"));
+            return None;
+        };
+        let scalar = scalar.clone();
+        self.holds(&scalar, value, &path)?;
+        if value.ty.kind == Kind::Absent {
+            self.warning(codes::NEVER, value.span, format!("`{path}` never gets a value from this")).hint =
+                Some(format!("say so by `omit {path}`"));
+        } else if value.ty.maybe
+            && node.occurs == Occurs::Once
+            && self.outputs[goal.output].absent == Absent::Refused
+            && guards.is_empty()
+        {
+            self.warning(
+                codes::MAYBE_ABSENT,
+                value.span,
+                format!("`{path}` must have a value, and this may have none"),
+            )
+            .hint = Some(
+                "say what it is then: … ?? \"…\"; or write it only where it is there: if present(…) { … }".to_owned(),
+            );
+        }
+        let fit = match scalar {
+            Scalar::Text { chars_max } => Fit::Text { max: chars_max.unwrap_or(u32::MAX) },
+            Scalar::Decimal { digits, scale, signed } => Fit::Decimal { digits, scale, signed },
+            Scalar::Float32 => Fit::Float32,
+            Scalar::Float64 => Fit::Float64,
+            Scalar::Bool => Fit::Bool,
+            Scalar::Bytes { len_max } => Fit::Bytes { max: len_max.unwrap_or(u32::MAX) },
+        };
+        Some(TargetPlan { node: goal.node, statement: self.statement, fit })
+    }
+
+    /// Whether a type of leaf can hold a type of value, and without loss.
+    fn holds(&mut self, scalar: &Scalar, value: &Typed, path: &str) -> Option<()> {
+        let span = value.span;
+        let constant = match self.exprs[value.id as usize] {
+            Expr::Const(val) => Some(val),
+            _ => None,
+        };
+        match (scalar, value.ty.kind) {
+            (_, Kind::Bad) => return None,
+            (_, Kind::Absent)
+            | (Scalar::Bool, Kind::Bool)
+            | (Scalar::Float32 | Scalar::Float64, Kind::Float | Kind::Decimal(_)) => {}
+            (Scalar::Text { chars_max }, Kind::Text(chars)) => match (chars_max, chars) {
+                (Some(max), Some(chars)) if chars > *max => {
+                    if constant.is_some() {
+                        self.error(
+                            codes::TOO_LONG,
+                            span,
+                            format!("`{path}` has {max} characters, and this text {chars}"),
+                        )
+                        .hint = Some("shorten it".to_owned());
+                        return None;
+                    }
+                    self.warning(
+                        codes::TRUNCATION,
+                        span,
+                        format!("`{path}` has {max} characters, and this up to {chars}"),
+                    )
+                    .hint = Some(format!("cut it on purpose: left(…, {max})"));
+                }
+                (Some(max), None) => {
+                    self.finding(
+                        Severity::Note,
+                        codes::TRUNCATION,
+                        span,
+                        format!("`{path}` has {max} characters, and nothing bounds this text"),
+                    )
+                    .hint = Some(format!(
+                        "cut it on purpose: left(…, {max}); as it is, a longer text is a finding when it comes"
+                    ));
+                }
+                _ => {}
+            },
+            (Scalar::Text { chars_max }, Kind::Decimal(digits)) => {
+                if let (Some(max), Some(chars)) = (chars_max, digits.chars())
+                    && chars > *max
+                {
+                    self.warning(
+                        codes::TRUNCATION,
+                        span,
+                        format!("`{path}` has {max} characters, and this number up to {chars}"),
+                    )
+                    .hint = Some("write it in a format: format(…, \"00000\")".to_owned());
+                }
+            }
+            (Scalar::Decimal { digits, scale, signed }, Kind::Decimal(own)) => {
+                return self.digits_fit((*digits, *scale, *signed), own, constant, span, path);
+            }
+            (Scalar::Bytes { len_max }, Kind::Bytes(len)) => {
+                if let (Some(max), Some(len)) = (len_max, len)
+                    && len > *max
+                {
+                    self.warning(codes::TRUNCATION, span, format!("`{path}` has {max} bytes, and this up to {len}"))
+                        .hint = Some("choose a longer target".to_owned());
+                }
+            }
+            (scalar, kind) => {
+                let wanted = Kind::from(scalar);
+                let hint = match (scalar, kind) {
+                    (Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64, Kind::Text(_)) => {
+                        "turn it into a number: number(…)"
+                    }
+                    (Scalar::Decimal { .. }, Kind::Float) => "say how many decimals: round(…, 2)",
+                    (Scalar::Text { .. }, Kind::Date | Kind::DateTime) => {
+                        "write it in a format: format(…, \"CCYYMMDD\")"
+                    }
+                    (Scalar::Text { .. }, Kind::Time) => "write it in a format: format(…, \"HHMM\")",
+                    (Scalar::Decimal { .. }, Kind::Date | Kind::DateTime) => {
+                        "number(format(…, \"CCYYMMDD\")) gives its digits"
+                    }
+                    (Scalar::Decimal { .. }, Kind::Time) => "number(format(…, \"HHMM\")) gives its digits",
+                    (Scalar::Text { .. }, Kind::Bool) => "choose a text: if … then \"Y\" else \"N\"",
+                    (Scalar::Bool, Kind::Text(_)) => "compare it: … = \"Y\"",
+                    (Scalar::Bool, Kind::Decimal(_)) => "compare it: … != 0",
+                    (Scalar::Text { .. }, Kind::Bytes(_)) => "hex(…) gives bytes as text",
+                    _ => "choose a value of the target's type",
+                };
+                self.error(codes::CANNOT_HOLD, span, format!("`{path}` holds {wanted}; this is {kind}")).hint =
+                    Some(hint.to_owned());
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    fn digits_fit(
+        &mut self,
+        bound: (u16, i16, bool),
+        own: Digits,
+        constant: Option<Val>,
+        span: Span,
+        path: &str,
+    ) -> Option<()> {
+        let (digits, scale, signed) = bound;
+        let whole = u16::try_from((i32::from(digits) - i32::from(scale)).max(0)).unwrap_or(0);
+        if let Some(found) = own.whole
+            && found > whole
+        {
+            let message = format!(
+                "`{path}` has {whole} digits before the point, and this {}{found}",
+                if constant.is_some() { "" } else { "up to " }
+            );
+            if constant.is_some_and(|val| !matches!(val, Val::Num(0, _))) {
+                self.error(codes::DIGITS_LOST, span, message).hint = Some("correct the number".to_owned());
+                return None;
+            }
+            if constant.is_none() {
+                self.warning(codes::DIGITS_LOST, span, message).hint = Some(format!(
+                    "say that it fits: fit(…, {digits}, {}); a number that does not is a finding when it comes",
+                    scale.max(0)
+                ));
+            }
+        }
+        if let Some(found) = own.scale
+            && found > scale
+        {
+            let wide = scale.max(0);
+            let message = format!(
+                "`{path}` has {wide} decimals, and this {}{found}",
+                if constant.is_some() { "" } else { "up to " }
+            );
+            let hint = format!("round it: round(…, {wide}) or round(…, {wide}, half-even)");
+            if constant.is_some() {
+                self.error(codes::DECIMALS_LOST, span, message).hint = Some(hint);
+                return None;
+            }
+            self.warning(codes::DECIMALS_LOST, span, message).hint = Some(hint);
+        }
+        if own.signed && !signed {
+            let message = format!("`{path}` has no sign, and this may be negative");
+            let negative = matches!(constant, Some(Val::Num(n, _)) if n < 0);
+            if negative {
+                self.error(codes::SIGN_LOST, span, message).hint = Some("correct the number".to_owned());
+                return None;
+            }
+            if constant.is_none() && own.whole.is_some() {
+                self.warning(codes::SIGN_LOST, span, message).hint = Some("abs(…) takes the sign off".to_owned());
+            }
+        }
+        Some(())
+    }
+
+    /// Mandatory nodes that no statement sets, in every document and occurrence that the map makes.
+    pub(crate) fn check_complete(&mut self) {
+        for made in core::mem::take(&mut self.made) {
+            if self.outputs[made.output].absent == Absent::Filled {
+                continue;
+            }
+            let mut missing = Vec::new();
+            self.missing(&made, made.node, &made.address, &mut missing);
+            if missing.is_empty() {
+                continue;
+            }
+            if missing.iter().any(|(_, some)| some.is_none()) {
+                let never: Vec<String> =
+                    missing.iter().filter(|(_, some)| some.is_none()).map(|(path, _)| path.clone()).collect();
+                let names: Vec<&str> = never.iter().take(6).map(String::as_str).collect();
+                let more = if never.len() > 6 { format!(" and {} more", never.len() - 6) } else { String::new() };
+                let verb = if never.len() == 1 { "is" } else { "are" };
+                self.error(
+                    codes::NEVER_SET,
+                    made.span,
+                    format!("mandatory, but never set: {}{more}", names.join(", ")),
+                )
+                .hint = Some(format!(
+                    "set {}, or say `omit {}` if something else provides {}",
+                    if never.len() == 1 { "it" } else { "them" },
+                    names.join(", "),
+                    if verb == "is" { "it" } else { "them" }
+                ));
+            }
+            for (path, some) in missing.iter().filter(|(_, some)| some.is_some()) {
+                let Some(span) = some else { continue };
+                self.warning(
+                    codes::SOMETIMES_SET,
+                    *span,
+                    format!("`{path}` is mandatory, and set under a condition only"),
+                )
+                .hint = Some("set it in every branch: if … { … } else { … }".to_owned());
+            }
+        }
+    }
+
+    fn missing(&self, made: &Made, group: NodeId, address: &[Step], out: &mut Vec<(String, Option<Span>)>) {
+        let shape = self.outputs[made.output].shape;
+        let all = &self.written[made.output];
+        for child in shape.children(group) {
+            if self.omitted.contains(&(made.output, child)) {
+                continue;
+            }
+            let node = shape.node(child);
+            let touched = |from: NodeId, to: NodeId, step: Step| {
+                all.range(from..to).any(|(_, written)| {
+                    written.iter().any(|w| {
+                        w.address.len() > address.len()
+                            && w.address.starts_with(address)
+                            && w.address[address.len()] == step
+                    })
+                }) || self.lists_made.iter().any(|(output, list)| {
+                    *output == made.output
+                        && list.len() > address.len()
+                        && list.starts_with(address)
+                        && list[address.len()] == step
+                })
+            };
+            match (&node.kind, node.occurs) {
+                (_, Occurs::Many { min: 0, .. }) => {}
+                (_, Occurs::Many { .. }) => {
+                    if !touched(child, node.subtree_end, Step::List(child)) {
+                        out.push((shape.path(child), None));
+                    }
+                }
+                (NodeKind::Scalar(_), Occurs::Once) => {
+                    let here: Vec<&Written> =
+                        all.get(&child).into_iter().flatten().filter(|written| written.address == address).collect();
+                    if here.is_empty() {
+                        out.push((shape.path(child), None));
+                        continue;
+                    }
+                    let lists: Vec<Vec<Guard>> = here
+                        .iter()
+                        .map(|written| {
+                            written.guards.iter().filter(|guard| !made.guards.contains(guard)).copied().collect()
+                        })
+                        .collect();
+                    if !self.covers(&lists) {
+                        out.push((shape.path(child), Some(here[0].span)));
+                    }
+                }
+                (NodeKind::Group, occurs) => {
+                    let mut inner = address.to_vec();
+                    inner.push(Step::Group(child));
+                    if occurs == Occurs::Once || touched(child, node.subtree_end, Step::Group(child)) {
+                        let before = out.len();
+                        self.missing(made, child, &inner, out);
+                        // An optional group that is only there under a condition may lack what the same condition guards.
+                        if occurs == Occurs::Optional {
+                            let mut at = 0;
+                            out.retain(|(_, some)| {
+                                at += 1;
+                                at <= before || some.is_none()
+                            });
+                        }
+                    }
+                }
+                (NodeKind::Scalar(_), Occurs::Optional) => {}
+            }
+        }
+    }
+
+    /// Whether one of some lists of guards holds whatever the conditions are.
+    fn covers(&self, lists: &[Vec<Guard>]) -> bool {
+        if lists.iter().any(Vec::is_empty) {
+            return true;
+        }
+        let Some(var) = lists.first().and_then(|list| list.first()).map(|guard| guard.var) else { return false };
+        let arms = self.arms.get(&var).copied().unwrap_or(0);
+        arms > 0
+            && (0..arms).all(|arm| {
+                let rest: Vec<Vec<Guard>> = lists
+                    .iter()
+                    .filter(|list| list.iter().all(|guard| guard.var != var || guard.arm == arm))
+                    .map(|list| list.iter().filter(|guard| guard.var != var).copied().collect())
+                    .collect();
+                self.covers(&rest)
+            })
+    }
+}
+
+/// Per node: its bit among the mandatory children of its parent; per group: the bits that must be set.
+pub(crate) fn mandatory(shape: &Shape, written: &BTreeMap<NodeId, Vec<Written>>) -> (Vec<u8>, Vec<u64>) {
+    let mut bits = vec![u8::MAX; shape.len()];
+    let mut required = vec![0u64; shape.len()];
+    for (id, node) in shape.iter() {
+        if node.kind != NodeKind::Group {
+            continue;
+        }
+        let mut next = 0u8;
+        for child in shape.children(id) {
+            let leaf = shape.node(child);
+            // What no statement sets was found at compile time, or is omitted.
+            let counted = leaf.occurs == Occurs::Once && leaf.scalar().is_some() && written.contains_key(&child);
+            if counted && next < 64 {
+                bits[child.index()] = next;
+                required[id.index()] |= 1 << next;
+                next += 1;
+            }
+        }
+    }
+    (bits, required)
+}

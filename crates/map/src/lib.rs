@@ -1,0 +1,41 @@
+//! The map language: any shape to any shape, checked before it runs, compiled, mapped page by page.
+//!
+//! A map (`.qmap`) is read by [`MapSpec::parse`], checked and compiled by [`compile`] against the [`quayline_core::Shape`]s of its source and
+//! targets, and run by a [`Mapper`]: a sink that a source drives, and that drives the targets' sinks in target order.
+//!
+//! ```text
+//! text ─▶ tokens ─▶ syntax tree ──┐
+//!                                 ├─▶ units: typed, over slots ─▶ ordered ─▶ settled ─▶ MapPlan
+//! source shape, target shapes ────┘   (check::statement)          (order)    (settle: which loops stream, code)
+//!
+//! source ─▶ Mapper: Sink ─▶ frames of slots ─▶ blocks of operations ─▶ Outputs: Sink
+//! ```
+//!
+//! * **Frames.** Each source list that the map uses (and the root) has frames of slots, one frame an occurrence. A value event is one look
+//!   into a table by node, and one store. What no statement reads is not kept.
+//! * **Blocks.** The statements of a loop's body are a block of operations in target order. A block is resumable: it stops in front of a loop
+//!   that is mapped while its list is read, goes on when the list begins, and runs to its end with its occurrence. So a transaction of any
+//!   size takes the memory of one occurrence, wherever the order of source and target allow it; [`MapPlan::buffers`] tells where not, and
+//!   which statement is the reason.
+//! * **Choices and folds** (`N1[N101 = "ST"]`, `sum(SV102 for 2400)`) are made while their list is read if they can be.
+//! * **Values** are 32-byte copies whose bytes stand in one arena that is used as a stack; nothing is allocated per field.
+//!
+//! The crate does no I/O and reads no clock: see [`Host`].
+
+mod check;
+mod codes;
+mod functions;
+mod host;
+mod map_spec;
+mod observe;
+mod plan;
+mod run;
+mod syntax;
+
+pub use check::{Absent, Compiled, NoFiles, Options, Output, Resolver, SourceOrder, compile};
+pub use functions::function_forms;
+pub use host::{Host, One, Outputs, StillHost};
+pub use map_spec::{MapSpec, ShapeReference};
+pub use observe::{Coverage, Observer, Unwatched};
+pub use plan::{BufferPlan, MapPlan, StatementId, StatementView};
+pub use run::mapper::{Mapper, Outcome};

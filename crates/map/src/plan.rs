@@ -1,0 +1,488 @@
+//! A compiled map: tables over node ids.
+
+use quayline_core::{NodeId, Severity, Shape};
+
+use crate::functions::Builtin;
+use crate::run::date::Format;
+use crate::run::value::Val;
+use crate::syntax::text::{SourceText, Span};
+
+pub(crate) type ExprId = u32;
+pub(crate) type BlockId = u32;
+pub(crate) type VarId = u16;
+pub(crate) type CursorId = u16;
+pub(crate) type ScopeId = u16;
+pub(crate) type LoopId = u16;
+
+/// A statement of a map, numbered as written; included and repeated parts count again.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct StatementId(pub u32);
+
+/// A map that is ready to run, made by [`crate::compile`].
+#[derive(Clone, Debug)]
+pub struct MapPlan {
+    pub(crate) title: String,
+    pub(crate) source: Shape,
+    pub(crate) outputs: Vec<OutputPlan>,
+    pub(crate) texts: Vec<SourceText>,
+    /// What an event of a source node does.
+    pub(crate) actions: Vec<Action>,
+    pub(crate) scopes: Vec<ScopePlan>,
+    pub(crate) cursors: usize,
+    pub(crate) cursor_scopes: Vec<ScopeId>,
+    pub(crate) exprs: Vec<Expr>,
+    /// Operand lists of calls.
+    pub(crate) lists: Vec<ExprId>,
+    pub(crate) constants: Vec<u8>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) root: BlockId,
+    pub(crate) loops: Vec<LoopPlan>,
+    pub(crate) picks: Vec<PickPlan>,
+    pub(crate) folds: Vec<FoldPlan>,
+    pub(crate) vars: Vec<VarPlan>,
+    pub(crate) statements: Vec<StatementPlan>,
+    pub(crate) targets: Vec<TargetPlan>,
+    pub(crate) tables: Vec<TablePlan>,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) lookups: Vec<LookupPlan>,
+    pub(crate) envelope_in: Vec<String>,
+    pub(crate) envelope_out: Vec<String>,
+    pub(crate) buffers: Vec<BufferPlan>,
+    /// Target sub-streams that are kept until their turn.
+    pub(crate) recordings: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OutputPlan {
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    /// Per target node: index among the mandatory children of its parent, or `u8::MAX`.
+    pub(crate) mandatory: Vec<u8>,
+    /// Per target node: which mandatory children must stand there.
+    pub(crate) required: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Action {
+    Ignore,
+    /// A leaf: kept in the open frame.
+    Slot(u32),
+    /// A group whose presence is asked for.
+    Presence(u32),
+    /// A list whose occurrences have frames.
+    List(ScopeId),
+}
+
+/// A source list (or the root) whose occurrences have frames of slots. Slot 0 links the occurrences of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopePlan {
+    pub(crate) node: NodeId,
+    pub(crate) parent: Option<ScopeId>,
+    pub(crate) leaf: bool,
+    pub(crate) slots: Vec<NodeId>,
+    pub(crate) width: u32,
+    /// Slot of the parent's frame that holds the list.
+    pub(crate) list_slot: u32,
+    /// Occurrences are kept until the parent's frame goes.
+    pub(crate) retained: bool,
+    /// Picks and folds that look at every occurrence.
+    pub(crate) picks: Vec<u16>,
+    pub(crate) folds: Vec<u16>,
+    /// Whether a loop over it may run while it is read.
+    pub(crate) streamed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Compare {
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// Which order two values are compared by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Order {
+    Text,
+    Number,
+    Float,
+    Bool,
+    /// Dates and times.
+    Moment,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expr {
+    Absent,
+    Const(Val),
+    Slot {
+        cursor: CursorId,
+        slot: u32,
+        statement_node: NodeId,
+    },
+    Var(VarId),
+    /// Number of the occurrence, from 1.
+    Position(CursorId),
+    Present(ExprId),
+    /// Whether a group stands there.
+    PresentSlot {
+        cursor: CursorId,
+        slot: u32,
+    },
+    Not(ExprId),
+    Minus(ExprId),
+    And(ExprId, ExprId),
+    Or(ExprId, ExprId),
+    Compare(Compare, Order, ExprId, ExprId),
+    Add(ExprId, ExprId),
+    Subtract(ExprId, ExprId),
+    Multiply(ExprId, ExprId),
+    FloatOp(FloatOp, ExprId, ExprId),
+    Otherwise(ExprId, ExprId),
+    Concat {
+        first: u32,
+        count: u32,
+    },
+    If(ExprId, ExprId, ExprId),
+    /// A variable that `Bind` has set just now.
+    Bound(VarId),
+    /// Evaluates the second into a variable, then the third.
+    Bind(VarId, ExprId, ExprId),
+    Call {
+        function: Builtin,
+        first: u32,
+        count: u32,
+    },
+    Table {
+        table: u16,
+        direction: Direction,
+        key: ExprId,
+    },
+    InTable {
+        table: u16,
+        key: ExprId,
+    },
+    Lookup {
+        lookup: u16,
+        field: u16,
+        first: u32,
+        count: u32,
+    },
+    Envelope(u16),
+    Pick {
+        pick: u16,
+        value: ExprId,
+    },
+    Fold(u16),
+    /// Text of a number.
+    Text(ExprId),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FloatOp {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Direction {
+    Forward,
+    Back,
+}
+
+/// One occurrence of a list, chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct PickPlan {
+    pub(crate) owner: CursorId,
+    pub(crate) cursor: CursorId,
+    pub(crate) scope: ScopeId,
+    pub(crate) select: PickSelect,
+    /// Slot of the owner's frame for the choice, where it is made while the list is read.
+    pub(crate) slot: Option<u32>,
+    /// Lexical cursors that the condition reads, to be set before it is tried while reading.
+    pub(crate) outer: Vec<CursorId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PickSelect {
+    Index(u32),
+    Last,
+    Where(ExprId),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FoldOp {
+    Count,
+    Sum,
+    Min,
+    Max,
+    Any,
+    All,
+    Join,
+}
+
+/// A value made of all occurrences of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct FoldPlan {
+    pub(crate) op: FoldOp,
+    pub(crate) owner: CursorId,
+    /// Lists from the owner down to the innermost.
+    pub(crate) levels: Vec<(ScopeId, CursorId)>,
+    pub(crate) filter: Option<ExprId>,
+    pub(crate) value: Option<ExprId>,
+    pub(crate) separator: Option<ExprId>,
+    pub(crate) order: Order,
+    /// Slot of the owner's frame, where it is counted while the list is read.
+    pub(crate) slot: Option<u32>,
+    pub(crate) outer: Vec<CursorId>,
+    pub(crate) statement: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct VarPlan {
+    pub(crate) name: String,
+    /// Declared bounds of digits: whole and scale.
+    pub(crate) digits: Option<(u16, i16)>,
+    pub(crate) chars: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Block {
+    pub(crate) code: Vec<Op>,
+    /// Per operation: the source position from which it may run.
+    pub(crate) ready: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Opening {
+    Document,
+    Group,
+    List,
+    Occurrence,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Opens a document, group, list or occurrence of the target. Lazy ones appear with their first value.
+    Open {
+        what: Opening,
+        output: u16,
+        node: NodeId,
+    },
+    Close,
+    /// What is open appears now.
+    Touch,
+    Emit {
+        target: u32,
+        expr: ExprId,
+    },
+    /// Two frequent forms of `Emit`.
+    Copy {
+        target: u32,
+        cursor: CursorId,
+        slot: u32,
+    },
+    Set {
+        var: VarId,
+        expr: ExprId,
+        statement: u32,
+    },
+    /// Goes on at `to` unless the variable holds this arm.
+    Unless {
+        var: VarId,
+        arm: u16,
+        to: u32,
+    },
+    Loop(LoopId),
+    /// The occurrence is left out unless this holds.
+    Filter(ExprId),
+    /// The occurrence is left out.
+    Skip,
+    Drop {
+        statement: u32,
+    },
+    Raise {
+        statement: u32,
+    },
+    Envelope {
+        name: u16,
+        expr: ExprId,
+        statement: u32,
+    },
+    /// What follows up to `EndRecord` is kept.
+    Record(u16),
+    EndRecord,
+    Replay(u16),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct LoopPlan {
+    pub(crate) scope: ScopeId,
+    pub(crate) owner: CursorId,
+    pub(crate) cursor: CursorId,
+    /// Choices that lead to the owner's occurrence.
+    pub(crate) picks: Vec<u16>,
+    pub(crate) body: BlockId,
+    pub(crate) streamed: bool,
+    /// Its output is kept back.
+    pub(crate) recording: bool,
+    pub(crate) limit: Option<u32>,
+    pub(crate) statement: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct StatementPlan {
+    pub(crate) span: Span,
+    /// What it writes, for people.
+    pub(crate) target: Option<String>,
+    /// Leaves of the source that it reads.
+    pub(crate) sources: Vec<NodeId>,
+    pub(crate) raise: Option<RaisePlan>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct RaisePlan {
+    pub(crate) severity: Severity,
+    pub(crate) message: String,
+    pub(crate) id: Option<String>,
+    pub(crate) hint: Option<String>,
+}
+
+/// A leaf of a target with what it can hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TargetPlan {
+    pub(crate) node: NodeId,
+    pub(crate) statement: u32,
+    pub(crate) fit: Fit,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Fit {
+    Text { max: u32 },
+    Decimal { digits: u16, scale: i16, signed: bool },
+    Float32,
+    Float64,
+    Bool,
+    Bytes { max: u32 },
+}
+
+/// What is looked for, and what it becomes.
+pub(crate) type Row = (Box<[u8]>, Box<[u8]>);
+
+#[derive(Clone, Debug)]
+pub(crate) struct TablePlan {
+    pub(crate) name: String,
+    /// Sorted by key.
+    pub(crate) forward: Vec<Row>,
+    /// Sorted by value; of several keys the first.
+    pub(crate) back: Vec<Row>,
+    pub(crate) otherwise: Option<Box<[u8]>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct LookupPlan {
+    pub(crate) name: String,
+}
+
+/// A source list that is kept, and why.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct BufferPlan {
+    /// Path of the source list (or of the target list, for output that is kept back).
+    pub path: String,
+    /// The statement that forces it.
+    pub statement: StatementId,
+    /// Line of that statement in the map.
+    pub line: u32,
+    /// What it waits for, in words.
+    pub reason: String,
+    /// Bytes a kept occurrence takes at most besides its values; values come on top.
+    pub bytes_per_occurrence: usize,
+    /// Most occurrences in one parent, where the source bounds them.
+    pub occurrences_max: Option<u32>,
+}
+
+impl MapPlan {
+    /// The title of the map.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// The shape of its source.
+    #[must_use]
+    pub fn source(&self) -> &Shape {
+        &self.source
+    }
+
+    /// The name of an output.
+    #[must_use]
+    pub fn output_name(&self, output: usize) -> Option<&str> {
+        self.outputs.get(output).map(|output| output.name.as_str())
+    }
+
+    /// The shape of an output.
+    #[must_use]
+    pub fn output(&self, output: usize) -> Option<&Shape> {
+        self.outputs.get(output).map(|output| &output.shape)
+    }
+
+    /// What is kept in memory beyond one occurrence, and which statement is the reason.
+    #[must_use]
+    pub fn buffers(&self) -> &[BufferPlan] {
+        &self.buffers
+    }
+
+    /// Per source node: whether a statement reads it.
+    pub(crate) fn source_leaves_read(&self) -> Vec<bool> {
+        let mut read = vec![false; self.source.len()];
+        for node in self.statements.iter().flat_map(|statement| &statement.sources) {
+            read[node.index()] = true;
+        }
+        for (action, read) in self.actions.iter().zip(&mut read) {
+            *read |= matches!(action, Action::Slot(_));
+        }
+        read
+    }
+
+    /// Leaves of the source that no statement reads.
+    #[must_use]
+    pub fn never_read(&self) -> Vec<String> {
+        let read = self.source_leaves_read();
+        let leaves = self.source.iter().filter(|(id, node)| node.scalar().is_some() && !read[id.index()]);
+        leaves.map(|(id, _)| self.source.path(id)).collect()
+    }
+
+    /// File, line and words of a statement, and what it writes.
+    #[must_use]
+    pub fn statement(&self, id: StatementId) -> Option<StatementView<'_>> {
+        let statement = self.statements.get(id.0 as usize)?;
+        let text = self.texts.get(usize::from(statement.span.file))?;
+        Some(StatementView {
+            file: text.name(),
+            line: text.line(statement.span.start),
+            words: text.slice(statement.span),
+            target: statement.target.as_deref(),
+            sources: &statement.sources,
+        })
+    }
+}
+
+/// One statement for people.
+#[derive(Clone, Copy, Debug)]
+pub struct StatementView<'a> {
+    /// The map, or the included map, that it stands in.
+    pub file: &'a str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Its words.
+    pub words: &'a str,
+    /// Path of the target that it writes.
+    pub target: Option<&'a str>,
+    /// Leaves of the source that it reads.
+    pub sources: &'a [NodeId],
+}

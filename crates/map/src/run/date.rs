@@ -1,0 +1,324 @@
+//! Days, times and their formats. The calendar is the proleptic Gregorian one, years 1 to 9999.
+
+/// Microseconds of a day.
+pub(crate) const DAY: i64 = 86_400_000_000;
+
+/// Days since 1970-01-01; `None` where there is no such day.
+pub(crate) fn days_from_civil(year: i32, month: i32, day: i32) -> Option<i32> {
+    if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
+        return None;
+    }
+    // Years begin in March, so that the leap day is the last one.
+    let shifted = if month <= 2 { year - 1 } else { year };
+    let era = shifted.div_euclid(400);
+    let year_of_era = shifted.rem_euclid(400);
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
+}
+
+/// Year, month and day of a count of days since 1970-01-01.
+pub(crate) fn civil_from_days(days: i32) -> (i32, i32, i32) {
+    let shifted = i64::from(days) + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let small = |n: i64| i32::try_from(n).unwrap_or(0);
+    (small(year), small(month), small(day))
+}
+
+pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Whether a count of days is in years 1 to 9999.
+pub(crate) fn in_range(days: i64) -> Option<i32> {
+    // 0001-01-01 and 9999-12-31.
+    (-719_162..=2_932_896).contains(&days).then(|| i32::try_from(days).unwrap_or(0))
+}
+
+/// The same day of another month, or its last day where it has no such day.
+pub(crate) fn add_months(days: i32, months: i64) -> Option<i32> {
+    let (year, month, day) = civil_from_days(days);
+    let count = i64::from(year) * 12 + i64::from(month) - 1 + months;
+    let year = i32::try_from(count.div_euclid(12)).ok()?;
+    let month = i32::try_from(count.rem_euclid(12)).ok()? + 1;
+    if !(1..=9999).contains(&year) {
+        return None;
+    }
+    days_from_civil(year, month, day.min(days_in_month(year, month)))
+}
+
+/// A piece of a format.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Piece {
+    /// `CCYY` or `YYYY`.
+    Year,
+    /// `YY`: needs the century rule.
+    ShortYear,
+    /// `MM` next to a year or day.
+    Month,
+    /// `DD`.
+    Day,
+    /// `DDD`: day of the year.
+    YearDay,
+    /// `HH`.
+    Hour,
+    /// `MM` or `NN` behind `HH`.
+    Minute,
+    /// `SS`.
+    Second,
+    /// `.fff`-like: so many digits of a second.
+    Fraction(u8),
+    /// A character as it is.
+    Literal(char),
+}
+
+/// A date or time format, compiled.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Format {
+    pub(crate) pieces: Vec<Piece>,
+    /// First year of the hundred that two digits stand for.
+    pub(crate) century: i32,
+}
+
+/// Why a format is none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum FormatError {
+    /// A letter that means nothing.
+    Letter(char),
+    /// The same part twice.
+    Twice,
+    Empty,
+}
+
+impl Format {
+    /// `CCYYMMDD`, `YYMMDD`, `YYYY-MM-DD`, `HHMM`, `HH:MM:SS`, `CCYYDDD`, `CCYYMMDDHHMMSSff`.
+    ///
+    /// `MM` is a minute behind an hour and a month elsewhere. Letters other than those of parts are refused; `T` and `Z` stand for themselves.
+    pub(crate) fn parse(text: &str, century: i32) -> Result<Self, FormatError> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let (piece, len) = if rest.starts_with("CCYY") || rest.starts_with("YYYY") {
+                (Piece::Year, 4)
+            } else if rest.starts_with("YY") {
+                (Piece::ShortYear, 2)
+            } else if rest.starts_with("DDD") {
+                (Piece::YearDay, 3)
+            } else if rest.starts_with("DD") {
+                (Piece::Day, 2)
+            } else if rest.starts_with("HH") {
+                (Piece::Hour, 2)
+            } else if rest.starts_with("SS") {
+                (Piece::Second, 2)
+            } else if rest.starts_with("NN") {
+                (Piece::Minute, 2)
+            } else if rest.starts_with("MM") {
+                let minute = pieces.contains(&Piece::Hour) && !pieces.contains(&Piece::Minute);
+                (if minute { Piece::Minute } else { Piece::Month }, 2)
+            } else if first == 'f' {
+                let len = rest.bytes().take_while(|byte| *byte == b'f').count().min(6);
+                (Piece::Fraction(u8::try_from(len).unwrap_or(6)), len)
+            } else if first.is_alphabetic() && !matches!(first, 'T' | 'Z') {
+                return Err(FormatError::Letter(first));
+            } else {
+                (Piece::Literal(first), first.len_utf8())
+            };
+            if !matches!(piece, Piece::Literal(_)) && pieces.contains(&piece) {
+                return Err(FormatError::Twice);
+            }
+            pieces.push(piece);
+            rest = &rest[len..];
+        }
+        if pieces.iter().all(|piece| matches!(piece, Piece::Literal(_))) {
+            return Err(FormatError::Empty);
+        }
+        Ok(Format { pieces, century })
+    }
+
+    /// Whether it tells the day.
+    pub(crate) fn has_date(&self) -> bool {
+        let has = |piece| self.pieces.contains(&piece);
+        (has(Piece::Year) || has(Piece::ShortYear)) && (has(Piece::YearDay) || (has(Piece::Month) && has(Piece::Day)))
+    }
+
+    /// Whether it tells the hour.
+    pub(crate) fn has_time(&self) -> bool {
+        self.pieces.contains(&Piece::Hour)
+    }
+
+    /// Whether it has parts of a day's time.
+    pub(crate) fn needs_time(&self) -> bool {
+        self.pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Hour | Piece::Minute | Piece::Second | Piece::Fraction(_)))
+    }
+
+    /// Whether it has parts of a date.
+    pub(crate) fn needs_date(&self) -> bool {
+        self.pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Year | Piece::ShortYear | Piece::Month | Piece::Day | Piece::YearDay))
+    }
+
+    /// Whether two digits stand for a year.
+    pub(crate) fn is_short(&self) -> bool {
+        self.pieces.contains(&Piece::ShortYear)
+    }
+
+    /// Characters that it writes.
+    pub(crate) fn width(&self) -> usize {
+        self.pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Year => 4,
+                Piece::YearDay => 3,
+                Piece::Fraction(n) => usize::from(*n),
+                Piece::Literal(_) => 1,
+                _ => 2,
+            })
+            .sum()
+    }
+
+    /// Fewest characters that it reads.
+    pub(crate) fn width_least(&self) -> usize {
+        let seconds = if self.pieces.contains(&Piece::Second) { 2 } else { 0 };
+        let fraction = self
+            .pieces
+            .iter()
+            .map(|piece| if let Piece::Fraction(n) = piece { usize::from(*n) } else { 0 })
+            .sum::<usize>();
+        let marks = self.pieces.iter().filter(|piece| matches!(piece, Piece::Literal(':' | '.' | 'Z'))).count();
+        self.width() - seconds - fraction - marks
+    }
+
+    /// Reads a text: days and microseconds of the day. A shorter text may end before seconds and fractions (X12 `TM` leaves them out).
+    pub(crate) fn read(&self, text: &[u8]) -> Option<(i32, i64)> {
+        let (mut year, mut month, mut day, mut year_day) = (1970, 1, 1, None);
+        let (mut hour, mut minute, mut second, mut micros) = (0i64, 0i64, 0i64, 0i64);
+        let mut rest = text;
+        for piece in &self.pieces {
+            if rest.is_empty() && matches!(piece, Piece::Second | Piece::Fraction(_) | Piece::Literal(':' | '.' | 'Z'))
+            {
+                continue;
+            }
+            match piece {
+                Piece::Year => year = take(&mut rest, 4)?,
+                Piece::ShortYear => {
+                    let n = take(&mut rest, 2)?;
+                    let base = self.century.rem_euclid(100);
+                    year = self.century - base + n + if n < base { 100 } else { 0 };
+                }
+                Piece::Month => month = take(&mut rest, 2)?,
+                Piece::Day => day = take(&mut rest, 2)?,
+                Piece::YearDay => year_day = Some(take(&mut rest, 3)?),
+                Piece::Hour => hour = i64::from(take(&mut rest, 2)?),
+                Piece::Minute => minute = i64::from(take(&mut rest, 2)?),
+                Piece::Second => second = i64::from(take(&mut rest, 2)?),
+                Piece::Fraction(n) => {
+                    let len = usize::from(*n).min(rest.len());
+                    let mut read = i64::from(take(&mut rest, len)?);
+                    for _ in len..6 {
+                        read *= 10;
+                    }
+                    micros = read;
+                }
+                Piece::Literal(c) => {
+                    let mut bytes = [0; 4];
+                    rest = rest.strip_prefix(c.encode_utf8(&mut bytes).as_bytes())?;
+                }
+            }
+        }
+        if !rest.is_empty() || hour > 23 || minute > 59 || second > 59 {
+            return None;
+        }
+        let days = match year_day {
+            Some(n) => {
+                let first = days_from_civil(year, 1, 1)?;
+                let length = if days_in_month(year, 2) == 29 { 366 } else { 365 };
+                ((1..=length).contains(&n)).then_some(first + n - 1)?
+            }
+            None => days_from_civil(year, month, day)?,
+        };
+        Some((days, ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros))
+    }
+
+    /// Writes a day and a time.
+    pub(crate) fn write(&self, days: i32, micros: i64, out: &mut Vec<u8>) {
+        let (year, month, day) = civil_from_days(days);
+        let seconds = micros / 1_000_000;
+        for piece in &self.pieces {
+            let (n, width) = match piece {
+                Piece::Year => (year.into(), 4),
+                Piece::ShortYear => ((year % 100).into(), 2),
+                Piece::Month => (month.into(), 2),
+                Piece::Day => (day.into(), 2),
+                Piece::YearDay => ((days - days_from_civil(year, 1, 1).unwrap_or(days) + 1).into(), 3),
+                Piece::Hour => (seconds / 3600, 2),
+                Piece::Minute => (seconds / 60 % 60, 2),
+                Piece::Second => (seconds % 60, 2),
+                Piece::Fraction(n) => (micros % 1_000_000 / 10i64.pow(6 - u32::from(*n)), u32::from(*n)),
+                Piece::Literal(c) => {
+                    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    continue;
+                }
+            };
+            for place in (0..width).rev() {
+                out.push(b'0' + u8::try_from(n / 10i64.pow(place) % 10).unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// So many digits off the front of a text, as a number.
+fn take(rest: &mut &[u8], len: usize) -> Option<i32> {
+    let (digits, behind) = rest.split_at_checked(len)?;
+    *rest = behind;
+    digits.iter().try_fold(0i32, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i32::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_civil_dates_are_inverse() {
+        for days in (-719_162..=2_932_896).step_by(97) {
+            let (year, month, day) = civil_from_days(days);
+            assert_eq!(days_from_civil(year, month, day), Some(days));
+        }
+        assert_eq!(days_from_civil(1970, 1, 1), Some(0));
+        assert_eq!(days_from_civil(2026, 2, 29), None);
+        assert_eq!(days_from_civil(2000, 2, 29), Some(11_016));
+        assert_eq!(add_months(days_from_civil(2026, 1, 31).unwrap(), 1), days_from_civil(2026, 2, 28));
+    }
+
+    #[test]
+    fn formats_read_what_they_write() {
+        for text in ["CCYYMMDD", "YYYY-MM-DD", "CCYYDDD", "CCYYMMDDHHMMSSff", "DD.MM.CCYY", "CCYY-MM-DDTHH:MM:SSZ"] {
+            let format = Format::parse(text, 1970).unwrap();
+            let mut out = Vec::new();
+            format.write(20_000, if format.has_time() { 45_296_120_000 } else { 0 }, &mut out);
+            let (days, _) = format.read(&out).unwrap();
+            assert_eq!(days, 20_000, "{text}");
+        }
+        let short = Format::parse("YYMMDD", 1970).unwrap();
+        assert_eq!(short.read(b"691231").map(|(days, _)| civil_from_days(days).0), Some(2069));
+        assert_eq!(short.read(b"700101").map(|(days, _)| civil_from_days(days).0), Some(1970));
+        assert_eq!(short.read(b"701301"), None);
+        assert_eq!(Format::parse("HHMMSSff", 1970).unwrap().read(b"1230"), Some((0, 45_000_000_000)));
+        assert_eq!(Format::parse("CCYYMM?W", 1970), Err(FormatError::Letter('W')));
+        assert_eq!(Format::parse("MMDDMM", 1970), Err(FormatError::Twice));
+    }
+}

@@ -1,0 +1,590 @@
+//! The target's side: what is open, what fits, what must be there.
+
+use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, read_number};
+
+use super::fault::What;
+use super::mapper::{Flow, Mapper};
+use super::value::Val;
+use crate::functions::{decimal, texts};
+use crate::host::{Host, Outputs};
+use crate::observe::Observer;
+use crate::plan::{ExprId, Fit, Op, Opening, StatementId, VarId};
+
+/// What of the target is open.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    open: Vec<Open>,
+    /// How many of them, from the outermost, were sent to the sink.
+    sent: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    what: Opening,
+    output: u16,
+    node: NodeId,
+    /// Mandatory children that have a value.
+    set: u64,
+    /// Occurrences of a list.
+    count: u32,
+}
+
+impl Target {
+    pub(super) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+        self.sent = 0;
+    }
+}
+
+impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
+    pub(super) fn operation(&mut self, op: Op) -> Flow {
+        match op {
+            Op::Open { what, output, node } => {
+                let output = if what == Opening::Document { output } else { self.output() };
+                self.target.open.push(Open { what, output, node, set: 0, count: 0 });
+            }
+            Op::Close => self.close(),
+            Op::Touch => self.send(),
+            Op::Copy { target, cursor, slot } => {
+                let base = self.cursors[usize::from(cursor)];
+                let val = self.slots.get(base.wrapping_add(slot) as usize).copied().unwrap_or(Val::Absent);
+                self.emit(target, val, None, base.wrapping_add(slot));
+            }
+            Op::Emit { target, expr } => {
+                let mark = self.arena.mark();
+                self.statement = self.plan.targets[target as usize].statement;
+                let val = self.eval(expr);
+                self.emit(target, val, Some(expr), 0);
+                self.arena.release(mark);
+            }
+            Op::Set { var, expr, statement } => {
+                self.statement = statement;
+                self.ran(statement);
+                self.set(var, expr);
+            }
+            Op::Unless { var, arm, to } => {
+                if !matches!(self.vars[usize::from(var)], Val::Num(n, _) if n == i128::from(arm)) {
+                    return Flow::To(to);
+                }
+            }
+            Op::Loop(number) => self.kept_loop(number),
+            Op::Filter(expr) => {
+                let mark = self.arena.mark();
+                let holds = self.truth(expr);
+                self.arena.release(mark);
+                if !holds {
+                    return Flow::Over;
+                }
+            }
+            Op::Skip => return Flow::Over,
+            Op::Drop { statement } => {
+                self.ran(statement);
+                self.drop_document();
+            }
+            Op::Raise { statement } => {
+                self.statement = statement;
+                self.ran(statement);
+                let path = self.place(None);
+                self.fault(What::Rule, path, None);
+            }
+            Op::Envelope { name, expr, statement } => {
+                self.statement = statement;
+                self.ran(statement);
+                let mark = self.arena.mark();
+                let val = self.eval(expr);
+                if let Some(bytes) = self.text_of(val)
+                    && let Ok(text) = core::str::from_utf8(self.arena.get(bytes))
+                {
+                    self.host.set_envelope(&self.plan.envelope_out[usize::from(name)], text);
+                }
+                self.arena.release(mark);
+            }
+            Op::Record(number) => {
+                // The list that is recorded stands where the outer target is; counts begin anew.
+                let outer = core::mem::take(&mut self.target);
+                self.outer_targets.push(outer);
+                self.recordings[usize::from(number)].clear();
+                self.recording.push(number);
+            }
+            Op::EndRecord => {
+                self.close_target(0);
+                self.recording.pop();
+                if let Some(outer) = self.outer_targets.pop() {
+                    self.target = outer;
+                }
+            }
+            Op::Replay(number) => self.replay(number),
+        }
+        Flow::Next
+    }
+
+    fn output(&self) -> u16 {
+        let inner = self.target.open.last().map(|open| open.output);
+        inner
+            .or_else(|| self.outer_targets.iter().rev().find_map(|target| target.open.last()).map(|open| open.output))
+            .unwrap_or(0)
+    }
+
+    /// Sends an event to the open document's sink, or to the recording.
+    #[inline(always)]
+    fn event(&mut self, output: u16, event: Event) {
+        match self.recording.last() {
+            None => event.send(self.outputs.sink(usize::from(output))),
+            Some(number) => event.send(&mut self.recordings[usize::from(*number)]),
+        }
+    }
+
+    /// Sends what is open and was not sent yet.
+    #[inline(always)]
+    pub(super) fn send(&mut self) {
+        if self.target.sent < self.target.open.len() {
+            self.send_open();
+        }
+    }
+
+    fn send_open(&mut self) {
+        while self.target.sent < self.target.open.len() {
+            let at = self.target.sent;
+            let Open { what, output, node, .. } = self.target.open[at];
+            self.target.sent += 1;
+            match what {
+                Opening::Document => self.event(output, Event::Enter(NodeId::ROOT)),
+                Opening::Group => self.event(output, Event::Enter(node)),
+                Opening::List => self.event(output, Event::OpenList(node)),
+                Opening::Occurrence => {
+                    self.event(output, Event::Enter(node));
+                    self.count_occurrence(at, output, node);
+                }
+            }
+        }
+    }
+
+    /// Counts an occurrence of the list that is open around position `at`.
+    #[inline(always)]
+    fn count_occurrence(&mut self, at: usize, output: u16, node: NodeId) {
+        let Some(list) = at.checked_sub(1).map(|at| &mut self.target.open[at]) else { return };
+        if list.what != Opening::List {
+            return;
+        }
+        list.count = list.count.saturating_add(1);
+        let count = list.count;
+        if let Occurs::Many { max: Some(max), .. } = self.plan.outputs[usize::from(output)].shape.node(node).occurs
+            && count == max.saturating_add(1)
+        {
+            let path = self.place(None);
+            self.fault(What::TooMany { max }, path, None);
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.target.open.pop() else { return };
+        if self.target.sent <= self.target.open.len() {
+            return;
+        }
+        self.target.sent = self.target.open.len();
+        let plan = &self.plan.outputs[usize::from(open.output)];
+        let required = plan.required[open.node.index()];
+        if required & !open.set != 0 && open.what != Opening::List {
+            self.missing(open, required & !open.set);
+        }
+        match open.what {
+            Opening::Group | Opening::Occurrence => self.event(open.output, Event::Leave(open.node)),
+            Opening::List => {
+                self.event(open.output, Event::CloseList(open.node));
+                if let Occurs::Many { min, .. } = plan.shape.node(open.node).occurs
+                    && open.count < min
+                {
+                    let path = Some(plan.shape.path(open.node));
+                    self.fault(What::TooFew { min, found: open.count }, path, None);
+                }
+            }
+            Opening::Document => self.end_document(open.output),
+        }
+    }
+
+    #[cold]
+    fn missing(&mut self, open: Open, bits: u64) {
+        let plan = &self.plan.outputs[usize::from(open.output)];
+        let names = plan
+            .shape
+            .children(open.node)
+            .filter(|child| {
+                let bit = plan.mandatory[child.index()];
+                bit < 64 && bits & (1 << bit) != 0
+            })
+            .map(|child| plan.shape.node(child).name.clone())
+            .collect();
+        let mut path = self.place(None).unwrap_or_default();
+        if open.what == Opening::Group {
+            path = if path.is_empty() {
+                plan.shape.node(open.node).name.clone()
+            } else {
+                format!("{path}.{}", plan.shape.node(open.node).name)
+            };
+        }
+        // The statement that ran last is not the culprit; the first that writes one of them is.
+        let culprit = self.plan.targets.iter().find(|target| {
+            let bit = plan.mandatory[target.node.index().min(plan.mandatory.len() - 1)];
+            plan.shape.node(NodeId(target.node.0.min(u32::try_from(plan.shape.len() - 1).unwrap_or(0)))).parent
+                == Some(open.node)
+                && bit < 64
+                && bits & (1 << bit) != 0
+        });
+        if let Some(culprit) = culprit {
+            self.statement = culprit.statement;
+        }
+        let path = (!path.is_empty()).then_some(path);
+        self.fault(What::Missing(names), path, None);
+    }
+
+    fn end_document(&mut self, output: u16) {
+        let sink = self.outputs.sink(usize::from(output));
+        sink.leave(NodeId::ROOT);
+        if self.dropped || self.refused {
+            sink.discard();
+            if self.refused {
+                self.outcome.refused += 1;
+            } else {
+                self.outcome.dropped += 1;
+            }
+        } else {
+            self.outcome.written[usize::from(output)] += 1;
+        }
+        // A fault in one of several documents does not touch the next.
+        self.refused = self.refused_outside;
+        self.dropped = self.dropped_outside;
+    }
+
+    fn in_document(&self) -> bool {
+        self.target.open.first().is_some_and(|open| open.what == Opening::Document) || !self.outer_targets.is_empty()
+    }
+
+    pub(super) fn refuse(&mut self) {
+        self.refused = true;
+        if !self.in_document() {
+            self.refused_outside = true;
+        }
+    }
+
+    fn drop_document(&mut self) {
+        self.dropped = true;
+        if !self.in_document() {
+            self.dropped_outside = true;
+        }
+    }
+
+    /// Ends what of a document was sent, and voids it.
+    pub(super) fn discard_documents(&mut self) {
+        self.recording.clear();
+        while let Some(outer) = self.outer_targets.pop() {
+            self.target = outer;
+        }
+        self.dropped = true;
+        self.refused = false;
+        self.close_target(0);
+    }
+
+    pub(super) fn close_target(&mut self, depth: usize) {
+        while self.target.open.len() > depth {
+            self.close();
+        }
+    }
+
+    fn replay(&mut self, number: u16) {
+        let recording = core::mem::take(&mut self.recordings[usize::from(number)]);
+        if !recording.is_empty() {
+            self.send();
+            match self.recording.last().copied() {
+                None => {
+                    let output = usize::from(self.output());
+                    recording.replay(self.outputs.sink(output));
+                }
+                Some(outer) => recording.replay(&mut self.recordings[usize::from(outer)]),
+            }
+        }
+        self.recordings[usize::from(number)] = recording;
+        self.recordings[usize::from(number)].clear();
+    }
+
+    /// The path of what is being written, with occurrences counted from 0.
+    pub(super) fn place(&self, leaf: Option<NodeId>) -> Option<String> {
+        let mut path = String::new();
+        let mut index = None;
+        let all = self.outer_targets.iter().flat_map(|target| &target.open).chain(&self.target.open);
+        let mut output = 0;
+        for open in all {
+            output = usize::from(open.output);
+            match open.what {
+                Opening::Document => continue,
+                Opening::List => index = Some(open.count),
+                Opening::Group | Opening::Occurrence => {
+                    if !path.is_empty() {
+                        path.push('.');
+                    }
+                    path.push_str(&self.plan.outputs[output].shape.node(open.node).name);
+                    if let Some(count) = index.take() {
+                        path.push_str(&format!("[{}]", count.saturating_sub(1)));
+                    }
+                }
+            }
+        }
+        if let Some(leaf) = leaf {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&self.plan.outputs[output].shape.node(leaf).name);
+            if let Some(count) = index {
+                path.push_str(&format!("[{count}]"));
+            }
+        }
+        (!path.is_empty()).then_some(path)
+    }
+
+    #[cold]
+    fn misfit(&mut self, what: What, node: NodeId, slot: u32, expr: Option<ExprId>) {
+        let source = match expr {
+            Some(expr) => self.source_of(expr),
+            None => self.slot_node(slot),
+        };
+        let path = self.place(Some(node));
+        self.fault(what, path, source);
+    }
+
+    /// Writes a value to a target leaf, if it fits.
+    #[inline]
+    fn emit(&mut self, target: u32, val: Val, expr: Option<ExprId>, slot: u32) {
+        let plan = self.plan.targets[target as usize];
+        let node = plan.node;
+        if V::WATCHES {
+            self.observer.ran(StatementId(plan.statement));
+        }
+        if val.is_absent() {
+            return;
+        }
+        self.statement = plan.statement;
+        let fitted = match self.fitted(plan.fit, val) {
+            Ok(fitted) => fitted,
+            Err(what) => return self.misfit(what, node, slot, expr),
+        };
+        self.send();
+        let at = self.target.open.len() - 1;
+        let open = &mut self.target.open[at];
+        let output = open.output;
+        if open.what == Opening::List {
+            self.count_value(at, node);
+        } else {
+            let bit = self.plan.outputs[usize::from(output)].mandatory[node.index()];
+            if bit < 64 {
+                open.set |= 1 << bit;
+            }
+        }
+        let value = self.arena.value(fitted);
+        match self.recording.last() {
+            None => self.outputs.sink(usize::from(output)).value(node, value),
+            Some(number) => self.recordings[usize::from(*number)].value(node, value),
+        }
+        if V::WATCHES {
+            self.tell(plan.statement, output, node, slot, expr);
+        }
+    }
+
+    fn count_value(&mut self, at: usize, node: NodeId) {
+        let open = &mut self.target.open[at];
+        open.count = open.count.saturating_add(1);
+        let (count, output) = (open.count, open.output);
+        if let Occurs::Many { max: Some(max), .. } = self.plan.outputs[usize::from(output)].shape.node(node).occurs
+            && count == max.saturating_add(1)
+        {
+            let path = Some(self.plan.outputs[usize::from(output)].shape.path(node));
+            self.fault(What::TooMany { max }, path, None);
+        }
+    }
+
+    fn tell(&mut self, statement: u32, output: u16, node: NodeId, slot: u32, expr: Option<ExprId>) {
+        let mut sources = Vec::new();
+        match expr {
+            None => {
+                if let Some(leaf) = self.slot_node(slot) {
+                    sources.push((leaf, self.origins.get(slot as usize).copied().unwrap_or(0)));
+                }
+            }
+            Some(expr) => self.sources_of(expr, &mut sources),
+        }
+        self.observer.wrote(StatementId(statement), usize::from(output), node, &sources);
+    }
+
+    /// The value in a form that a leaf of this type takes.
+    #[inline]
+    fn fitted(&mut self, fit: Fit, val: Val) -> Result<Val, What> {
+        match (fit, val) {
+            (Fit::Text { max }, Val::Ascii(bytes)) => {
+                if bytes.len <= max {
+                    Ok(val)
+                } else {
+                    Err(What::TooLong { max, found: bytes.len as usize })
+                }
+            }
+            (Fit::Text { max }, Val::Text(bytes)) => {
+                if bytes.len <= max {
+                    return Ok(val);
+                }
+                let found = texts::char_count(self.arena.get(bytes));
+                if found <= max as usize { Ok(val) } else { Err(What::TooLong { max, found }) }
+            }
+            (Fit::Decimal { digits, scale, signed }, Val::Digits { bytes, negative, scale: own }) => {
+                // As they stand: most numbers fit without a look at their leading zeros.
+                let len = i32::try_from(bytes.len).unwrap_or(i32::MAX);
+                if own <= scale && len - i32::from(own) <= i32::from(digits) - i32::from(scale) && (signed || !negative)
+                {
+                    return Ok(val);
+                }
+                self.fitted_number(digits, scale, signed, val)
+            }
+            (Fit::Decimal { digits, scale, signed }, _) => self.fitted_number(digits, scale, signed, val),
+            (Fit::Bool, Val::Bool(_)) => Ok(val),
+            (Fit::Bytes { max }, Val::Bytes(bytes)) => {
+                if bytes.len <= max {
+                    Ok(val)
+                } else {
+                    Err(What::TooManyBytes { max, found: bytes.len as usize })
+                }
+            }
+            (_, Val::Raw(_)) => Err(What::Raw),
+            (Fit::Text { max }, Val::Digits { .. } | Val::Num(..)) => {
+                let bytes = self.arena.number_text(val).ok_or(What::Overflow)?;
+                if bytes.len <= max {
+                    Ok(Val::Ascii(bytes))
+                } else {
+                    Err(What::TooLong { max, found: bytes.len as usize })
+                }
+            }
+            (Fit::Float64, _) => {
+                let x = self.float(val).ok_or(What::NotANumber)?;
+                if x.is_finite() { Ok(Val::Float64(x)) } else { Err(What::Float) }
+            }
+            (Fit::Float32, Val::Float32(x)) => {
+                if x.is_finite() {
+                    Ok(val)
+                } else {
+                    Err(What::Float)
+                }
+            }
+            (Fit::Float32, _) => {
+                let x = self.float(val).ok_or(What::NotANumber)?;
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the nearest 32-bit float is what is wanted, checked to be finite"
+                )]
+                let narrow = x as f32;
+                if narrow.is_finite() { Ok(Val::Float32(narrow)) } else { Err(What::Float) }
+            }
+            (Fit::Text { .. }, _) => Err(What::Kind { wanted: "text" }),
+            (Fit::Bool, _) => Err(What::Kind { wanted: "a truth value" }),
+            (Fit::Bytes { .. }, _) => Err(What::Kind { wanted: "bytes" }),
+        }
+    }
+
+    fn fitted_number(&mut self, digits: u16, scale: i16, signed: bool, val: Val) -> Result<Val, What> {
+        if let Val::Float32(_) | Val::Float64(_) = val {
+            return Err(What::Kind { wanted: "an exact number" });
+        }
+        let number = self.exact(val)?;
+        if number.0 < 0 && !signed {
+            return Err(What::Sign);
+        }
+        let whole = i32::from(digits) - i32::from(scale);
+        let found = decimal::whole_digits(number);
+        if i64::from(found) > i64::from(whole.max(0)) {
+            return Err(What::Digits { whole: whole.max(0), found });
+        }
+        if number.1 <= scale {
+            // A minus zero loses its sign where there is none.
+            let zero = number.0 == 0 && !signed;
+            return Ok(if zero || matches!(val, Val::Text(_) | Val::Ascii(_)) {
+                Val::Num(number.0, number.1)
+            } else {
+                val
+            });
+        }
+        match decimal::round(number, scale, decimal::Mode::Down) {
+            Some(cut) if decimal::compare(cut, number).is_eq() => Ok(Val::Num(cut.0, cut.1)),
+            _ => Err(What::Decimals { scale, found: decimal::trimmed(number).1 }),
+        }
+    }
+
+    /// A value as an exact number.
+    pub(super) fn exact(&self, val: Val) -> Result<(i128, i16), What> {
+        match val {
+            Val::Num(n, scale) => Ok((n, scale)),
+            Val::Digits { bytes, negative, scale } => {
+                let digits = Digits { digits: self.arena.run(bytes), negative, scale };
+                digits.unscaled().map(|n| (n, scale)).ok_or(What::Overflow)
+            }
+            Val::Text(bytes) | Val::Ascii(bytes) => {
+                let mut scratch: NumberScratch = [0; 80];
+                let scalar = Scalar::Decimal { digits: 38, scale: 0, signed: true };
+                match read_number(&scalar, self.arena.get(bytes), &mut scratch) {
+                    Some(Value::Digits(digits)) => digits.unscaled().map(|n| (n, digits.scale)).ok_or(What::Overflow),
+                    _ => Err(What::NotANumber),
+                }
+            }
+            Val::Raw(_) => Err(What::Raw),
+            _ => Err(What::Kind { wanted: "a number" }),
+        }
+    }
+
+    fn set(&mut self, var: VarId, expr: ExprId) {
+        let mark = self.arena.mark();
+        let val = self.eval(expr);
+        let plan = &self.plan.vars[usize::from(var)];
+        if !val.is_absent()
+            && let Some((whole, scale)) = plan.digits
+            && let Err(what) = self.fitted_number(whole + u16::try_from(scale.max(0)).unwrap_or(0), scale, true, val)
+        {
+            let what = match what {
+                What::Digits { .. } | What::Decimals { .. } => What::Variable(var),
+                other => other,
+            };
+            self.fault(what, None, None);
+        }
+        let at = usize::from(var);
+        self.vars[at] = val;
+        match val {
+            Val::Text(bytes) | Val::Ascii(bytes) | Val::Bytes(bytes) | Val::Raw(bytes) | Val::Digits { bytes, .. } => {
+                let (arena, kept) = (&self.arena, &mut self.var_bytes[at]);
+                kept.clear();
+                kept.extend_from_slice(arena.get(bytes));
+                if plan.chars.is_some_and(|max| texts::char_count(kept) > max as usize) {
+                    self.fault(What::Variable(var), None, None);
+                }
+            }
+            _ => {}
+        }
+        self.arena.release(mark);
+    }
+}
+
+/// An event without a value.
+#[derive(Clone, Copy)]
+enum Event {
+    Enter(NodeId),
+    Leave(NodeId),
+    OpenList(NodeId),
+    CloseList(NodeId),
+}
+
+impl Event {
+    #[inline(always)]
+    fn send<S: Sink>(self, sink: &mut S) {
+        match self {
+            Event::Enter(node) => sink.enter(node),
+            Event::Leave(node) => sink.leave(node),
+            Event::OpenList(node) => sink.open_list(node),
+            Event::CloseList(node) => sink.close_list(node),
+        }
+    }
+}

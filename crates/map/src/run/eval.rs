@@ -1,0 +1,487 @@
+//! Expressions.
+
+use core::cmp::Ordering;
+
+use quayline_core::{NodeId, Value};
+
+use super::fault::What;
+use super::mapper::Mapper;
+use super::value::{Bytes, Val};
+use crate::functions::decimal;
+use crate::host::{Host, Outputs};
+use crate::observe::Observer;
+use crate::plan::{Compare, Direction, Expr, ExprId, FloatOp, Order, Row};
+
+impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
+    pub(super) fn eval(&mut self, id: ExprId) -> Val {
+        let plan = self.plan;
+        match plan.exprs[id as usize] {
+            Expr::Absent => Val::Absent,
+            Expr::Const(val) => val,
+            Expr::Slot { cursor, slot, .. } => {
+                let base = self.cursors[usize::from(cursor)];
+                self.slots.get(base.wrapping_add(slot) as usize).copied().unwrap_or(Val::Absent)
+            }
+            Expr::Var(var) => self.variable(usize::from(var)),
+            Expr::Bound(var) => self.bound[usize::from(var)],
+            Expr::Bind(var, value, body) => {
+                let val = self.eval(value);
+                self.bound[usize::from(var)] = val;
+                self.eval(body)
+            }
+            Expr::Position(cursor) => {
+                let base = self.cursors[usize::from(cursor)];
+                match self.slots.get(base as usize) {
+                    Some(Val::Link { index, .. }) => Val::int(i64::from(*index) + 1),
+                    _ => Val::int(1),
+                }
+            }
+            Expr::Present(value) => {
+                let val = self.eval(value);
+                Val::Bool(!is_blank(val))
+            }
+            Expr::PresentSlot { cursor, slot } => {
+                let base = self.cursors[usize::from(cursor)];
+                match self.slots.get(base.wrapping_add(slot) as usize) {
+                    None | Some(Val::Absent) => Val::Absent,
+                    Some(_) => Val::Bool(true),
+                }
+            }
+            Expr::Not(value) => Val::Bool(!self.truth(value)),
+            Expr::And(a, b) => Val::Bool(self.truth(a) && self.truth(b)),
+            Expr::Or(a, b) => Val::Bool(self.truth(a) || self.truth(b)),
+            Expr::Minus(value) => match self.eval(value) {
+                Val::Absent => Val::Absent,
+                Val::Float32(x) => Val::Float32(-x),
+                Val::Float64(x) => Val::Float64(-x),
+                val => match self.number_value(val, value) {
+                    Some((n, scale)) => Val::Num(-n, scale),
+                    None => Val::Absent,
+                },
+            },
+            Expr::Compare(op, order, a, b) => Val::Bool(self.compared(op, order, a, b)),
+            Expr::Add(a, b) => self.arithmetic(a, b, decimal::add),
+            Expr::Subtract(a, b) => self.arithmetic(a, b, decimal::subtract),
+            Expr::Multiply(a, b) => self.arithmetic(a, b, decimal::multiply),
+            Expr::FloatOp(op, a, b) => self.floats(op, a, b),
+            Expr::Otherwise(a, b) => {
+                let val = self.eval(a);
+                if is_blank(val) { self.eval(b) } else { val }
+            }
+            Expr::Concat { first, count } => self.concat(first, count),
+            Expr::If(condition, then, otherwise) => {
+                if self.truth(condition) {
+                    self.eval(then)
+                } else {
+                    self.eval(otherwise)
+                }
+            }
+            Expr::Call { function, first, count } => self.call(function, first, count),
+            Expr::Table { table, direction, key } => self.translate(table, direction, key),
+            Expr::InTable { table, key } => {
+                let val = self.eval(key);
+                let Some(bytes) = self.text_of(val) else { return Val::Bool(false) };
+                let found = find(&plan.tables[usize::from(table)].forward, self.arena.get(bytes)).is_some();
+                Val::Bool(found)
+            }
+            Expr::Lookup { lookup, field, first, count } => self.lookup(lookup, field, first, count),
+            Expr::Envelope(name) => match self.host.envelope(&plan.envelope_in[usize::from(name)]) {
+                Some(text) => Val::Text(self.arena.keep(text.as_bytes())),
+                None => Val::Absent,
+            },
+            Expr::Pick { pick, value } => {
+                if self.choose(pick) {
+                    self.eval(value)
+                } else {
+                    Val::Absent
+                }
+            }
+            Expr::Fold(fold) => self.fold(fold),
+            Expr::Text(value) => {
+                let val = self.eval(value);
+                match self.text_of(val) {
+                    Some(bytes) => Val::Ascii(bytes),
+                    None => Val::Absent,
+                }
+            }
+        }
+    }
+
+    pub(super) fn truth(&mut self, id: ExprId) -> bool {
+        matches!(self.eval(id), Val::Bool(true))
+    }
+
+    fn variable(&mut self, at: usize) -> Val {
+        let val = self.vars[at];
+        let again = |arena: &mut super::value::Arena, kept: &[u8]| arena.keep(kept);
+        match val {
+            Val::Text(_) => Val::Text(again(&mut self.arena, &self.var_bytes[at])),
+            Val::Ascii(_) => Val::Ascii(again(&mut self.arena, &self.var_bytes[at])),
+            Val::Bytes(_) => Val::Bytes(again(&mut self.arena, &self.var_bytes[at])),
+            Val::Raw(_) => Val::Raw(again(&mut self.arena, &self.var_bytes[at])),
+            Val::Digits { negative, scale, .. } => {
+                Val::Digits { bytes: again(&mut self.arena, &self.var_bytes[at]), negative, scale }
+            }
+            val => val,
+        }
+    }
+
+    /// A value as text; `None` for what is absent or has no text.
+    pub(super) fn text_of(&mut self, val: Val) -> Option<Bytes> {
+        match val {
+            Val::Text(bytes) | Val::Ascii(bytes) => Some(bytes),
+            Val::Absent => None,
+            Val::Digits { .. } | Val::Num(..) | Val::Float32(_) | Val::Float64(_) => {
+                let bytes = self.arena.number_text(val);
+                if bytes.is_none() {
+                    self.fault(What::Overflow, None, None);
+                }
+                bytes
+            }
+            Val::Bool(x) => Some(self.arena.keep(if x { b"true" } else { b"false" })),
+            Val::Raw(_) => {
+                self.fault(What::Raw, None, None);
+                None
+            }
+            _ => {
+                self.fault(What::Kind { wanted: "text" }, None, None);
+                None
+            }
+        }
+    }
+
+    /// A value as an exact number; `None`, and a fault, for what is none.
+    pub(super) fn number_value(&mut self, val: Val, expr: ExprId) -> Option<(i128, i16)> {
+        if val.is_absent() {
+            return None;
+        }
+        match self.exact(val) {
+            Ok(number) => Some(number),
+            Err(what) => {
+                let source = self.source_of(expr);
+                self.fault(what, None, source);
+                None
+            }
+        }
+    }
+
+    pub(super) fn number(&mut self, id: ExprId) -> Option<(i128, i16)> {
+        let val = self.eval(id);
+        self.number_value(val, id)
+    }
+
+    #[inline]
+    fn arithmetic(&mut self, a: ExprId, b: ExprId, op: Operation) -> Val {
+        let (Some(x), Some(y)) = (self.number(a), self.number(b)) else { return Val::Absent };
+        match op(x, y) {
+            Some((n, scale)) if n.unsigned_abs() < MOST => Val::Num(n, scale),
+            _ => {
+                self.fault(What::Overflow, None, None);
+                Val::Absent
+            }
+        }
+    }
+
+    pub(super) fn float(&self, val: Val) -> Option<f64> {
+        match val {
+            Val::Float64(x) => Some(x),
+            Val::Float32(x) => Some(x.into()),
+            Val::Text(bytes) | Val::Ascii(bytes) => {
+                let text = self.arena.get(bytes);
+                let plain = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+                core::str::from_utf8(text).ok().filter(|_| plain)?.parse().ok()
+            }
+            Val::Absent => None,
+            _ => {
+                let (n, scale) = self.exact(val).ok()?;
+                // By way of text: the nearest float, not the nearest of a nearest.
+                format!("{n}e{}", -i32::from(scale)).parse().ok()
+            }
+        }
+    }
+
+    fn floats(&mut self, op: FloatOp, a: ExprId, b: ExprId) -> Val {
+        let (x, y) = (self.eval(a), self.eval(b));
+        if x.is_absent() || y.is_absent() {
+            return Val::Absent;
+        }
+        let (Some(x), Some(y)) = (self.float(x), self.float(y)) else {
+            self.fault(What::NotANumber, None, None);
+            return Val::Absent;
+        };
+        Val::Float64(match op {
+            FloatOp::Add => x + y,
+            FloatOp::Subtract => x - y,
+            FloatOp::Multiply => x * y,
+            FloatOp::Divide => x / y,
+        })
+    }
+
+    /// What is absent equals nothing and is neither smaller nor greater; only `!=` holds for it.
+    fn compared(&mut self, op: Compare, order: Order, a: ExprId, b: ExprId) -> bool {
+        let x = self.eval(a);
+        let y = self.eval(b);
+        if x.is_absent() || y.is_absent() {
+            return op == Compare::Unequal;
+        }
+        let ordering = self.ordering(order, x, y, a, b);
+        match ordering {
+            None => op == Compare::Unequal,
+            Some(ordering) => match op {
+                Compare::Equal => ordering == Ordering::Equal,
+                Compare::Unequal => ordering != Ordering::Equal,
+                Compare::Less => ordering == Ordering::Less,
+                Compare::LessEqual => ordering != Ordering::Greater,
+                Compare::Greater => ordering == Ordering::Greater,
+                Compare::GreaterEqual => ordering != Ordering::Less,
+            },
+        }
+    }
+
+    pub(super) fn ordering(&mut self, order: Order, x: Val, y: Val, a: ExprId, b: ExprId) -> Option<Ordering> {
+        match order {
+            Order::Text | Order::Bytes => match (x, y) {
+                (Val::Text(x) | Val::Ascii(x) | Val::Bytes(x), Val::Text(y) | Val::Ascii(y) | Val::Bytes(y)) => {
+                    Some(self.arena.get(x).cmp(self.arena.get(y)))
+                }
+                _ => {
+                    let x = self.text_of(x)?;
+                    let y = self.text_of(y)?;
+                    Some(self.arena.get(x).cmp(self.arena.get(y)))
+                }
+            },
+            Order::Number => {
+                let x = self.number_value(x, a)?;
+                let y = self.number_value(y, b)?;
+                Some(decimal::compare(x, y))
+            }
+            Order::Float => self.float(x)?.partial_cmp(&self.float(y)?),
+            Order::Bool => match (x, y) {
+                (Val::Bool(x), Val::Bool(y)) => Some(x.cmp(&y)),
+                _ => None,
+            },
+            Order::Moment => match (x, y) {
+                (Val::Date(x), Val::Date(y)) => Some(x.cmp(&y)),
+                (Val::Time(x), Val::Time(y)) | (Val::DateTime(x), Val::DateTime(y)) => Some(x.cmp(&y)),
+                _ => None,
+            },
+        }
+    }
+
+    fn concat(&mut self, first: u32, count: u32) -> Val {
+        let plan = self.plan;
+        let parts = &plan.lists[first as usize..(first + count) as usize];
+        // Parts are evaluated first, since they use the arena too; then copied to its end.
+        let mut found = [Bytes::default(); 8];
+        let (mut len, mut ascii, mut any) = (0, true, false);
+        let mut joined = core::mem::take(&mut self.scratch);
+        joined.clear();
+        for part in parts {
+            let val = self.eval(*part);
+            if val.is_absent() {
+                continue;
+            }
+            let Some(bytes) = self.text_of(val) else { continue };
+            ascii &= !matches!(val, Val::Text(_));
+            any = true;
+            if len == found.len() {
+                for bytes in &found {
+                    joined.extend_from_slice(self.arena.get(*bytes));
+                }
+                len = 0;
+            }
+            found[len] = bytes;
+            len += 1;
+        }
+        let val = if any {
+            let mark = self.arena.mark();
+            self.arena.bytes.extend_from_slice(&joined);
+            for bytes in &found[..len] {
+                let range = bytes.start as usize..bytes.start as usize + bytes.len as usize;
+                self.arena.bytes.extend_from_within(range);
+            }
+            let bytes = self.arena.since(mark);
+            if ascii { Val::Ascii(bytes) } else { Val::Text(bytes) }
+        } else {
+            Val::Absent
+        };
+        self.scratch = joined;
+        val
+    }
+
+    fn translate(&mut self, table: u16, direction: Direction, key: ExprId) -> Val {
+        let plan = self.plan;
+        let val = self.eval(key);
+        if is_blank(val) {
+            return Val::Absent;
+        }
+        let Some(bytes) = self.text_of(val) else { return Val::Absent };
+        let over = &plan.tables[usize::from(table)];
+        let rows = match direction {
+            Direction::Forward => &over.forward,
+            Direction::Back => &over.back,
+        };
+        let found = find(rows, self.arena.get(bytes)).or(match direction {
+            Direction::Forward => over.otherwise.as_deref(),
+            Direction::Back => None,
+        });
+        match found {
+            Some(value) => Val::Text(self.arena.keep(value)),
+            None => {
+                let source = self.source_of(key);
+                self.fault(What::NotInTable(table), None, source);
+                Val::Absent
+            }
+        }
+    }
+
+    fn lookup(&mut self, lookup: u16, field: u16, first: u32, count: u32) -> Val {
+        let plan = self.plan;
+        let over = &plan.lookups[usize::from(lookup)];
+        let mut vals = [Val::Absent; 16];
+        let parts = &plan.lists[first as usize..(first + count) as usize];
+        let len = parts.len().min(vals.len());
+        for (val, part) in vals.iter_mut().zip(parts) {
+            *val = self.eval(*part);
+            if is_blank(*val) {
+                // Without its key nothing is looked up.
+                return Val::Absent;
+            }
+        }
+        let mut keys = [Value::Null; 16];
+        for (key, val) in keys.iter_mut().zip(&vals[..len]) {
+            *key = self.arena.value(*val);
+        }
+        let mut kept: Vec<u8> = Vec::new();
+        let mut result = super::value::Arena::default();
+        let mut val = Val::Absent;
+        let mut at = 0;
+        let answer = self.host.lookup(&over.name, &keys[..len], &mut |value| {
+            if at == usize::from(field) {
+                val = result.store(value);
+            }
+            at += 1;
+        });
+        core::mem::swap(&mut kept, &mut result.bytes);
+        match answer {
+            Ok(true) => self.adopt(val, &kept),
+            Ok(false) => Val::Absent,
+            Err(reason) => {
+                self.fault(What::Lookup(reason), None, None);
+                Val::Absent
+            }
+        }
+    }
+
+    /// A value of another arena.
+    fn adopt(&mut self, val: Val, bytes: &[u8]) -> Val {
+        let mut keep = |at: Bytes| self.arena.keep(&bytes[at.start as usize..at.start as usize + at.len as usize]);
+        match val {
+            Val::Text(at) => Val::Text(keep(at)),
+            Val::Ascii(at) => Val::Ascii(keep(at)),
+            Val::Bytes(at) => Val::Bytes(keep(at)),
+            Val::Raw(at) => Val::Raw(keep(at)),
+            Val::Digits { bytes: at, negative, scale } => Val::Digits { bytes: keep(at), negative, scale },
+            val => val,
+        }
+    }
+
+    /// The only leaf that an expression is made of, for findings.
+    pub(super) fn source_of(&self, expr: ExprId) -> Option<NodeId> {
+        match self.plan.exprs[expr as usize] {
+            Expr::Slot { statement_node, .. } => Some(statement_node),
+            Expr::Minus(inner) | Expr::Text(inner) | Expr::Pick { value: inner, .. } | Expr::Otherwise(inner, _) => {
+                self.source_of(inner)
+            }
+            Expr::Call { first, count, .. } if count > 0 => self.source_of(self.plan.lists[first as usize]),
+            Expr::Table { key, .. } => self.source_of(key),
+            _ => None,
+        }
+    }
+
+    /// The leaf that a slot holds.
+    pub(super) fn slot_node(&self, slot: u32) -> Option<NodeId> {
+        // The innermost scope whose cursor stands right in front of the slot.
+        let (base, scope) = self
+            .plan
+            .scopes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, scope)| {
+                let base = *self.open_base.get(at)?;
+                (base <= slot && slot - base < scope.width).then_some((base, scope))
+            })
+            .max_by_key(|(base, _)| *base)?;
+        scope.slots.get((slot - base) as usize).copied()
+    }
+
+    /// All leaves that an expression is made of now, with where they were read.
+    pub(super) fn sources_of(&self, expr: ExprId, out: &mut Vec<(NodeId, u64)>) {
+        let plan = self.plan;
+        match plan.exprs[expr as usize] {
+            Expr::Slot { cursor, slot, statement_node } => {
+                let at = self.cursors[usize::from(cursor)].wrapping_add(slot) as usize;
+                if self.slots.get(at).is_some_and(|val| !val.is_absent()) {
+                    out.push((statement_node, self.origins.get(at).copied().unwrap_or(0)));
+                }
+            }
+            Expr::Present(a)
+            | Expr::Not(a)
+            | Expr::Minus(a)
+            | Expr::Text(a)
+            | Expr::Table { key: a, .. }
+            | Expr::InTable { key: a, .. }
+            | Expr::Pick { value: a, .. } => {
+                self.sources_of(a, out);
+            }
+            Expr::And(a, b)
+            | Expr::Or(a, b)
+            | Expr::Compare(_, _, a, b)
+            | Expr::Add(a, b)
+            | Expr::Subtract(a, b)
+            | Expr::Multiply(a, b)
+            | Expr::FloatOp(_, a, b)
+            | Expr::Otherwise(a, b)
+            | Expr::Bind(_, a, b) => {
+                self.sources_of(a, out);
+                self.sources_of(b, out);
+            }
+            Expr::If(a, b, c) => {
+                for part in [a, b, c] {
+                    self.sources_of(part, out);
+                }
+            }
+            Expr::Concat { first, count } | Expr::Call { first, count, .. } | Expr::Lookup { first, count, .. } => {
+                for part in &plan.lists[first as usize..(first + count) as usize] {
+                    self.sources_of(*part, out);
+                }
+            }
+            // Of many occurrences there is no one place.
+            Expr::Fold(fold) => {
+                let fold = &plan.folds[usize::from(fold)];
+                let nodes = &plan.statements[fold.statement as usize].sources;
+                out.extend(nodes.iter().map(|node| (*node, u64::MAX)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An operation of two exact numbers.
+type Operation = fn((i128, i16), (i128, i16)) -> Option<(i128, i16)>;
+
+/// More than 38 digits.
+const MOST: u128 = 10u128.pow(38);
+
+/// Absent, or empty text: what `??` replaces.
+pub(super) fn is_blank(val: Val) -> bool {
+    match val {
+        Val::Absent => true,
+        Val::Text(bytes) | Val::Ascii(bytes) => bytes.len == 0,
+        _ => false,
+    }
+}
+
+fn find<'t>(rows: &'t [Row], key: &[u8]) -> Option<&'t [u8]> {
+    rows.binary_search_by(|(known, _)| known.as_ref().cmp(key)).ok().map(|at| rows[at].1.as_ref())
+}

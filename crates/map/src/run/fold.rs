@@ -1,0 +1,269 @@
+//! Choices and folds: while a list is read where that is possible, over kept occurrences elsewhere.
+
+use core::cmp::Ordering;
+
+use super::fault::What;
+use super::mapper::Mapper;
+use super::value::{NONE, Val};
+use crate::functions::decimal;
+use crate::host::{Host, Outputs};
+use crate::observe::Observer;
+use crate::plan::{ExprId, FoldOp, FoldPlan, PickSelect, ScopeId};
+
+/// A fold as it grows.
+struct Growing {
+    val: Val,
+    text: Vec<u8>,
+    any: bool,
+    /// Nothing can change the answer any more.
+    done: bool,
+}
+
+impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
+    /// An occurrence is complete: choices and folds that look at every one see it.
+    pub(super) fn notice(&mut self, scope: ScopeId) {
+        let plan = self.plan;
+        let over = &plan.scopes[usize::from(scope)];
+        let base = self.open_base[usize::from(scope)];
+        for number in &over.picks {
+            let pick = &plan.picks[usize::from(*number)];
+            let Some(slot) = pick.slot else { continue };
+            let owner = over.parent.map_or(NONE, |parent| self.open_base[usize::from(parent)]);
+            let at = owner.wrapping_add(slot) as usize;
+            if !matches!(self.slots.get(at), Some(Val::Absent)) {
+                continue;
+            }
+            let chosen = match pick.select {
+                PickSelect::Index(wanted) => {
+                    matches!(self.slots[base as usize], Val::Link { index, .. } if index == wanted)
+                }
+                PickSelect::Where(condition) => {
+                    self.stand(&pick.outer);
+                    self.cursors[usize::from(pick.cursor)] = base;
+                    let mark = self.arena.mark();
+                    let holds = self.truth(condition);
+                    self.arena.release(mark);
+                    holds
+                }
+                PickSelect::Last => false,
+            };
+            if chosen {
+                self.slots[at] = Val::Frame(base);
+                self.keep_frame();
+            }
+        }
+        for number in &over.folds {
+            let fold = &plan.folds[usize::from(*number)];
+            let Some(slot) = fold.slot else { continue };
+            self.stand(&fold.outer);
+            for (scope, cursor) in &fold.levels {
+                self.cursors[usize::from(*cursor)] = self.open_base[usize::from(*scope)];
+            }
+            let top = fold.levels.first().and_then(|(scope, _)| plan.scopes[usize::from(*scope)].parent);
+            let owner = top.map_or(NONE, |scope| self.open_base[usize::from(scope)]);
+            let at = owner.wrapping_add(slot) as usize;
+            let Some(val) = self.slots.get(at).copied() else { continue };
+            let mark = self.arena.mark();
+            self.statement = fold.statement;
+            let mut growing = Growing { val, text: Vec::new(), any: true, done: false };
+            self.grow(fold, &mut growing);
+            self.arena.release(mark);
+            self.slots[at] = growing.val;
+        }
+    }
+
+    /// The cursors of the loops around stand at the occurrences that are being read.
+    fn stand(&mut self, outer: &[u16]) {
+        for cursor in outer {
+            let scope = self.plan.cursor_scopes[usize::from(*cursor)];
+            let base = self.open_base[usize::from(scope)];
+            if base != NONE {
+                self.cursors[usize::from(*cursor)] = base;
+            }
+        }
+    }
+
+    /// Puts a pick's cursor at the occurrence that it chooses; `false` where there is none.
+    pub(super) fn choose(&mut self, number: u16) -> bool {
+        let plan = self.plan;
+        let pick = &plan.picks[usize::from(number)];
+        let owner = self.cursors[usize::from(pick.owner)];
+        if let Some(slot) = pick.slot {
+            return match self.slots.get(owner.wrapping_add(slot) as usize) {
+                Some(Val::Frame(base)) => {
+                    self.cursors[usize::from(pick.cursor)] = *base;
+                    true
+                }
+                _ => false,
+            };
+        }
+        let slot = plan.scopes[usize::from(pick.scope)].list_slot;
+        let Some(Val::List { first, last, count }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else {
+            return false;
+        };
+        match pick.select {
+            PickSelect::Last => {
+                self.cursors[usize::from(pick.cursor)] = last;
+                true
+            }
+            PickSelect::Index(wanted) if wanted >= count => false,
+            _ => {
+                let (mut at, mut index) = (first, 0);
+                while at != NONE {
+                    self.cursors[usize::from(pick.cursor)] = at;
+                    let chosen = match pick.select {
+                        PickSelect::Index(wanted) => wanted == index,
+                        PickSelect::Where(condition) => {
+                            let mark = self.arena.mark();
+                            let holds = self.truth(condition);
+                            self.arena.release(mark);
+                            holds
+                        }
+                        PickSelect::Last => false,
+                    };
+                    if chosen {
+                        // The condition may have moved it.
+                        self.cursors[usize::from(pick.cursor)] = at;
+                        return true;
+                    }
+                    at = self.next(at);
+                    index += 1;
+                }
+                false
+            }
+        }
+    }
+
+    fn next(&self, at: u32) -> u32 {
+        match self.slots.get(at as usize) {
+            Some(Val::Link { next, .. }) => *next,
+            _ => NONE,
+        }
+    }
+
+    /// The value of a fold.
+    pub(super) fn fold(&mut self, number: u16) -> Val {
+        let plan = self.plan;
+        let fold = &plan.folds[usize::from(number)];
+        let owner = self.cursors[usize::from(fold.owner)];
+        if let Some(slot) = fold.slot {
+            let val = self.slots.get(owner.wrapping_add(slot) as usize).copied().unwrap_or(Val::Absent);
+            return finished(fold, val);
+        }
+        let mut growing = Growing { val: Val::Absent, text: Vec::new(), any: false, done: false };
+        self.gather(fold, 0, owner, &mut growing);
+        if fold.op == FoldOp::Join {
+            return if growing.any { Val::Text(self.arena.keep(&growing.text)) } else { Val::Absent };
+        }
+        finished(fold, growing.val)
+    }
+
+    fn gather(&mut self, fold: &FoldPlan, level: usize, owner: u32, growing: &mut Growing) {
+        let Some((scope, cursor)) = fold.levels.get(level).copied() else {
+            self.grow(fold, growing);
+            return;
+        };
+        let slot = self.plan.scopes[usize::from(scope)].list_slot;
+        let Some(Val::List { first, .. }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else { return };
+        let mut at = first;
+        while at != NONE && !growing.done {
+            self.cursors[usize::from(cursor)] = at;
+            self.gather(fold, level + 1, at, growing);
+            at = self.next(at);
+        }
+    }
+
+    /// Takes one occurrence in.
+    fn grow(&mut self, fold: &FoldPlan, growing: &mut Growing) {
+        if let Some(filter) = fold.filter
+            && !self.truth(filter)
+        {
+            return;
+        }
+        match (fold.op, fold.value) {
+            (FoldOp::Count, _) | (_, None) => {
+                let count = if let Val::Num(n, _) = growing.val { n } else { 0 };
+                growing.val = Val::Num(count + 1, 0);
+            }
+            (FoldOp::Any, Some(value)) => {
+                if self.truth(value) {
+                    growing.val = Val::Bool(true);
+                    growing.done = true;
+                }
+            }
+            (FoldOp::All, Some(value)) => {
+                if !self.truth(value) {
+                    growing.val = Val::Bool(false);
+                    growing.done = true;
+                }
+            }
+            (FoldOp::Sum, Some(value)) => self.grow_sum(value, growing),
+            (FoldOp::Min | FoldOp::Max, Some(value)) => {
+                let val = self.eval(value);
+                if val.is_absent() {
+                    return;
+                }
+                // Digits lie in memory that is given back: the sum is an integer.
+                let val = match val {
+                    Val::Digits { .. } => match self.number_value(val, value) {
+                        Some((n, scale)) => Val::Num(n, scale),
+                        None => return,
+                    },
+                    val => val,
+                };
+                let wanted = if fold.op == FoldOp::Min { Ordering::Less } else { Ordering::Greater };
+                if growing.val.is_absent() || self.ordering(fold.order, val, growing.val, value, value) == Some(wanted)
+                {
+                    growing.val = val;
+                }
+            }
+            (FoldOp::Join, Some(value)) => {
+                let val = self.eval(value);
+                if super::eval::is_blank(val) {
+                    return;
+                }
+                if growing.any
+                    && let Some(separator) = fold.separator
+                {
+                    let separator = self.eval(separator);
+                    if let Some(bytes) = self.text_of(separator) {
+                        growing.text.extend_from_slice(self.arena.get(bytes));
+                    }
+                }
+                if let Some(bytes) = self.text_of(val) {
+                    growing.text.extend_from_slice(self.arena.get(bytes));
+                    growing.any = true;
+                }
+            }
+        }
+    }
+
+    fn grow_sum(&mut self, value: ExprId, growing: &mut Growing) {
+        let val = self.eval(value);
+        match (growing.val, val) {
+            (_, Val::Absent) => {}
+            (sum, Val::Float32(_) | Val::Float64(_)) => {
+                let before = self.float(sum).unwrap_or(0.0);
+                growing.val = Val::Float64(before + self.float(val).unwrap_or(0.0));
+            }
+            (sum, _) => {
+                let Some(number) = self.number_value(val, value) else { return };
+                let before = if let Val::Num(n, scale) = sum { (n, scale) } else { (0, 0) };
+                match decimal::add(before, number) {
+                    Some((n, scale)) => growing.val = Val::Num(n, scale),
+                    None => self.fault(What::Overflow, None, None),
+                }
+            }
+        }
+    }
+}
+
+/// What a fold over nothing is.
+fn finished(fold: &FoldPlan, val: Val) -> Val {
+    match (fold.op, val) {
+        (FoldOp::Count | FoldOp::Sum, Val::Absent) => Val::int(0),
+        (FoldOp::Any, Val::Absent) => Val::Bool(false),
+        (FoldOp::All, Val::Absent) => Val::Bool(true),
+        (_, val) => val,
+    }
+}

@@ -1,0 +1,555 @@
+//! A running map: the sink that a source drives, and the order in which its statements run.
+//!
+//! The source's values go into frames of slots, one frame an occurrence of a list. A block of operations belongs to a loop, and the root's to
+//! the document. A block stops in front of a loop that is mapped while it is read; it goes on when that list begins, and to its end when its
+//! occurrence ends. What an occurrence kept is given back then.
+
+use quayline_core::{Document, Finding, Limits, NodeId, Severity, Sink, Value};
+
+use super::emit::Target;
+use super::fault::{RunFault, What};
+use super::value::{Arena, NONE, Val, small};
+use crate::host::{Host, Outputs};
+use crate::observe::{Observer, Unwatched};
+use crate::plan::{Action, MapPlan, Op, ScopeId, StatementId};
+
+/// Maps one document after another: drive it as the [`Sink`] of the source, then ask for the [`Outcome`].
+#[derive(Debug)]
+pub struct Mapper<'p, O, H, V = Unwatched> {
+    pub(super) plan: &'p MapPlan,
+    pub(super) outputs: O,
+    pub(super) host: H,
+    pub(super) observer: V,
+    pub(super) arena: Arena,
+    pub(super) slots: Vec<Val>,
+    /// Where each slot's value was read; only for observers.
+    pub(super) origins: Vec<u64>,
+    /// Frames that are being filled.
+    open: Vec<Frame>,
+    /// Lists that are being read and have frames.
+    lists: Vec<OpenList>,
+    pub(super) open_base: Vec<u32>,
+    pub(super) cursors: Vec<u32>,
+    pub(super) vars: Vec<Val>,
+    pub(super) var_bytes: Vec<Vec<u8>>,
+    pub(super) bound: Vec<Val>,
+    activations: Vec<Activation>,
+    pub(super) target: Target,
+    /// Targets that wait while another part is recorded.
+    pub(super) outer_targets: Vec<Target>,
+    pub(super) recordings: Vec<Document>,
+    pub(super) recording: Vec<u16>,
+    pub(super) scratch: Vec<u8>,
+    pub(super) statement: u32,
+    faults: Vec<RunFault>,
+    findings_max: usize,
+    pub(super) outcome: Counts,
+    /// The source document is refused: what follows of it is void.
+    pub(super) refused: bool,
+    pub(super) dropped: bool,
+    /// The same for a fault outside of its documents: those that follow share it.
+    pub(super) refused_outside: bool,
+    pub(super) dropped_outside: bool,
+    peak: usize,
+}
+
+/// What became of one source document.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Documents written, for each output.
+    pub written: Vec<u64>,
+    /// Documents begun that findings refused.
+    pub refused: u64,
+    /// Documents left out by `drop`.
+    pub dropped: u64,
+    /// All findings, the map's own included.
+    pub findings: Vec<Finding>,
+    /// Findings beyond the limit, only counted.
+    pub findings_not_kept: u64,
+    /// Most bytes that the map kept of the document.
+    pub bytes_kept: usize,
+}
+
+impl Outcome {
+    /// Whether nothing of the source document was refused.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.refused == 0 && self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) written: Vec<u64>,
+    pub(super) refused: u64,
+    pub(super) dropped: u64,
+    pub(super) not_kept: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    base: u32,
+    bytes: u32,
+    /// A choice points to it: it stays.
+    kept: bool,
+    /// What stands before this node of the source is mapped.
+    high: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenList {
+    scope: ScopeId,
+    count: u32,
+    /// The loop that maps it while it is read.
+    streams: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Activation {
+    block: u32,
+    pc: u32,
+    /// Number of open frames with its own.
+    frames: usize,
+    /// What of the target is open below it.
+    depth: usize,
+    over: bool,
+}
+
+/// What an operation asks of its block.
+pub(super) enum Flow {
+    Next,
+    To(u32),
+    Over,
+}
+
+impl<'p, O: Outputs, H: Host> Mapper<'p, O, H> {
+    /// A mapper that nobody watches.
+    #[must_use]
+    pub fn new(plan: &'p MapPlan, outputs: O, host: H) -> Self {
+        Mapper::watched(plan, outputs, host, Unwatched, &Limits::default())
+    }
+}
+
+impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
+    /// A mapper with an observer and limits of its own.
+    #[must_use]
+    pub fn watched(plan: &'p MapPlan, outputs: O, host: H, observer: V, limits: &Limits) -> Self {
+        let mut arena = Arena::default();
+        arena.bytes.extend_from_slice(&plan.constants);
+        Mapper {
+            plan,
+            outputs,
+            host,
+            observer,
+            arena,
+            slots: Vec::new(),
+            origins: Vec::new(),
+            open: Vec::new(),
+            lists: Vec::new(),
+            open_base: vec![NONE; plan.scopes.len()],
+            cursors: vec![NONE; plan.cursors],
+            vars: vec![Val::Absent; plan.vars.len()],
+            var_bytes: vec![Vec::new(); plan.vars.len()],
+            bound: vec![Val::Absent; plan.vars.len()],
+            activations: Vec::new(),
+            target: Target::default(),
+            outer_targets: Vec::new(),
+            recordings: vec![Document::new(); plan.recordings],
+            recording: Vec::new(),
+            scratch: Vec::new(),
+            statement: 0,
+            faults: Vec::new(),
+            findings_max: limits.findings_max,
+            outcome: Counts { written: vec![0; plan.outputs.len()], ..Counts::default() },
+            refused: false,
+            dropped: false,
+            refused_outside: false,
+            dropped_outside: false,
+            peak: 0,
+        }
+    }
+
+    /// What became of the document that was mapped last; ask once for each, after its end.
+    pub fn outcome(&mut self) -> Outcome {
+        let findings = self.faults.drain(..).map(|fault| fault.finding(self.plan)).collect();
+        let outputs = self.plan.outputs.len();
+        let counts = core::mem::replace(&mut self.outcome, Counts { written: vec![0; outputs], ..Counts::default() });
+        Outcome {
+            written: counts.written,
+            refused: counts.refused,
+            dropped: counts.dropped,
+            findings,
+            findings_not_kept: counts.not_kept,
+            bytes_kept: core::mem::take(&mut self.peak),
+        }
+    }
+
+    /// Whether the last document had no finding, was not dropped and gave what it should: the quick question before [`Mapper::outcome`].
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.faults.is_empty() && self.outcome.refused == 0 && self.outcome.dropped == 0
+    }
+
+    /// The sinks.
+    pub fn outputs(&mut self) -> &mut O {
+        &mut self.outputs
+    }
+
+    /// The host.
+    pub fn host(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The observer.
+    pub fn observer(&mut self) -> &mut V {
+        &mut self.observer
+    }
+
+    /// Gives back the sinks, the host and the observer.
+    pub fn into_parts(self) -> (O, H, V) {
+        (self.outputs, self.host, self.observer)
+    }
+
+    #[cold]
+    pub(super) fn fault(&mut self, what: What, path: Option<String>, source: Option<NodeId>) {
+        let source = source.map(|node| self.plan.source.path(node));
+        let fault = RunFault { what, statement: self.statement, path, source };
+        if fault.severity(self.plan) == Severity::Error {
+            self.refuse();
+        }
+        if self.faults.len() < self.findings_max {
+            self.faults.push(fault);
+        } else {
+            self.outcome.not_kept += 1;
+        }
+    }
+
+    fn begin(&mut self) {
+        let plan = self.plan;
+        self.slots.clear();
+        self.origins.clear();
+        self.open.clear();
+        self.lists.clear();
+        self.activations.clear();
+        self.arena.release(plan.constants.len());
+        self.arena.full = false;
+        self.vars.fill(Val::Absent);
+        self.target.clear();
+        self.outer_targets.clear();
+        self.recording.clear();
+        self.refused = false;
+        self.dropped = false;
+        self.refused_outside = false;
+        self.dropped_outside = false;
+        for recording in &mut self.recordings {
+            recording.clear();
+        }
+        let base = self.frame(0);
+        if let Some(cursor) = self.cursors.first_mut() {
+            *cursor = base;
+        }
+        self.activations.push(Activation { block: plan.root, pc: 0, frames: 1, depth: 0, over: false });
+    }
+
+    /// Opens a frame for an occurrence.
+    #[inline]
+    fn frame(&mut self, scope: ScopeId) -> u32 {
+        let base = small(self.slots.len());
+        let width = self.plan.scopes[usize::from(scope)].width as usize;
+        let bytes = small(self.arena.mark());
+        self.slots.resize(self.slots.len() + width, Val::Absent);
+        if V::WATCHES {
+            self.origins.resize(self.slots.len(), 0);
+        }
+        self.open.push(Frame { base, bytes, kept: false, high: 0 });
+        self.open_base[usize::from(scope)] = base;
+        base
+    }
+
+    fn end(&mut self) {
+        self.advance(u32::MAX, None);
+        self.activations.clear();
+        self.note_peak();
+        if self.arena.full {
+            self.fault(What::Size, None, None);
+        }
+        self.close_target(0);
+        self.open.clear();
+    }
+
+    fn note_peak(&mut self) {
+        let kept = self.slots.len() * size_of::<Val>() + self.arena.mark() - self.plan.constants.len();
+        self.peak = self.peak.max(kept);
+    }
+
+    fn begin_occurrence(&mut self, scope: ScopeId) {
+        let mut streams = None;
+        let mut index = 0;
+        if let Some(list) = self.lists.last_mut().filter(|list| list.scope == scope) {
+            index = list.count;
+            list.count = list.count.saturating_add(1);
+            streams = list.streams;
+        }
+        let base = self.frame(scope);
+        self.slots[base as usize] = Val::Link { next: NONE, index };
+        if let Some(number) = streams {
+            let plan = &self.plan.loops[usize::from(number)];
+            let within = plan.limit.is_none_or(|limit| index < limit);
+            self.cursors[usize::from(plan.cursor)] = base;
+            self.activations.push(Activation {
+                block: plan.body,
+                pc: 0,
+                frames: self.open.len(),
+                depth: self.target.depth(),
+                over: !within,
+            });
+        }
+    }
+
+    fn end_occurrence(&mut self, scope: ScopeId) {
+        if self.activations.last().is_some_and(|activation| activation.frames == self.open.len() && self.open.len() > 1)
+        {
+            self.advance(u32::MAX, None);
+            self.activations.pop();
+        }
+        let plan = &self.plan.scopes[usize::from(scope)];
+        if !plan.picks.is_empty() || !plan.folds.is_empty() {
+            self.notice(scope);
+        }
+        let Some(frame) = self.open.pop() else { return };
+        if plan.retained {
+            self.link(scope, frame.base);
+        } else if !frame.kept {
+            if self.open.len() < 3 {
+                self.note_peak();
+            }
+            self.slots.truncate(frame.base as usize);
+            self.arena.release(frame.bytes as usize);
+            if V::WATCHES {
+                self.origins.truncate(frame.base as usize);
+            }
+        }
+    }
+
+    /// Hangs an occurrence that is kept behind the others of its list.
+    fn link(&mut self, scope: ScopeId, base: u32) {
+        let plan = &self.plan.scopes[usize::from(scope)];
+        let Some(parent) = plan.parent else { return };
+        let at = (self.open_base[usize::from(parent)] + plan.list_slot) as usize;
+        let list = match self.slots[at] {
+            Val::List { first, last, count } => {
+                if let Val::Link { next, .. } = &mut self.slots[last as usize] {
+                    *next = base;
+                }
+                Val::List { first, last: base, count: count + 1 }
+            }
+            _ => Val::List { first: base, last: base, count: 1 },
+        };
+        self.slots[at] = list;
+    }
+
+    /// Keeps the frame of the occurrence that ends now.
+    pub(super) fn keep_frame(&mut self) {
+        if let Some(frame) = self.open.last_mut() {
+            frame.kept = true;
+        }
+    }
+
+    /// Runs the innermost block as far as what was read allows: up to the source position `until`, or into the loop over `list`.
+    fn advance(&mut self, until: u32, list: Option<ScopeId>) {
+        let plan = self.plan;
+        let Some(mut activation) = self.activations.last().copied() else { return };
+        if activation.frames != self.open.len() {
+            return;
+        }
+        if let Some(frame) = self.open.last_mut() {
+            frame.high = frame.high.max(until);
+        }
+        let block = &plan.blocks[activation.block as usize];
+        while !activation.over && (activation.pc as usize) < block.code.len() {
+            let pc = activation.pc as usize;
+            if block.ready[pc] > until {
+                break;
+            }
+            if let Op::Loop(number) = block.code[pc]
+                && plan.loops[usize::from(number)].streamed
+            {
+                let over = &plan.loops[usize::from(number)];
+                if list == Some(over.scope) {
+                    if let Some(open) = self.lists.last_mut() {
+                        open.streams = Some(number);
+                    }
+                    self.statement = over.statement;
+                    self.ran(over.statement);
+                    break;
+                }
+                if plan.scopes[usize::from(over.scope)].node.0 >= until {
+                    break;
+                }
+                // The list did not come.
+                activation.pc += 1;
+                continue;
+            }
+            match self.operation(block.code[pc]) {
+                Flow::Next => activation.pc += 1,
+                Flow::To(to) => activation.pc = to,
+                Flow::Over => {
+                    activation.over = true;
+                    self.close_target(activation.depth);
+                }
+            }
+        }
+        if let Some(last) = self.activations.last_mut() {
+            *last = activation;
+        }
+    }
+
+    /// Runs a block at once, over frames that are kept.
+    pub(super) fn block(&mut self, block: u32) {
+        let plan = self.plan;
+        let block = &plan.blocks[block as usize];
+        let depth = self.target.depth();
+        let mut pc = 0usize;
+        while let Some(op) = block.code.get(pc) {
+            match self.operation(*op) {
+                Flow::Next => pc += 1,
+                Flow::To(to) => pc = to as usize,
+                Flow::Over => {
+                    self.close_target(depth);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A loop over occurrences that are kept.
+    pub(super) fn kept_loop(&mut self, number: u16) {
+        let plan = self.plan;
+        let over = &plan.loops[usize::from(number)];
+        self.statement = over.statement;
+        self.ran(over.statement);
+        for pick in &over.picks {
+            if !self.choose(*pick) {
+                return;
+            }
+        }
+        let owner = self.cursors[usize::from(over.owner)];
+        let slot = plan.scopes[usize::from(over.scope)].list_slot;
+        let Some(Val::List { first, .. }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else { return };
+        let (mut at, mut count) = (first, 0u32);
+        while at != NONE {
+            if over.limit.is_some_and(|limit| count >= limit) {
+                return;
+            }
+            self.cursors[usize::from(over.cursor)] = at;
+            self.block(over.body);
+            count += 1;
+            at = match self.slots.get(at as usize) {
+                Some(Val::Link { next, .. }) => *next,
+                _ => NONE,
+            };
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn ran(&mut self, statement: u32) {
+        if V::WATCHES {
+            self.observer.ran(StatementId(statement));
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, slot: u32, value: Value<'_>) {
+        let Some(frame) = self.open.last() else { return };
+        let at = (frame.base + slot) as usize;
+        let val = self.arena.store(value);
+        self.slots[at] = val;
+        if V::WATCHES {
+            self.origins[at] = self.observer.source_position();
+        }
+    }
+
+    #[cold]
+    fn late(&mut self, node: NodeId) {
+        self.fault(What::Order, Some(self.plan.source.path(node)), Some(node));
+    }
+
+    fn is_late(&self, node: NodeId) -> bool {
+        self.open.last().is_some_and(|frame| node.0 < frame.high)
+    }
+}
+
+impl<O: Outputs, H: Host, V: Observer> Sink for Mapper<'_, O, H, V> {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.begin();
+            return;
+        }
+        match self.plan.actions[node.index()] {
+            Action::List(scope) => self.begin_occurrence(scope),
+            Action::Presence(slot) => {
+                if self.is_late(node) {
+                    self.late(node);
+                }
+                self.put(slot, Value::Bool(true));
+            }
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.end();
+        } else if let Action::List(scope) = self.plan.actions[node.index()] {
+            self.end_occurrence(scope);
+        }
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        let Action::List(scope) = self.plan.actions[node.index()] else { return };
+        if self.is_late(node) {
+            self.late(node);
+        }
+        self.lists.push(OpenList { scope, count: 0, streams: None });
+        if self.plan.scopes[usize::from(scope)].streamed {
+            self.advance(node.0, Some(scope));
+        }
+    }
+
+    fn close_list(&mut self, node: NodeId) {
+        let Action::List(_) = self.plan.actions[node.index()] else { return };
+        if let Some(OpenList { streams: Some(_), .. }) = self.lists.pop()
+            && let Some(activation) = self.activations.last_mut()
+        {
+            activation.pc += 1;
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if V::WATCHES && !matches!(value, Value::Null) {
+            self.observer.value(node);
+        }
+        match self.plan.actions[node.index()] {
+            Action::Slot(slot) => {
+                if self.is_late(node) {
+                    self.late(node);
+                }
+                self.put(slot, value);
+            }
+            Action::List(scope) => {
+                self.begin_occurrence(scope);
+                self.put(1, value);
+                self.end_occurrence(scope);
+            }
+            Action::Ignore | Action::Presence(_) => {}
+        }
+    }
+
+    fn discard(&mut self) {
+        self.dropped = true;
+        self.discard_documents();
+        self.open.clear();
+        self.activations.clear();
+    }
+}

@@ -1,0 +1,294 @@
+//! A map as its author wrote it.
+
+use quayline_core::{Decimal, Severity};
+
+use super::text::Span;
+
+/// A name with its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Name {
+    /// Without quotes.
+    pub(crate) text: String,
+    /// Where.
+    pub(crate) span: Span,
+}
+
+/// A text with its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Quote {
+    /// Without quotes and escapes.
+    pub(crate) text: String,
+    /// Where.
+    pub(crate) span: Span,
+}
+
+/// A definition at the top level.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Title(Quote),
+    /// `source "850.guide"`, `source order "850.guide"`.
+    Source {
+        name: Option<Name>,
+        reference: Option<Quote>,
+    },
+    /// `target order "order.json"`.
+    Target {
+        name: Option<Name>,
+        reference: Option<Quote>,
+    },
+    Include(Quote),
+    Function(Function),
+    Part(Part),
+    Table(Table),
+    Lookup(Lookup),
+}
+
+/// `fn name(a, b) = expression`.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: Name,
+    pub(crate) parameters: Vec<Name>,
+    pub(crate) body: Expr,
+}
+
+/// `part name { … }`: statements that are put in where `use name` stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: Name,
+    pub(crate) body: Vec<Stmt>,
+}
+
+/// `table name { "a" => "b", else "c" }`, `codes name { "a", "b" }`, `table name from "units.csv"`.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) name: Name,
+    /// A code list has keys only.
+    pub(crate) codes: bool,
+    pub(crate) rows: Vec<(Quote, Option<Quote>)>,
+    pub(crate) otherwise: Option<Quote>,
+    pub(crate) from: Option<Quote>,
+}
+
+/// `lookup name(key: text) -> (field: text(30), …)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Lookup {
+    pub(crate) name: Name,
+    pub(crate) keys: Vec<(Name, TypeName)>,
+    pub(crate) fields: Vec<(Name, TypeName)>,
+}
+
+/// `text(30)`, `decimal(11, 2)`, `date`.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeName {
+    pub(crate) name: Name,
+    pub(crate) arguments: Vec<u32>,
+    pub(crate) span: Span,
+}
+
+/// A path on the target's side.
+#[derive(Clone, Debug)]
+pub(crate) struct TargetPath {
+    pub(crate) names: Vec<Name>,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stmt {
+    pub(crate) kind: StmtKind,
+    /// The words that stand for it in findings: an assignment whole, of others the head.
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum SetOp {
+    Set,
+    Add,
+    Subtract,
+    Append,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum StmtKind {
+    Assign {
+        target: TargetPath,
+        value: Expr,
+    },
+    /// `tags = [a, b]`.
+    AssignList {
+        target: TargetPath,
+        values: Vec<Expr>,
+    },
+    /// `envelope.receiver = …`.
+    Envelope {
+        name: Name,
+        value: Expr,
+    },
+    Let {
+        name: Name,
+        value: Expr,
+    },
+    Var {
+        name: Name,
+        declared: Option<TypeName>,
+        value: Expr,
+    },
+    Set {
+        name: Name,
+        op: SetOp,
+        value: Expr,
+    },
+    For(Box<For>),
+    Make {
+        target: TargetPath,
+        body: Vec<Stmt>,
+    },
+    If {
+        arms: Vec<(Expr, Vec<Stmt>)>,
+        otherwise: Option<Vec<Stmt>>,
+    },
+    Match {
+        subject: Expr,
+        arms: Vec<(Vec<Pattern>, Vec<Stmt>)>,
+        otherwise: Option<Vec<Stmt>>,
+    },
+    Use(Name),
+    Raise {
+        severity: Severity,
+        message: Quote,
+        id: Option<Quote>,
+        hint: Option<Quote>,
+    },
+    /// The document is left out.
+    Drop,
+    /// The occurrence of the loop is left out.
+    Skip,
+    /// These target nodes stay without a value on purpose.
+    Omit(Vec<TargetPath>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct For {
+    pub(crate) binding: Option<Name>,
+    pub(crate) path: Path,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) make: Option<TargetPath>,
+    pub(crate) body: ForBody,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ForBody {
+    Block(Vec<Stmt>),
+    /// `for TAG make tags = it`.
+    Value(Expr),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) name: Name,
+    pub(crate) select: Option<Select>,
+    /// Name and selection.
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Select {
+    Index(u32),
+    First,
+    Last,
+    Where(Box<Expr>),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Binary {
+    Or,
+    And,
+    Equal,
+    Unequal,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Otherwise,
+    Concat,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Unary {
+    Not,
+    Minus,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub(crate) kind: ExprKind,
+    pub(crate) span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ExprKind {
+    Text(String),
+    Number(Decimal),
+    Bool(bool),
+    /// Days since 1970-01-01.
+    Date(i32),
+    Absent,
+    Path(Path),
+    Call {
+        name: Name,
+        arguments: Vec<Expr>,
+        field: Option<Name>,
+    },
+    /// `sum(SV102 for 2400 where …)`, `count(2400)`, `join(N102 for N1, ", ")`.
+    Aggregate {
+        name: Name,
+        value: Option<Box<Expr>>,
+        path: Path,
+        filter: Option<Box<Expr>>,
+        separator: Option<Box<Expr>>,
+    },
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    If {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Match {
+        subject: Box<Expr>,
+        arms: Vec<(Vec<Pattern>, Expr)>,
+        otherwise: Option<Box<Expr>>,
+    },
+    In {
+        value: Box<Expr>,
+        set: Set,
+        negated: bool,
+    },
+    /// Something was wrong here and is reported.
+    Bad,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Set {
+    /// `in ("A", "B")`.
+    Values(Vec<Expr>),
+    /// `in units`: keys of a table or code list.
+    Table(Name),
+}
+
+/// What stands left of `=>`.
+#[derive(Clone, Debug)]
+pub(crate) enum Pattern {
+    Value(Expr),
+    Range(Expr, Expr),
+}

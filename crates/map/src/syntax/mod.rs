@@ -1,0 +1,7 @@
+//! From text to syntax tree.
+
+pub(crate) mod ast;
+mod expression;
+pub(crate) mod parser;
+pub(crate) mod text;
+pub(crate) mod token;

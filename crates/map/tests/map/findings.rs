@@ -1,0 +1,1 @@
+//! What the checker finds.
