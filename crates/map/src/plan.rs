@@ -160,6 +160,8 @@ pub(crate) enum Expr {
         table: u16,
         direction: Direction,
         key: ExprId,
+        /// A code that is not there is no finding.
+        quiet: bool,
     },
     InTable {
         table: u16,

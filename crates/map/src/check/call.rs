@@ -57,8 +57,12 @@ impl Lower<'_> {
             return Some(());
         }
         let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        self.error(codes::OPERANDS, name.span, format!("`{}` takes {wanted} operands, found {found}", name.text))
-            .hint = Some(format!("its form: {form}"));
+        self.error(
+            codes::OPERANDS,
+            name.span,
+            format!("`{}` takes {wanted} operand{}, found {found}", name.text, if most == 1 { "" } else { "s" }),
+        )
+        .hint = Some(format!("its form: {form}"));
         None
     }
 
@@ -98,7 +102,15 @@ impl Lower<'_> {
             Gives::Text => Kind::Text(None),
             Gives::TextOf(max) => Kind::Text(Some(max)),
             Gives::Bool => Kind::Bool,
-            Gives::Count(digits) => Kind::Decimal(Digits::integer(digits)),
+            Gives::Count(digits) => {
+                let bound = match (signature.function, parts.last().map(|part| part.ty.kind)) {
+                    (Builtin::Length | Builtin::Position, Some(Kind::Text(Some(max)))) => {
+                        u16::try_from(max.to_string().len()).ok()
+                    }
+                    _ => None,
+                };
+                Kind::Decimal(Digits::integer(bound.unwrap_or(digits)))
+            }
             Gives::Date => Kind::Date,
             Gives::Time => Kind::Time,
             Gives::DateTime => Kind::DateTime,
@@ -592,7 +604,8 @@ impl Lower<'_> {
                 Path { steps: vec![Step { name, select: None, span: argument.span }], span: argument.span }
             }
             _ => {
-                let value = self.expression(argument);
+                let mut value = self.expression(argument);
+                self.quiet(&mut value);
                 if !value.ty.maybe && !value.ty.is_bad() {
                     self.warning(codes::CONSTANT, argument.span, "this always has a value").hint =
                         Some("remove the question".to_owned());
@@ -647,8 +660,7 @@ impl Lower<'_> {
         };
         let table = self.table(&word)?;
         let def = &self.tables[&word.text];
-        let (key_max, value_max, one_to_one, otherwise, codes_only) =
-            (def.key_max, def.value_max, def.one_to_one, def.otherwise, def.codes);
+        let (key_max, value_max, one_to_one, codes_only) = (def.key_max, def.value_max, def.one_to_one, def.codes);
         if codes_only {
             self.error(
                 codes::UNKNOWN_TABLE,
@@ -669,9 +681,18 @@ impl Lower<'_> {
         }
         let direction = if back { Direction::Back } else { Direction::Forward };
         let chars = if back { key_max } else { value_max };
-        let id = self.expr(Expr::Table { table, direction, key: key.id });
-        let maybe = key.ty.maybe || !otherwise || back;
+        let id = self.expr(Expr::Table { table, direction, key: key.id, quiet: false });
+        // A code that is not in the table is a finding, so there is a value wherever the document goes on; see `quiet`.
+        let maybe = key.ty.maybe;
         Some(Typed { id, ty: Ty { kind: Kind::Text(Some(chars)), maybe }, span, ..key })
+    }
+
+    /// Somebody asks whether a code is in its table: then it is no finding that it is not.
+    pub(crate) fn quiet(&mut self, value: &mut Typed) {
+        if let Some(Expr::Table { quiet, .. }) = self.exprs.get_mut(value.id as usize) {
+            *quiet = true;
+            value.ty.maybe = true;
+        }
     }
 
     /// A function of the map is put in where it is called; operands are computed once.

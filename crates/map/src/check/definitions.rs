@@ -75,16 +75,7 @@ impl Lower<'_> {
             back,
             otherwise: table.otherwise.as_ref().map(|quote| boxed(&quote.text)),
         });
-        let def = TableDef {
-            span: name.span,
-            index,
-            codes: table.codes,
-            key_max,
-            value_max,
-            one_to_one,
-            otherwise: table.otherwise.is_some(),
-            used: false,
-        };
+        let def = TableDef { span: name.span, index, codes: table.codes, key_max, value_max, one_to_one, used: false };
         self.tables.insert(name.text, def);
     }
 
@@ -178,7 +169,7 @@ impl Lower<'_> {
                 }
                 known.push(&parameter.text);
             }
-            let before = self.locals.len();
+            let (before, errors) = (self.locals.len(), self.findings.len());
             for parameter in &function.parameters {
                 let local = Local {
                     name: parameter.text.clone(),
@@ -203,7 +194,8 @@ impl Lower<'_> {
                 .map(|local| (local.name.clone(), local.span))
                 .collect();
             self.locals.truncate(before);
-            for (name, span) in unused {
+            // An error may have hidden the use.
+            for (name, span) in unused.into_iter().filter(|_| errors == self.findings.len()).collect::<Vec<_>>() {
                 self.warning(codes::UNUSED, span, format!("the parameter `{name}` is never read")).hint =
                     Some("remove it".to_owned());
             }

@@ -190,7 +190,8 @@ impl Lower<'_> {
                 Some(self.concat(&parts, span))
             }
             Binary::Otherwise => {
-                let (a, b) = (self.expression(left), self.expression(right));
+                let (mut a, b) = (self.expression(left), self.expression(right));
+                self.quiet(&mut a);
                 if !a.ty.maybe && !a.ty.is_bad() {
                     self.warning(
                         codes::NEVER,

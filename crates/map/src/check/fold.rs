@@ -63,7 +63,8 @@ impl Lower<'_> {
         for part in [&filter, &value].into_iter().flatten() {
             own.add(&part.reads);
         }
-        let simple = self.choices == choices && self.known_before(first, &own) && base.picks.is_empty();
+        let cursors: Vec<u16> = levels.iter().map(|(_, cursor)| *cursor).collect();
+        let simple = self.choices == choices && self.known_before(first, &own, &cursors) && base.picks.is_empty();
         self.choices += 1;
         reads.add(&own);
         if let Some(separator) = &separator {

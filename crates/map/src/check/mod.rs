@@ -123,8 +123,14 @@ pub fn compile(
     lower.check_definitions();
     let plan = lower.map(spec.body());
     lower.check_unused();
-    let mut findings = lower.findings;
-    findings.dedup();
+    let findings = lower.findings;
+    let mut seen: Vec<Finding> = Vec::new();
+    for finding in findings {
+        if !seen.contains(&finding) {
+            seen.push(finding);
+        }
+    }
+    let findings = seen;
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(Findings(findings));
     }
@@ -150,8 +156,8 @@ pub(crate) struct Reads {
     /// Cursor, and the position of the source behind which the value is known.
     pub(crate) at: Vec<(u16, u32)>,
     pub(crate) vars: Vec<u16>,
-    /// Leaves of the source.
-    pub(crate) nodes: Vec<NodeId>,
+    /// Leaves of the source, and by which cursor they are read.
+    pub(crate) nodes: Vec<(u16, NodeId)>,
     /// It asks the host (lookups, ids), or reads variables: no moment but its own will do.
     pub(crate) bound: bool,
 }
@@ -194,7 +200,6 @@ pub(crate) struct TableDef {
     pub(crate) value_max: u32,
     /// Whether no two keys have one value.
     pub(crate) one_to_one: bool,
-    pub(crate) otherwise: bool,
     pub(crate) used: bool,
 }
 

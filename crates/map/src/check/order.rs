@@ -9,7 +9,8 @@ use super::target::Step;
 /// Where a unit writes, in target order; documents in the order in which they are made.
 fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     if unit.address.is_empty() && unit.leaf.is_none() {
-        return None;
+        let UnitKind::Loop(inner) = &unit.kind else { return None };
+        return first_document(&inner.body).map(|ordinal| vec![(ordinal, 0)]);
     }
     let mut key: Vec<(u32, u32)> = unit
         .address
@@ -24,6 +25,16 @@ fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
         key.push((node.0, ordinal));
     }
     Some(key)
+}
+
+/// The first document that units make, if they make any.
+pub(crate) fn first_document(units: &[Unit]) -> Option<u32> {
+    let of = |unit: &Unit| match (unit.address.first(), &unit.kind) {
+        (Some(Step::Document { ordinal, .. }), _) => Some(*ordinal),
+        (None, UnitKind::Loop(inner)) => first_document(&inner.body),
+        _ => None,
+    };
+    units.iter().filter_map(of).min()
 }
 
 /// All variables that a unit reads or writes, bodies of loops included.

@@ -3,6 +3,7 @@
 use quayline_core::{NodeId, Occurs};
 
 use super::Lower;
+use super::order;
 use super::statement::{LoopUnit, Unit, UnitKind};
 use super::target::{Guard, Step, exclusive};
 use crate::plan::{Block, BufferPlan, Expr, LoopPlan, Op, Opening, StatementId};
@@ -49,7 +50,13 @@ impl Lower<'_> {
                     if inner.recording.is_some() {
                         outer.pop();
                     }
-                    code.go_to(&outer);
+                    if !outer.is_empty() || inner.recording.is_some() {
+                        code.go_to(&outer);
+                    } else if order::first_document(&inner.body).is_some() {
+                        // Its documents stand beside those that were made so far.
+                        let base = code.base;
+                        code.close_to(base);
+                    }
                     let jumps = code.guards(&guards, 0);
                     if let Some(recording) = inner.recording {
                         let path = self.target_path_of(&address);

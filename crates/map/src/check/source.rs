@@ -269,7 +269,7 @@ impl Lower<'_> {
             if self.picks.len() > usize::from(u16::MAX) - 2 {
                 self.overflow = true;
             }
-            let simple = self.choices == choices && self.known_before(list, &condition_reads);
+            let simple = self.choices == choices && self.known_before(list, &condition_reads, &[cursor]);
             if simple && !matches!(self.picks[usize::from(pick)].select, PickSelect::Last) {
                 let slot = self.new_slot(self.cursors[usize::from(at.cursor)].scope, list);
                 self.picks[usize::from(pick)].slot = Some(slot);
@@ -291,13 +291,11 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Whether all that is read is inside the occurrences of a list, or known before the list begins.
-    pub(crate) fn known_before(&self, list: NodeId, reads: &Reads) -> bool {
-        let end = self.source.node(list).subtree_end;
-        let inside = |node: NodeId| node >= list && node < end;
+    /// Whether all that is read is read by the cursors of a list's own occurrences, or known before the list begins.
+    pub(crate) fn known_before(&self, list: NodeId, reads: &Reads, own: &[u16]) -> bool {
         !reads.bound
             && reads.vars.is_empty()
-            && reads.nodes.iter().all(|node| inside(*node) || self.complete(*node) <= list.0)
+            && reads.nodes.iter().all(|(cursor, node)| own.contains(cursor) || self.complete(*node) <= list.0)
     }
 
     /// The value at the end of a path.
@@ -325,7 +323,7 @@ impl Lower<'_> {
         }
         let mut reads = at.reads;
         reads.add(&self.read(at.cursor, node));
-        reads.nodes.push(node);
+        reads.nodes.push((at.cursor, node));
         Typed { id, ty, reads, span }
     }
 

@@ -214,7 +214,7 @@ impl Lower<'_> {
 
     pub(crate) fn reads_of(&mut self, statement: u32, reads: &Reads) {
         let sources = &mut self.statements[statement as usize].sources;
-        for node in &reads.nodes {
+        for (_, node) in &reads.nodes {
             if !sources.contains(node) {
                 sources.push(*node);
             }

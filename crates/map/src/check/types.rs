@@ -119,7 +119,9 @@ impl fmt::Display for Kind {
             Kind::Text(Some(max)) => write!(f, "text of at most {max} character{}", if *max == 1 { "" } else { "s" }),
             Kind::Decimal(digits) => match (digits.whole, digits.scale) {
                 (Some(whole), Some(scale)) if scale > 0 => write!(f, "a number of {whole} digits and {scale} decimals"),
-                (Some(whole), Some(_)) => write!(f, "a whole number of {whole} digits"),
+                (Some(whole), Some(_)) => {
+                    write!(f, "a whole number of {whole} digit{}", if whole == 1 { "" } else { "s" })
+                }
                 _ => f.write_str("a number"),
             },
             Kind::Float => f.write_str("a float"),

@@ -77,7 +77,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             Expr::Call { function, first, count } => self.call(function, first, count),
-            Expr::Table { table, direction, key } => self.translate(table, direction, key),
+            Expr::Table { table, direction, key, quiet } => self.translate(table, direction, key, quiet),
             Expr::InTable { table, key } => {
                 let val = self.eval(key);
                 let Some(bytes) = self.text_of(val) else { return Val::Bool(false) };
@@ -309,7 +309,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         val
     }
 
-    fn translate(&mut self, table: u16, direction: Direction, key: ExprId) -> Val {
+    fn translate(&mut self, table: u16, direction: Direction, key: ExprId, quiet: bool) -> Val {
         let plan = self.plan;
         let val = self.eval(key);
         if is_blank(val) {
@@ -327,6 +327,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         });
         match found {
             Some(value) => Val::Text(self.arena.keep(value)),
+            None if quiet => Val::Absent,
             None => {
                 let source = self.source_of(key);
                 self.fault(What::NotInTable(table), None, source);

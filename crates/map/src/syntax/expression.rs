@@ -60,7 +60,7 @@ impl Parser<'_> {
             return self.in_set(left, negated);
         }
         let op = match self.kind() {
-            Kind::Sign("=") => Binary::Equal,
+            Kind::Sign("=") if self.token().breaks == 0 => Binary::Equal,
             Kind::Sign("!=" | "<>") => Binary::Unequal,
             Kind::Sign("<") => Binary::Less,
             Kind::Sign("<=") => Binary::LessEqual,

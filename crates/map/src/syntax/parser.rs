@@ -140,6 +140,7 @@ impl Parser<'_> {
     /// Whether the word here begins a path that is assigned to, so that any keyword can be a field.
     fn is_assignment(&self) -> bool {
         matches!(self.peek(1).kind, Kind::Sign("=" | "." | "+=" | "-=" | "&="))
+            || (self.peek(1).kind == Kind::Sign("[") && self.peek(1).span.start == self.token().span.end)
     }
 
     fn item(&mut self) -> Parse<()> {
@@ -333,6 +334,13 @@ impl Parser<'_> {
         }
         if !self.take("=") {
             return self.expected("`=` and a value");
+        }
+        if self.token().breaks > 0
+            && matches!(self.kind(), Kind::Word | Kind::Quoted)
+            && self.peek(1).kind == Kind::Sign("=")
+        {
+            // The next statement begins here.
+            return self.expected("a value");
         }
         let kind = if self.kind() == Kind::Sign("[") {
             let values = self.listed("[", "]", Parser::expression)?;

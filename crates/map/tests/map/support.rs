@@ -46,7 +46,7 @@ fn scalar(kind: &str) -> Scalar {
         "text" => Scalar::Text { chars_max: numbers.first().map(|n| u32::from(*n)) },
         "decimal" | "unsigned" => Scalar::Decimal {
             digits: numbers.first().copied().unwrap_or(18),
-            scale: i16::try_from(numbers.get(1).copied().unwrap_or(0)).unwrap(),
+            scale: i16::try_from(numbers.get(1).copied().unwrap_or(0)).expect("a small number"),
             signed: name == "decimal",
         },
         "float" => Scalar::Float64,
@@ -208,7 +208,7 @@ impl Writer {
                 assert!(*last < node, "{} behind {}", self.shape.path(node), self.shape.path(*last));
                 self.text.push(',');
             }
-            write!(self.text, "{:?}:", self.shape.node(node).name).unwrap();
+            write!(self.text, "{:?}:", self.shape.node(node).name).expect("writes");
         }
         *last = Some(node);
     }
@@ -258,10 +258,10 @@ impl Sink for Writer {
             Value::Null => self.text.push_str("null"),
             Value::Text(run) | Value::Ascii(run) => {
                 let text = std::str::from_utf8(run.bytes()).expect("UTF-8");
-                write!(self.text, "{text:?}").unwrap();
+                write!(self.text, "{text:?}").expect("writes");
             }
-            Value::Bool(x) => write!(self.text, "{x}").unwrap(),
-            Value::Bytes(bytes) | Value::Raw(bytes) => write!(self.text, "{bytes:?}").unwrap(),
+            Value::Bool(x) => write!(self.text, "{x}").expect("a small number"),
+            Value::Bytes(bytes) | Value::Raw(bytes) => write!(self.text, "{bytes:?}").expect("a small number"),
             number => {
                 let mut out = Vec::new();
                 write_number(&mut out, number).expect("a number");
@@ -380,7 +380,7 @@ impl<'a> Case<'a> {
         let plan = &compiled.plan;
         let mut result = String::new();
         for finding in &compiled.findings {
-            writeln!(result, "{}", finding.to_string().lines().next().unwrap_or_default()).unwrap();
+            writeln!(result, "{}", finding.to_string().lines().next().unwrap_or_default()).expect("writes");
         }
         let writers: Vec<Writer> = self.targets.iter().map(|(_, outline, _)| Writer::new(&shape(outline))).collect();
         let mut mapper = Mapper::new(plan, writers, World::default());
@@ -388,24 +388,24 @@ impl<'a> Case<'a> {
             Json::parse(document).drive(plan.source(), &mut mapper);
             let outcome = mapper.outcome();
             for finding in outcome.findings {
-                writeln!(result, "{finding}").unwrap();
+                writeln!(result, "{finding}").expect("writes");
             }
             if outcome.refused > 0 {
-                writeln!(result, "refused {}", outcome.refused).unwrap();
+                writeln!(result, "refused {}", outcome.refused).expect("writes");
             }
             if outcome.dropped > 0 {
-                writeln!(result, "dropped {}", outcome.dropped).unwrap();
+                writeln!(result, "dropped {}", outcome.dropped).expect("writes");
             }
         }
         for set in &mapper.host().set {
-            writeln!(result, "{set}").unwrap();
+            writeln!(result, "{set}").expect("writes");
         }
         let mut writers = mapper.into_parts().0;
         for (at, (name, ..)) in self.targets.iter().enumerate() {
             let text = writers.sink(at).text();
             for line in text.lines() {
                 let prefix = if self.targets.len() > 1 { format!("{name} ") } else { String::new() };
-                writeln!(result, "{prefix}{line}").unwrap();
+                writeln!(result, "{prefix}{line}").expect("writes");
             }
         }
         result
