@@ -11,6 +11,7 @@ use quayline_edi::{
 };
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
+use crate::contract::Contract;
 use crate::guide_text::example;
 
 pub(crate) fn documents_of(guides: Vec<Guide>, names: NodeNames) -> Arc<GuideDocuments> {
@@ -328,7 +329,8 @@ fn what_is_checked_is_checked_in_the_same_pass() {
             "EDI-101 at segment 60, element 0",
             "EDI-108 at segment 75, element 0",
         ]
-    "#]].assert_debug_eq(&found);
+    "#]]
+    .assert_debug_eq(&found);
     let whole = GenericOptions { page_bytes: None, ..options };
     assert_eq!(read_with(&whole, wrong.as_bytes(), [100, 900, 1500], &mut writer), found);
 }
@@ -346,5 +348,57 @@ proptest! {
         let whole = json(&claims(), page, text.as_bytes());
         prop_assert_eq!(core::str::from_utf8(writer.bytes()), Ok(&*whole));
         prop_assert_eq!(write_json(&claims(), &whole), Ok(text));
+    }
+
+    /// Whatever is done to the segments: the sink's contract holds, skipping finds the same documents, and what has no error is all there.
+    #[test]
+    fn nothing_is_lost_without_an_error(
+        edits in proptest::collection::vec((0u8..5, 0usize..60, 0usize..60), 0..6),
+        page in proptest::option::of(100u64..2000),
+        checked in any::<bool>(),
+    ) {
+        let text = many_claims(2).replace("DTP*472*D8*20260401~LX*2", "DTP*472*D8*20260401~REF*G1*A~REF*6R*B~REF*G1*C~LX*2");
+        let body = text.find("BHT").expect("there")..text.find("SE*").expect("there");
+        let mut segments: Vec<&str> = text[body.clone()].split_terminator('~').collect();
+        for (kind, at, to) in edits {
+            let (at, to) = (at % segments.len(), to % segments.len());
+            match kind {
+                0 => drop(segments.remove(at)),
+                1 => segments.swap(at, to),
+                2 => segments.insert(to, segments[at]),
+                3 => segments.insert(to, "REF*G1*X"),
+                _ => segments.insert(to, "K3*X*Y:Z^W"),
+            }
+            if segments.is_empty() {
+                segments.push("BHT*0019*00*1*20260401*1200*CH");
+            }
+        }
+        let body_text: String = segments.iter().map(|segment| format!("{segment}~")).collect();
+        let text = format!("{}{body_text}SE*{}*0001~GE*1*1~IEA*1*000000001~", &text[..body.start], segments.len() + 2);
+        let guides = claims();
+        let options = GenericOptions {
+            guides: Some(Arc::clone(&guides)),
+            validation: checked.then(ValidatorOptions::default),
+            page_bytes: page,
+            ..GenericOptions::default()
+        };
+        let mut contract = Contract::new(guides.shape());
+        let faults = read_with(&options, text.as_bytes(), [], &mut contract);
+        let mut reader = DocumentReader::new(&options);
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        let mut skipped = 0;
+        while let DocumentStep::Document { .. } = pass.skip() {
+            skipped += 1;
+        }
+        prop_assert_eq!(skipped, contract.documents);
+        if faults.is_empty() {
+            let written = rewrite(&guides, page, text.as_bytes());
+            let sorted = |text: &str| {
+                let mut segments: Vec<String> = text.split('~').map(str::to_owned).collect();
+                segments.sort_unstable();
+                segments
+            };
+            prop_assert_eq!(sorted(&written), sorted(&text));
+        }
     }
 }

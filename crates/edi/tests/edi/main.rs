@@ -1,6 +1,7 @@
 //! Tests of the EDI crate.
 
 mod acknowledge;
+mod contract;
 mod corpus;
 mod envelope;
 mod generic;

@@ -217,8 +217,14 @@ impl GuideBody {
                 return Sent::Page;
             }
             for outer in (0..placement.entered).rev() {
-                in_order &= open.enter(sink, plan, around(compiled, item, outer));
+                let inner = around(compiled, item, outer);
+                let is_here = open.is_in(compiled.items()[inner].parent);
+                in_order &= open.enter(sink, plan, inner, if is_here { Out::No } else { Out::Yes });
             }
+        }
+        if !open.is_in(compiled.item(item).parent) {
+            // Out of its place: what is open stays open.
+            return Sent::Part(Fit::Fits, Left::Place);
         }
         let sent = open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, characters);
         if in_order { sent } else { Sent::Part(Fit::Fits, Left::Loop) }
@@ -386,13 +392,19 @@ impl Open {
         self.gathered_items.clear();
     }
 
+    /// Whether this is the innermost open loop.
+    #[inline(always)]
+    fn is_in(&self, item: ItemId) -> bool {
+        self.frames.last().is_some_and(|frame| frame.item == item.0 as usize)
+    }
+
     /// Opens a loop; false where documents have no place for it, if that is not so of the one around.
     #[inline(always)]
-    fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize) -> bool {
+    fn enter<S: Sink>(&mut self, sink: &mut S, plan: &Plan, item: usize, out: Out) -> bool {
         let node = plan.items[item].node;
         let level = self.frames.len() - 1;
         self.frames[level].is_head = false;
-        let has_place = !self.frames[level].is_out && node != NodeId::ROOT;
+        let has_place = !self.frames[level].is_out && node != NodeId::ROOT && out == Out::No;
         let in_order = !has_place || self.open(sink, level, &plan.items[item]);
         let is_out = !has_place || !in_order;
         if !is_out {

@@ -1,0 +1,73 @@
+//! A sink that holds a source to the contract of `quayline_core::Sink`.
+
+use std::collections::HashSet;
+
+use quayline_core::{NodeId, NodeKind, Shape, Sink, Value};
+
+/// Panics at what a source must not do.
+pub(crate) struct Contract<'a> {
+    shape: &'a Shape,
+    /// Open groups with what was sent in each, and the list that is open in it.
+    open: Vec<(NodeId, HashSet<NodeId>, Option<NodeId>)>,
+    pub(crate) documents: u64,
+    pub(crate) values: u64,
+}
+
+impl<'a> Contract<'a> {
+    pub(crate) fn new(shape: &'a Shape) -> Self {
+        Contract { shape, open: Vec::new(), documents: 0, values: 0 }
+    }
+
+    /// A node may stand here now.
+    fn stands(&mut self, node: NodeId) {
+        let known = self.shape.node(node);
+        let (group, sent, list) = self.open.last_mut().expect("a group is open");
+        assert_eq!(known.parent, Some(*group), "{} in {}", self.shape.path(node), self.shape.path(*group));
+        if known.is_list() {
+            assert_eq!(*list, Some(node), "{} outside of its list", self.shape.path(node));
+        } else {
+            assert_eq!(*list, None, "{} while a list is open", self.shape.path(node));
+            assert!(sent.insert(node), "{} stands twice", self.shape.path(node));
+        }
+    }
+}
+
+impl Sink for Contract<'_> {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            assert!(self.open.is_empty(), "a document in a document");
+        } else {
+            self.stands(node);
+        }
+        assert_eq!(self.shape.node(node).kind, NodeKind::Group);
+        self.open.push((node, HashSet::new(), None));
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        let (group, _, list) = self.open.pop().expect("a group is open");
+        assert_eq!((group, list), (node, None), "{}", self.shape.path(node));
+        self.documents += u64::from(node == NodeId::ROOT);
+    }
+
+    fn open_list(&mut self, node: NodeId) {
+        assert!(self.shape.node(node).is_list(), "{} is no list", self.shape.path(node));
+        let (group, sent, list) = self.open.last_mut().expect("a group is open");
+        assert_eq!(self.shape.node(node).parent, Some(*group));
+        assert_eq!(*list, None, "a list in a list");
+        assert!(sent.insert(node), "list {} stands twice", self.shape.path(node));
+        *list = Some(node);
+    }
+
+    fn close_list(&mut self, node: NodeId) {
+        let (_, _, list) = self.open.last_mut().expect("a group is open");
+        assert_eq!(list.take(), Some(node));
+    }
+
+    fn value(&mut self, node: NodeId, _value: Value<'_>) {
+        assert_ne!(self.shape.node(node).kind, NodeKind::Group, "{} has no value", self.shape.path(node));
+        self.stands(node);
+        self.values += 1;
+    }
+
+    fn discard(&mut self) {}
+}
