@@ -50,6 +50,11 @@ impl Console {
         self.color_stdout
     }
 
+    /// Whether standard error takes colours.
+    pub(crate) fn color_stderr(&self) -> bool {
+        self.color_stderr
+    }
+
     /// Whether programs read the answer.
     pub(crate) fn json(&self) -> bool {
         self.json

@@ -17,6 +17,7 @@ mod reference;
 mod render;
 mod serve;
 mod spelling;
+mod validate;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -49,6 +50,7 @@ fn run() -> Exit {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
+        Command::Validate(args) => validate::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

@@ -14,6 +14,7 @@ pub(crate) const PARTIAL_SHORT: Code = Code("CNV-009");
 pub(crate) const NO_DESCRIPTION: Code = Code("CNV-010");
 pub(crate) const OTHER_SHAPE: Code = Code("CNV-011");
 pub(crate) const SAME_FILE: Code = Code("CNV-012");
+pub(crate) const NO_GUIDE: Code = Code("CNV-013");
 pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
 pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
 pub(crate) const UNKNOWN_TYPE: Code = Code("CNV-026");

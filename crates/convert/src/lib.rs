@@ -13,6 +13,7 @@ mod codes;
 mod conversion;
 mod engine;
 mod error;
+mod interchange;
 mod progress;
 mod report;
 mod schema;
@@ -32,11 +33,18 @@ pub mod xml {
 
 /// How interchanges are read and written.
 pub mod edi {
-    pub use quayline_edi::{EdiWriterOptions, LineBreak, Rules};
+    pub use quayline_edi::acknowledge::{
+        AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, Stamp, When,
+    };
+    pub use quayline_edi::guide::{
+        Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
+    };
+    pub use quayline_edi::{CharacterSet, Delimiters, EdiWriterOptions, LineBreak, Rules, Standard, ValidationLevel};
 }
 
 pub use engine::definition_digest;
 pub use error::{ConvertError, Stopped, system_error_text};
+pub use interchange::*;
 pub use progress::{Advance, Progress};
 pub use report::Report;
 pub use schema::Schema;

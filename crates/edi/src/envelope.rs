@@ -231,12 +231,14 @@ impl EnvelopePass<'_> {
     }
 
     /// The delimiters, with what ISX adds.
-    pub(crate) fn delimiters(&self) -> &Delimiters {
+    #[must_use]
+    pub fn delimiters(&self) -> &Delimiters {
         self.pass.delimiters()
     }
 
     /// Line breaks between segments, and whether there is UNA.
-    pub(crate) fn style(&self) -> (LineBreak, bool) {
+    #[must_use]
+    pub fn style(&self) -> (LineBreak, bool) {
         self.pass.style()
     }
 
@@ -251,7 +253,7 @@ impl EnvelopePass<'_> {
     }
 
     /// Puts a fault aside that a layer above found.
-    pub(crate) fn put_fault(&mut self, error: EdiError, at: Position) {
+    pub fn put_fault(&mut self, error: EdiError, at: Position) {
         self.fault(error, at);
     }
 

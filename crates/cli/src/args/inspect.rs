@@ -10,7 +10,7 @@ use super::CopybookArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct InspectArgs {
-    /// Copybook, COBOL program or data file; `-` is standard input
+    /// Copybook, COBOL program, EDI file or data file; `-` is standard input
     pub(crate) file: PathBuf,
     /// Copybook to hold a data file against
     ///
@@ -24,7 +24,7 @@ pub(crate) struct InspectArgs {
     /// Framing to hold the data file against, instead of the proposed ones
     #[arg(long, value_name = "FRAMING", long_help = super::FORMAT_LONG_HELP)]
     pub(crate) format: Option<String>,
-    /// What the file is, where its content leaves doubt: copybook or data
+    /// What the file is, if content leaves doubt: copybook, edi or data
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub(crate) is: Option<As>,
     #[command(flatten)]
@@ -39,6 +39,8 @@ pub(crate) struct InspectArgs {
 pub(crate) enum As {
     /// COBOL source: a copybook or a program
     Copybook,
+    /// X12 and EDIFACT interchanges
+    Edi,
     /// Data
     Data,
 }
@@ -47,11 +49,15 @@ const EXAMPLES: &str = "\
 A copybook is shown as a tree: offset from 0, start from 1 and length in bytes, level, name, tables as
 [min..max by COUNTER], PICTURE and USAGE, redefinitions, conditions (level 88) and slack bytes.
 
+Of an EDI file all of it is read: interchanges, groups, transactions, partners, versions, delimiters, counts,
+and what is wrong with its envelopes.
+
 Of a data file, code page and framing are proposed with the evidence for each. Nothing is decided:
 `convert` wants the code page named.
 
 Examples:
   quayline inspect car100.cpy
   quayline inspect program.cbl --record CUSTOMER-RECORD --dialect gnucobol --set sync=4
+  quayline inspect orders.x12
   quayline inspect orders.dat
   quayline inspect orders.dat --copybook orders.cpy --json";

@@ -4,6 +4,7 @@ mod convert;
 mod inspect;
 mod records;
 mod serve;
+mod validate;
 
 pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
@@ -12,6 +13,7 @@ pub(crate) use convert::{
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::ServeArgs;
+pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
 
 use std::ffi::OsString;
 
@@ -20,7 +22,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEn
 use crate::env_vars;
 use crate::exit::Exit;
 
-/// Moves business records between COBOL files and JSON, CSV, XML, Parquet and Arrow
+/// Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
 ///
 /// Data goes to standard output, everything else to standard error. A code page is never guessed, a record never lost silently.
 #[derive(Debug, Parser)]
@@ -46,12 +48,14 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Shows the layout of a copybook, or proposes code page and framing of a data file
+    /// Shows what a copybook, an EDI file or a data file is
     Inspect(Box<InspectArgs>),
-    /// Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
+    /// Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
     Convert(Box<ConvertArgs>),
     /// Serves a project's APIs over HTTP
     Serve(ServeArgs),
+    /// Checks X12 and EDIFACT interchanges, and acknowledges them
+    Validate(Box<ValidateArgs>),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -65,6 +69,7 @@ impl Command {
         match self {
             Command::Inspect(args) => args.json,
             Command::Convert(args) => args.json,
+            Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Completions(_) => false,
         }
     }
@@ -147,6 +152,8 @@ fn after_long_help() -> String {
     text.push_str("\nExamples:\n");
     text.push_str("  quayline inspect orders.cpy\n");
     text.push_str("  quayline inspect orders.dat --copybook orders.cpy\n");
+    text.push_str("  quayline validate orders.x12 --ack 997 -o answer.x12\n");
+    text.push_str("  quayline convert orders.x12 -o orders.jsonl\n");
     text.push_str("  quayline convert orders.dat --copybook orders.cpy --encoding cp037 -o orders.jsonl\n");
     text.push_str("  quayline convert orders.jsonl --copybook orders.cpy --encoding cp037 -o orders.dat");
     text

@@ -18,6 +18,7 @@ use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
+use quayline_core::{Finding, Findings};
 
 /// One conversion to do.
 pub(crate) struct Job {
@@ -109,8 +110,8 @@ impl Job {
     fn of(input: &Path, output: Option<&Path>, several: bool, args: &ConvertArgs) -> Result<Job, Stop> {
         let (file, stream, head) = open(input)?;
         let from = args.from.unwrap_or_else(|| source_format(input, &head));
-        if let (None, None, Some((name, unpack))) = (args.from, &args.copybook, packed_by(&head)) {
-            return Err(packed(input, name, unpack));
+        if let (None, None, Some(by)) = (args.from, &args.copybook, packed_by(&head)) {
+            return Err(packed(input, by, "convert").into());
         }
         let folder = output.filter(|path| several || path.is_dir());
         let to = match (args.to, output) {
@@ -268,10 +269,20 @@ fn check_ends(input: &Path, from: FromFormat, to: ToFormat) -> Result<(), Stop> 
     Err(argument(format!("{}: {what}", shown(input))).hint(hint).into())
 }
 
-fn packed(input: &Path, name: &str, unpack: &str) -> Stop {
+fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding {
     let finding = argument(format!("{} is compressed ({name})", shown(input)));
     let input = if input == Path::new("-") { String::new() } else { format!(" {}", shown(input)) };
-    finding.hint(format!("`{unpack}{input} | quayline convert - …` converts what is in it")).into()
+    finding.hint(format!("`{unpack}{input} | quayline {command} - …` reads what is in it"))
+}
+
+/// Refuses a file that is compressed; one that cannot be read is somebody else's to tell of.
+pub(crate) fn packed_input(input: &Path, command: &str) -> Result<(), Findings> {
+    let mut head = Vec::new();
+    let read = File::open(input).and_then(|file| file.take(8).read_to_end(&mut head));
+    match (read, packed_by(&head)) {
+        (Ok(_), Some(by)) => Err(packed(input, by, command).into()),
+        _ => Ok(()),
+    }
 }
 
 /// Formats whose file can be cut back to a record and continued.

@@ -20,9 +20,12 @@ use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
 use crate::render::{count_of, grouped};
 
+pub(crate) use jobs::packed_input;
+pub(crate) use progress::Bar;
+pub(crate) use recognise::{HEAD_BYTES, source_format};
+
 use definitions::Definitions;
 use jobs::{Job, jobs, with_suffix};
-use progress::Bar;
 use stats::{stats_json, stats_text};
 
 /// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.

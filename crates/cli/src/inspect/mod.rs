@@ -1,6 +1,7 @@
 //! `quayline inspect`: what is in this copybook, what is this file?
 
 mod data;
+mod edi;
 mod fit;
 mod sample;
 
@@ -10,8 +11,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::{As, InspectArgs};
+use crate::args::{As, FromFormat, InspectArgs};
 use crate::console::{Console, shown, write_stdout};
+use crate::convert::{HEAD_BYTES, source_format};
 use crate::copybook::{self, Described};
 use crate::exit::{Exit, Stop, argument};
 use crate::render::{LayoutWire, layout_tree};
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
             let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;
             show_layouts(&described, args, console)
         }
+        As::Edi => edi::survey(sample, args, console),
         As::Data => data::propose(&sample, args, console),
     }
 }
@@ -67,8 +70,11 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     Ok(())
 }
 
-/// COBOL source by its name and being text, or by its words; else data.
+/// EDI by its name or its first bytes; COBOL source by its name and being text, or by its words; else data.
 fn what_it_is(path: &Path, sample: &Sample) -> As {
+    if source_format(path, &sample.bytes[..sample.bytes.len().min(HEAD_BYTES)]) == FromFormat::Edi {
+        return As::Edi;
+    }
     let Some(text) = sample.text() else { return As::Data };
     let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
     let named = matches!(extension.as_deref(), Some("cpy" | "cbl" | "cob" | "cobol" | "copy" | "pco" | "cpb"));

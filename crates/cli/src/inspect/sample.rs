@@ -17,6 +17,8 @@ pub(crate) struct Sample {
     pub(crate) bytes: Vec<u8>,
     /// Length of the file, where it is known.
     pub(crate) file_len: Option<u64>,
+    /// A byte behind them that was read of a stream to see that there is more.
+    more: Option<u8>,
 }
 
 impl Sample {
@@ -37,12 +39,19 @@ impl Sample {
             }
             file.take(most).read_to_end(&mut bytes).map_err(refuse)?;
         }
+        let mut more = None;
         if bytes.len() as u64 == most {
-            bytes.pop();
+            more = bytes.pop();
         } else {
             file_len = Some(bytes.len() as u64);
         }
-        Ok(Sample { bytes, file_len })
+        Ok(Sample { bytes, file_len, more })
+    }
+
+    /// All that was read.
+    pub(crate) fn into_read(mut self) -> Vec<u8> {
+        self.bytes.extend(self.more);
+        self.bytes
     }
 
     /// Whether the sample is the whole file.

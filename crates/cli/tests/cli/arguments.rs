@@ -10,13 +10,15 @@ fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"
         exit 2
         --- stderr
-        Moves business records between COBOL files and JSON, CSV, XML, Parquet and Arrow
+        Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
 
         Usage: quayline [OPTIONS] <COMMAND>
 
         Commands:
-          inspect      Shows the layout of a copybook, or proposes code page and framing of a data file
-          convert      Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
+          inspect      Shows what a copybook, an EDI file or a data file is
+          convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          serve        Serves a project's APIs over HTTP
+          validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           completions  Prints the completion script of a shell
 
         Options:
@@ -42,13 +44,15 @@ fn short_help_is_a_line_an_option() {
     World::new().run("-h").check(expect![[r#"
         exit 0
         --- stdout
-        Moves business records between COBOL files and JSON, CSV, XML, Parquet and Arrow
+        Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
 
         Usage: quayline [OPTIONS] <COMMAND>
 
         Commands:
-          inspect      Shows the layout of a copybook, or proposes code page and framing of a data file
-          convert      Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
+          inspect      Shows what a copybook, an EDI file or a data file is
+          convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          serve        Serves a project's APIs over HTTP
+          validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           completions  Prints the completion script of a shell
 
         Options:
@@ -61,20 +65,20 @@ fn short_help_is_a_line_an_option() {
     World::new().run("inspect -h").check(expect![[r#"
         exit 0
         --- stdout
-        Shows the layout of a copybook, or proposes code page and framing of a data file
+        Shows what a copybook, an EDI file or a data file is
 
         Usage: quayline inspect [OPTIONS] <FILE>
 
         Arguments:
-          <FILE>  Copybook, COBOL program or data file; `-` is standard input
+          <FILE>  Copybook, COBOL program, EDI file or data file; `-` is standard input
 
         Options:
               --copybook <FILE>       Copybook to hold a data file against
               --encoding <PAGE>       Code page to hold the data file against, instead of the proposed ones
               --format <FRAMING>      Framing to hold the data file against, instead of the proposed ones
-              --as <WHAT>             What the file is, where its content leaves doubt: copybook or data
-              --color <WHEN>          When to colour: auto, always or never [default: auto]
+              --as <WHAT>             What the file is, if content leaves doubt: copybook, edi or data
               --record <NAME>         Record description to use, where the copybook has several
+              --color <WHEN>          When to colour: auto, always or never [default: auto]
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
@@ -85,7 +89,7 @@ fn short_help_is_a_line_an_option() {
     World::new().run("convert -h").check(expect![[r#"
         exit 0
         --- stdout
-        Converts record files to JSON, CSV, XML, Parquet or Arrow, and back
+        Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
 
         Usage: quayline convert [OPTIONS] <INPUT>...
 
@@ -98,16 +102,21 @@ fn short_help_is_a_line_an_option() {
 
         Formats:
           -o, --output <FILE>      File to write; `-` or nothing is standard output
-              --from <FORMAT>      Format to read, where content leaves doubt: record, json, csv or xml
-              --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow[-stream] or record
+              --from <FORMAT>      Format to read, where content leaves doubt: record, edi, json, csv or xml
+              --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
               --delimiter <CHAR>   Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
               --no-header          CSV without a first row that names the columns
               --xml-root <NAME>    XML element around all records [default: records]
               --xml-record <NAME>  XML element of one record [default: record]
 
+        EDI:
+              --rows         One document a segment instead of one a transaction; tables always have these
+              --page <SIZE>  Bytes from which on a transaction is converted in pages [default: 1M]
+              --strict       Departures from the standards that are warnings else are errors
+
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
-          -e, --encoding <PAGE>       Code page of the records' text, such as cp037 or cp1047
+          -e, --encoding <PAGE>       Code page of records such as cp037, or of EDI that names none
           -f, --format <FRAMING>      How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
               --to-encoding <PAGE>    Code page of the records to write, where it is another
               --to-format <FRAMING>   How records stand in the file to write, where it is another way
@@ -191,7 +200,7 @@ fn typos_get_a_suggestion() {
         exit 2
         --- stderr
         error: invalid value 'jsonlines' for '--to <FORMAT>'
-          [possible values: jsonl, json, csv, xml, parquet, arrow, arrow-stream, record]
+          [possible values: jsonl, json, csv, xml, parquet, arrow, arrow-stream, record, edi]
 
           tip: a similar value exists: 'jsonl'
 

@@ -13,7 +13,7 @@ mod lanes;
 mod lot;
 mod misfit;
 mod output;
-mod partial;
+pub(crate) mod partial;
 mod reject;
 mod resume;
 mod run;
@@ -23,3 +23,4 @@ mod text_place;
 mod writer;
 
 pub use digest::definition_digest;
+pub(crate) use run::open_input;

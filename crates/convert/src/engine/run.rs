@@ -468,6 +468,15 @@ impl OpenSource {
     }
 }
 
+/// The bytes of a source that is read from its start to its end, its path for messages, and its length where it has one.
+pub(crate) type Opened = (Box<dyn Read + Send>, PathBuf, Option<u64>);
+
+/// Opens a source that is read once.
+pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
+    let OpenSource { reader, file, path, bytes } = OpenSource::open(input)?;
+    Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
+}
+
 /// No two of the files of a run may be one.
 fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
     let mut named: Vec<(&str, PathBuf)> = Vec::new();

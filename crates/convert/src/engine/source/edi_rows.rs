@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 
 use quayline_core::{Findings, NodeId, Sink, Value};
-use quayline_edi::{DocumentReader, DocumentStep, GenericOptions, RowPass, RowReader, RowStep};
+use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
 
 use super::edi::{end_of, findings_of, keep_between, offset, part_of};
 use crate::engine::block::Block;
@@ -58,7 +58,9 @@ impl Source for EdiRowSource {
             if is_transaction {
                 let Ok(()) = each_row(&mut trial, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
                 // The trial finds the same of envelopes; what only rows have is too many elements, and characters.
-                let own = trial.take_faults().filter(|fault| matches!(fault.error.code().0, "EDI-041" | "EDI-043"));
+                let own = trial
+                    .take_faults()
+                    .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
                 let own = findings_of(own, facts, number);
                 refused |= own.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
                 findings.extend(own);

@@ -1,0 +1,109 @@
+//! Arguments of `quayline validate`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// Arguments of `quayline validate`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// EDI files to check; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Guide to check transactions by; or a folder of guides
+    ///
+    /// May be given several times. Of all guides, type and version of a transaction choose one; a transaction that none fits is an error.
+    /// Without guides, envelopes, counts and control numbers are checked.
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) guide: Vec<PathBuf>,
+    /// How much to check: envelope, guide, notes or rules
+    ///
+    /// Each level holds those before it: syntax, counts and control numbers; loops, segments, elements and codes of the guide; notes between
+    /// the elements of a segment; balances and rules between segments.
+    #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules)]
+    pub(crate) level: LevelArg,
+    /// Departures from the standards that are warnings else are errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Acknowledgment to write: ta1, 997, 999, contrl or auto
+    ///
+    /// Each interchange received is answered by one of its own, with sender and receiver changed over: X12 by TA1 (where ISA14 asks for it or
+    /// something is wrong) and 997 or 999, EDIFACT by CONTRL. `auto` is 999, or 997 before 005010, and CONTRL; `ta1` and `contrl` write
+    /// nothing else.
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Acknowledgment")]
+    pub(crate) ack: Option<AckArg>,
+    /// File for acknowledgments; `-` or nothing is standard output
+    ///
+    /// It is written as FILE.partial and takes its name when it is complete. On standard output, findings go to standard error.
+    #[arg(short, long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
+    pub(crate) output: Option<PathBuf>,
+    /// First control number of acknowledgments
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=999_999_999), help_heading = "Acknowledgment")]
+    pub(crate) ack_control: u64,
+    /// Date and time of the acknowledgment, CCYYMMDDHHMM [default: now, UTC]
+    #[arg(long, value_name = "WHEN", value_parser = moment, help_heading = "Acknowledgment")]
+    pub(crate) ack_time: Option<String>,
+    /// Findings to print; further ones are counted
+    #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Running")]
+    pub(crate) max_findings: usize,
+    /// Print what was done and what it cost
+    #[arg(long, help_heading = "Running")]
+    pub(crate) stats: bool,
+    /// No progress bar
+    #[arg(long, help_heading = "Running")]
+    pub(crate) no_progress: bool,
+    /// Findings and a summary for each file as JSON, one object a line
+    #[arg(long, help_heading = "Running")]
+    pub(crate) json: bool,
+}
+
+/// Twelve digits; whether they are a date and a time is seen where they are used.
+fn moment(text: &str) -> Result<String, String> {
+    let good =
+        text.len() == 12 && text.is_ascii() && quayline_convert::edi::Stamp::new(&text[..8], &text[8..]).is_some();
+    if good {
+        Ok(text.to_owned())
+    } else {
+        Err("it is a date and a time in twelve digits, such as 202604011200".to_owned())
+    }
+}
+
+/// How much to check.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum LevelArg {
+    /// Syntax, envelopes, counts, control numbers
+    Envelope,
+    /// Loops, segments, elements and codes of the guide
+    Guide,
+    /// Notes between the elements of a segment
+    Notes,
+    /// Balances and rules between segments (default)
+    Rules,
+}
+
+/// Acknowledgments.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum AckArg {
+    /// X12: the interchange only
+    Ta1,
+    /// X12: functional acknowledgment
+    #[value(name = "997")]
+    Functional,
+    /// X12: implementation acknowledgment
+    #[value(name = "999")]
+    Implementation,
+    /// EDIFACT
+    Contrl,
+    /// What fits each interchange
+    Auto,
+}
+
+const EXAMPLES: &str = "\
+Findings go to standard output, and a line that sums them up to standard error. The exit code is 1 if one is an error.
+
+Examples:
+  quayline validate claims.x12 --guide 837p.guide
+  quayline validate claims.x12 --guide guides/ --ack 999 -o answer.x12
+  quayline validate orders.edi --ack contrl > answer.edi
+  quayline validate *.edi --level envelope --json";

@@ -1,0 +1,368 @@
+//! `quayline validate`: are these interchanges right, and what is answered?
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use quayline_convert::edi::{
+    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, GuideSet, Rules, Stamp, ValidationLevel,
+};
+use quayline_convert::{
+    AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict, read_guides,
+};
+use quayline_core::{Finding, Limits};
+use serde::Serialize;
+
+use crate::args::{AckArg, LevelArg, ValidateArgs};
+use crate::console::{Console, shown};
+use crate::convert::{Bar, packed_input};
+use crate::exit::{Exit, Stop, argument};
+use crate::interrupt;
+use crate::render::{count_of, finding_json, finding_text, grouped};
+
+/// Checks each file in turn.
+pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> {
+    check(args)?;
+    let limits = Limits { findings_max: args.max_findings, ..Limits::default() };
+    let guides = guides(args, &limits)?;
+    let stop = interrupt::stop_flag().map_err(Stop::from)?;
+    let mut acknowledgment = acknowledgment(args)?;
+    let to_stdout = args.ack.is_some() && output(args).is_none();
+    let mut printer = Printer::new(console, to_stdout)?;
+    let mut exit = Exit::Done;
+    for input in &args.inputs {
+        let report = match validate(input, args, &guides, &limits, &stop, acknowledgment.as_mut(), &mut printer) {
+            Ok(report) => report,
+            Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
+            Err(error) => {
+                printer.flush().map_err(Stop::from)?;
+                return Ok(ended(&error, &stop, console));
+            }
+        };
+        printer.flush().map_err(Stop::from)?;
+        tell(input, &report, args, guides.is_some(), &mut printer, console)?;
+        if report.verdict() == Verdict::Errors {
+            exit = Exit::Rejected;
+        }
+    }
+    if let Some(file) = acknowledgment {
+        match file.commit() {
+            Ok(tally) => tell_acknowledgment(&tally, args, &mut printer, console)?,
+            Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
+            Err(error) => return Ok(ended(&error, &stop, console)),
+        }
+    }
+    printer.flush().map_err(Stop::from)?;
+    Ok(exit)
+}
+
+/// A run that did not come to its end.
+fn ended(error: &ConvertError, stop: &AtomicBool, console: &Console) -> Exit {
+    let findings = error.findings().0;
+    console.findings(&findings);
+    if stop.load(std::sync::atomic::Ordering::Relaxed) { Exit::Interrupted } else { Exit::of_findings(&findings) }
+}
+
+fn check(args: &ValidateArgs) -> Result<(), Stop> {
+    if args.inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
+        return Err(argument("standard input can be read once only").hint("name `-` once").into());
+    }
+    if let Some(output) = output(args) {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if args.inputs.iter().any(|input| real(input) == real(output)) {
+            let finding = argument(format!("{} is both read and written", shown(output)));
+            return Err(finding.hint("name another file for the acknowledgment").into());
+        }
+    }
+    Ok(())
+}
+
+fn output(args: &ValidateArgs) -> Option<&Path> {
+    args.output.as_deref().filter(|path| *path != Path::new("-"))
+}
+
+fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>, Stop> {
+    if args.guide.is_empty() {
+        return Ok(None);
+    }
+    if args.level == LevelArg::Envelope {
+        let finding = argument("--guide is given, and --level envelope does not look at it");
+        return Err(finding.hint("leave one of them out").into());
+    }
+    Ok(Some(Arc::new(read_guides(&args.guide, limits)?)))
+}
+
+fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Stop> {
+    let Some(which) = args.ack else { return Ok(None) };
+    let stamp = match &args.ack_time {
+        Some(text) => Stamp::new(&text[..8], &text[8..]).expect("the arguments were checked"),
+        None => Stamp::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())),
+    };
+    let name = match which {
+        AckArg::Ta1 => "ta1",
+        AckArg::Functional => "997",
+        AckArg::Implementation | AckArg::Auto => "999",
+        AckArg::Contrl => "contrl",
+    };
+    let mut options = AcknowledgmentOptions::by_name(name, stamp).expect("a name that it knows");
+    options.numbers = ControlNumbers { interchange: args.ack_control, group: args.ack_control };
+    let target = match output(args) {
+        Some(path) => AcknowledgmentTarget::File(path.to_owned()),
+        None => {
+            let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?;
+            AcknowledgmentTarget::Stream(Box::new(BufWriter::new(File::from(stdout))))
+        }
+    };
+    match AcknowledgmentFile::create(target, options) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) => Err(error.findings().into()),
+    }
+}
+
+fn validate(
+    input: &Path,
+    args: &ValidateArgs,
+    guides: &Option<Arc<GuideSet>>,
+    limits: &Limits,
+    stop: &Arc<AtomicBool>,
+    acknowledgment: Option<&mut AcknowledgmentFile>,
+    printer: &mut Printer,
+) -> Result<ValidationReport, ConvertError> {
+    let (name, source) = if input == Path::new("-") {
+        ("<stdin>".to_owned(), Input::Stream(Box::new(io::stdin())))
+    } else {
+        packed_input(input, "validate")?;
+        (shown(input), Input::File(input.to_owned()))
+    };
+    let progress = if args.no_progress || args.json { None } else { Bar::on_terminal() };
+    let validation = Validation {
+        name: name.into(),
+        input: source,
+        rules: if args.strict { Rules::Strict } else { Rules::Lenient },
+        guides: guides.clone(),
+        level: match args.level {
+            LevelArg::Envelope => ValidationLevel::Envelope,
+            LevelArg::Guide => ValidationLevel::Guide,
+            LevelArg::Notes => ValidationLevel::Notes,
+            LevelArg::Rules => ValidationLevel::Rules,
+        },
+        limits: limits.clone(),
+        cancel: Arc::clone(stop),
+        progress: progress.map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>),
+    };
+    validation.run(acknowledgment, &mut |finding| printer.finding(finding))
+}
+
+/// Sums up one file.
+fn tell(
+    input: &Path,
+    report: &ValidationReport,
+    args: &ValidateArgs,
+    by_guide: bool,
+    printer: &mut Printer,
+    console: &Console,
+) -> Result<(), Stop> {
+    let name = if input == Path::new("-") { "<stdin>".to_owned() } else { shown(input) };
+    if console.json() {
+        let wire = ReportWire::of(&name, report);
+        let line = serde_json::to_string(&wire).expect("a report has string keys and plain values");
+        printer.line(&line).map_err(Stop::from)?;
+        return Ok(());
+    }
+    let mut text = format!(
+        "{name}: {} in {}, {}: ",
+        count_of(report.transactions, "transaction"),
+        count_of(report.interchanges, "interchange"),
+        match (by_guide, args.level) {
+            (false, _) | (_, LevelArg::Envelope) => "envelopes checked",
+            (_, LevelArg::Guide) => "checked by guide without notes and rules",
+            (_, LevelArg::Notes) => "checked by guide without rules",
+            (_, LevelArg::Rules) => "checked by guide",
+        }
+    );
+    match report.verdict() {
+        Verdict::Good => text.push_str("nothing is wrong"),
+        _ => {
+            text.push_str(&format!("{}, {}", count_of(report.errors, "error"), count_of(report.warnings, "warning")));
+            if report.transactions_bad > 0 {
+                let bad = grouped(report.transactions_bad);
+                text.push_str(&format!(", {bad} of the transactions with errors"));
+            }
+        }
+    }
+    if report.untold > 0 {
+        let untold = count_of(report.untold, "finding");
+        text.push_str(&format!("\n{untold} more than --max-findings {} are not shown", args.max_findings));
+    }
+    if report.errors + report.warnings > 1 {
+        for (code, count) in &report.findings_by_code {
+            text.push_str(&format!("\n  {code} {}", grouped(*count)));
+        }
+    }
+    if args.stats {
+        let cpu = report.cost.process.cpu.as_secs_f64();
+        let rate = if cpu > 0.0 { report.bytes as f64 / 1e6 / cpu } else { 0.0 };
+        text.push_str(&format!(
+            "\n{} bytes, {:.3} s, {cpu:.3} s CPU, {rate:.0} MB a CPU second",
+            grouped(report.bytes),
+            report.cost.wall.as_secs_f64()
+        ));
+        if let Some(bytes) = report.cost.process.resident_bytes_max {
+            text.push_str(&format!(", {:.1} MB of memory at most", bytes as f64 / 1e6));
+        }
+    }
+    console.paragraph(&text);
+    Ok(())
+}
+
+fn tell_acknowledgment(
+    tally: &AcknowledgmentTally,
+    args: &ValidateArgs,
+    printer: &mut Printer,
+    console: &Console,
+) -> Result<(), Stop> {
+    if console.json() {
+        let wire = AcknowledgmentWire::of(tally, output(args));
+        let line = serde_json::to_string(&wire).expect("a tally has string keys and plain values");
+        return printer.line(&line).map_err(Stop::from);
+    }
+    let accepted = tally.transactions - tally.transactions_rejected;
+    let to = output(args).map_or_else(String::new, |path| format!(" in {}", shown(path)));
+    let mut text = format!(
+        "{} acknowledged{to}: {} accepted, {} rejected",
+        count_of(tally.transactions, "transaction"),
+        grouped(accepted),
+        grouped(tally.transactions_rejected)
+    );
+    if tally.groups_rejected > 0 {
+        text.push_str(&format!(", {} rejected", count_of(tally.groups_rejected, "group")));
+    }
+    if tally.interchanges_rejected > 0 {
+        text.push_str(&format!(", {} rejected", count_of(tally.interchanges_rejected, "interchange")));
+    }
+    if tally.written == 0 {
+        text.push_str("; nothing was to be answered");
+    }
+    console.paragraph(&text);
+    Ok(())
+}
+
+/// Prints findings: to standard output, or to standard error where the acknowledgment goes there.
+struct Printer {
+    out: BufWriter<Box<dyn Write>>,
+    json: bool,
+    color: bool,
+    begun: bool,
+}
+
+impl Printer {
+    fn new(console: &Console, acknowledgment_on_stdout: bool) -> Result<Self, Stop> {
+        let (out, color): (Box<dyn Write>, bool) = if acknowledgment_on_stdout {
+            (Box::new(io::stderr()), console.color_stderr())
+        } else {
+            (Box::new(io::stdout()), console.color_stdout())
+        };
+        Ok(Printer { out: BufWriter::new(out), json: console.json(), color, begun: false })
+    }
+
+    fn finding(&mut self, finding: &Finding) -> io::Result<()> {
+        if self.json {
+            return self.line(&finding_json(finding));
+        }
+        if core::mem::replace(&mut self.begun, true) {
+            self.out.write_all(b"\n")?;
+        }
+        let text = finding_text(finding, self.color);
+        self.line(&text)
+    }
+
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(b"\n")
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// What was found in one file, `quayline.validation/1` in docs/json.md.
+#[derive(Serialize)]
+struct ReportWire<'a> {
+    schema: &'static str,
+    file: &'a str,
+    good: bool,
+    bytes: u64,
+    interchanges: u64,
+    groups: u64,
+    transactions: u64,
+    transactions_bad: u64,
+    transactions_by_guide: u64,
+    errors: u64,
+    warnings: u64,
+    untold: u64,
+    findings_by_code: BTreeMap<&'a str, u64>,
+    wall_s: f64,
+    cpu_s: f64,
+}
+
+impl<'a> ReportWire<'a> {
+    fn of(file: &'a str, report: &'a ValidationReport) -> Self {
+        ReportWire {
+            schema: "quayline.validation/1",
+            file,
+            good: report.verdict() != Verdict::Errors,
+            bytes: report.bytes,
+            interchanges: report.interchanges,
+            groups: report.groups,
+            transactions: report.transactions,
+            transactions_bad: report.transactions_bad,
+            transactions_by_guide: report.transactions_by_guide,
+            errors: report.errors,
+            warnings: report.warnings,
+            untold: report.untold,
+            findings_by_code: report.findings_by_code.iter().map(|(code, count)| (code.0, *count)).collect(),
+            wall_s: report.cost.wall.as_secs_f64(),
+            cpu_s: report.cost.process.cpu.as_secs_f64(),
+        }
+    }
+}
+
+/// What was answered, `quayline.acknowledgment/1` in docs/json.md.
+#[derive(Serialize)]
+struct AcknowledgmentWire {
+    schema: &'static str,
+    output: Option<String>,
+    written: u64,
+    interchanges: u64,
+    interchanges_rejected: u64,
+    groups: u64,
+    groups_rejected: u64,
+    transactions: u64,
+    transactions_with_errors: u64,
+    transactions_rejected: u64,
+    untold: u64,
+}
+
+impl AcknowledgmentWire {
+    fn of(tally: &AcknowledgmentTally, output: Option<&Path>) -> Self {
+        AcknowledgmentWire {
+            schema: "quayline.acknowledgment/1",
+            output: output.map(shown),
+            written: tally.written,
+            interchanges: tally.interchanges,
+            interchanges_rejected: tally.interchanges_rejected,
+            groups: tally.groups,
+            groups_rejected: tally.groups_rejected,
+            transactions: tally.transactions,
+            transactions_with_errors: tally.transactions_with_errors,
+            transactions_rejected: tally.transactions_rejected,
+            untold: tally.untold,
+        }
+    }
+}
