@@ -224,9 +224,7 @@ impl Acknowledger {
         let control = ControlNumbers::take(&mut self.options.numbers.interchange);
         self.head.restart(pass.delimiters(), pass.style().0);
         self.tail.restart(pass.delimiters(), pass.style().0);
-        let mut received = IsaFields::of(header);
-        // ISA11 may be the repetition separator, which no component holds.
-        received.0[11] = header.segment().element(11).map_or(Vec::new(), |element| element.raw().to_vec());
+        let received = IsaFields::of(header);
         self.isa(&received, control);
         if with_ta1 {
             let (status, note) = self.interchange_note();
@@ -272,7 +270,8 @@ impl Acknowledger {
             &partner(6),
             stamp.short_date(),
             stamp.time(),
-            &[repetition.or(value(11).first().copied()).unwrap_or(b'U')],
+            // ISA11: U, where it is no repetition separator.
+            &[repetition.unwrap_or(b'U')],
             version,
             control.as_bytes(),
             b"0",
