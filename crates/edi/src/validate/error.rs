@@ -357,8 +357,10 @@ impl ContentError {
             ContentErrorKind::ElementNotUsed => in_guide(element("10", "15"), "I10"),
             // 3 too many data elements; 16 too many constituents.
             ContentErrorKind::ElementsTooMany { .. } => element("3", "16"),
-            ContentErrorKind::ComponentsTooMany { .. } => element("12", "16"),
-            ContentErrorKind::RepetitionsTooMany { .. } => element("11", "35"),
+            // 13 too many components.
+            ContentErrorKind::ComponentsTooMany { .. } => element("13", "16"),
+            // 12 too many repetitions.
+            ContentErrorKind::RepetitionsTooMany { .. } => element("12", "35"),
             // A warning; 45 trailing separator.
             ContentErrorKind::TrailingSeparators => AcknowledgmentCodes { contrl: Some("45"), ..none },
             // 2 conditional required data element missing.

@@ -10,6 +10,7 @@ mod guide_text;
 mod hostile;
 mod laws;
 mod mutants;
+mod mutants_acknowledged;
 mod reports;
 mod splitter;
 mod trace;

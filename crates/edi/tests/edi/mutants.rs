@@ -734,7 +734,7 @@ fn components_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let have = value.matches(':').count() + 1;
     value.push_str(&":".repeat(count + 1 - have));
     value.push('A');
-    Some(Mutant { segments, codes: &[["8", "12", "16"]], at: (at, at), element: Some((1, u32::MAX)) })
+    Some(Mutant { segments, codes: &[["8", "13", "16"]], at: (at, at), element: Some((1, u32::MAX)) })
 }
 
 fn repetitions_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
@@ -742,7 +742,7 @@ fn repetitions_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         return None;
     }
     let fits = |place: &Place, _: &str| place.repeat == Some(1) && !place.coded;
-    let mut mutant = with_element(subject, dice, &[["8", "11", "35"]], fits, |_, old| format!("{old}^{old}"))?;
+    let mut mutant = with_element(subject, dice, &[["8", "12", "35"]], fits, |_, old| format!("{old}^{old}"))?;
     // Of a composite, the whole is repeated, which this is.
     if let Some((_, component)) = &mut mutant.element {
         if *component > 0 {
@@ -900,6 +900,36 @@ fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Option<String> {
             && codes.contrl == Some(*contrl)
     });
     (!good).then(|| format!("other codes than {:?}: {}", mutant.codes, told(fault)))
+}
+
+/// A mutant as a file: what its class is, and the codes that the standard gives it (see [`Mutant`]).
+pub(crate) struct MutantFile {
+    pub(crate) class: &'static str,
+    pub(crate) text: String,
+    pub(crate) guide: Arc<CompiledGuide>,
+    pub(crate) codes: &'static [[&'static str; 3]],
+    pub(crate) is_x12: bool,
+}
+
+/// So many mutants of each class and subject, for those who look at what becomes of their faults.
+pub(crate) fn mutant_files(each: usize) -> Vec<MutantFile> {
+    let mut files = Vec::new();
+    for subject in subjects() {
+        let mut dice = Dice(4);
+        for (class, mutate) in CLASSES {
+            for _ in 0..each {
+                let Some(mutant) = mutate(&subject, &mut dice) else { continue };
+                files.push(MutantFile {
+                    class,
+                    text: subject.text(&mutant.segments, class != "count wrong"),
+                    guide: Arc::clone(&subject.compiled),
+                    codes: mutant.codes,
+                    is_x12: subject.is_x12(),
+                });
+            }
+        }
+    }
+    files
 }
 
 fn subjects() -> Vec<Subject> {

@@ -25,7 +25,7 @@ fn guides() -> &'static GuideSet {
 }
 
 /// What the acknowledgments in a file say, what is wrong with the file by its envelope and the shipped guides, and how many segments are stray.
-fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
+pub(crate) fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let mut acknowledgments = AcknowledgmentReader::default();
     let mut validator = Validator::new(ValidatorOptions::default());
