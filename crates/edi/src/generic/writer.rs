@@ -250,7 +250,7 @@ impl EdiWriter {
             _ => LineBreak::None,
         };
         let charset = self.charset(draft, &nodes, standard);
-        let page = Page { delimiters, charset, line_break };
+        let page = Page::new(delimiters, charset, line_break);
 
         let control = draft.field(control_node(&nodes.interchange, standard, Level::Interchange)).to_vec();
         let position = draft.field(nodes.interchange.position).to_vec();
@@ -386,7 +386,7 @@ impl EdiWriter {
         }
         // ISX gives the release character, so nothing in it is released.
         let page = if tag == b"ISX" {
-            Page { delimiters: Delimiters { release: None, ..page.delimiters }, ..page }
+            Page::new(Delimiters { release: None, ..page.delimiters }, page.charset, page.line_break)
         } else {
             page
         };
@@ -569,7 +569,7 @@ impl EdiWriter {
     }
 
     fn trailer(&mut self, tag: &str, count: u64, control: &[u8], delimiters: Delimiters, line_break: LineBreak) {
-        let page = Page { delimiters, charset: Charset::Utf8, line_break };
+        let page = Page::new(delimiters, Charset::Utf8, line_break);
         self.out.extend_from_slice(tag.as_bytes());
         self.out.push(delimiters.element);
         self.out.extend_from_slice(count.to_string().as_bytes());
@@ -626,9 +626,24 @@ struct Page {
     delimiters: Delimiters,
     charset: Charset,
     line_break: LineBreak,
+    /// Bytes that are service characters, byte n as bit n.
+    services: [u64; 4],
 }
 
 impl Page {
+    fn new(delimiters: Delimiters, charset: Charset, line_break: LineBreak) -> Self {
+        let mut services = [0; 4];
+        for byte in (0..=u8::MAX).filter(|byte| delimiters.is_service(*byte)) {
+            services[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Page { delimiters, charset, line_break, services }
+    }
+
+    #[inline(always)]
+    fn is_service(&self, byte: u8) -> bool {
+        self.services[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+    }
+
     /// Appends UTF-8 text in the character set, service characters released.
     fn text(&self, text: &[u8], encoded: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         let bytes = if text.is_ascii() {
@@ -642,7 +657,7 @@ impl Page {
         };
         let d = &self.delimiters;
         let mut from = 0;
-        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| d.is_service(**byte)) {
+        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| self.is_service(**byte)) {
             let release = d.release.ok_or(EdiWriteError::Collision {
                 what: match *byte {
                     byte if byte == d.element => "element separator",

@@ -107,3 +107,44 @@ fn every_real_file_is_written_again() {
     // The others have findings, or line breaks behind some of their segments only.
     assert!(files.is_empty() || same >= 57, "{same} of {} files come back byte for byte", files.len());
 }
+
+/// Real claims by the small guide of the examples: what it has no place for is told, and what it has comes back byte for byte.
+#[test]
+fn real_claims_by_the_small_guide_come_back() {
+    let guides = crate::guide_documents::claims();
+    let (mut whole, mut told) = (Vec::new(), Vec::new());
+    for file in
+        corpus("x12").iter().filter(|file| file.to_string_lossy().contains("HC837_Health_Care_Claim_Professional"))
+    {
+        let text = std::fs::read(file).expect("readable");
+        let mut writer = quayline_edi::EdiWriter::new(quayline_edi::EdiWriterOptions {
+            guides: Some(std::sync::Arc::clone(&guides)),
+            ..quayline_edi::EdiWriterOptions::default()
+        });
+        let faults = crate::guide_documents::read(&guides, None, &text, [], &mut writer);
+        assert_eq!(writer.take_errors(), []);
+        writer.finish();
+        let name =
+            file.file_stem().expect("a file").to_string_lossy().rsplit('~').next().unwrap_or_default().to_owned();
+        if faults.is_empty() {
+            assert_eq!(core::str::from_utf8(writer.bytes()), core::str::from_utf8(&rewrite(&text)), "{name}");
+            whole.push(name);
+        } else {
+            told.push(format!("{name}: {}", faults.join(", ")));
+        }
+    }
+    if whole.is_empty() && told.is_empty() {
+        return;
+    }
+    expect_test::expect![[r#"
+        whole:
+        anesthesia
+        commercial-health-insurance
+        encounter
+        home-infusion-therapy-pharmacy-adjudicated-with-NDC-in-loop-2410
+        told:
+        COB-claim-from-billing-provider-to-payer-a: EDI-045 at segment 33, element 0, EDI-045 at segment 37, element 0, EDI-045 at segment 38, element 0, EDI-045 at segment 39, element 0, EDI-045 at segment 42, element 0, EDI-045 at segment 43, element 0
+        COB-claim-from-payer-a-to-payer-b-in-payer-to-payer: EDI-045 at segment 33, element 0, EDI-045 at segment 37, element 0, EDI-045 at segment 38, element 0, EDI-045 at segment 39, element 0, EDI-045 at segment 40, element 0, EDI-045 at segment 41, element 0, EDI-045 at segment 46, element 0
+        out-of-network-repriced-claim: EDI-045 at segment 28, element 0, EDI-045 at segment 30, element 0, EDI-045 at segment 31, element 0, EDI-045 at segment 35, element 0, EDI-045 at segment 36, element 0
+        ppo-repriced-claim: EDI-045 at segment 23, element 0, EDI-045 at segment 32, element 0, EDI-045 at segment 36, element 0"#]].assert_eq(&format!("whole:\n{}\ntold:\n{}", whole.join("\n"), told.join("\n")));
+}

@@ -5,6 +5,7 @@ mod contract;
 mod corpus;
 mod envelope;
 mod generic;
+mod guide_docs;
 mod guide_documents;
 mod guide_text;
 mod hostile;
