@@ -10,6 +10,7 @@ mod convert;
 mod copybook;
 mod env_vars;
 mod exit;
+mod guide;
 mod inspect;
 mod interrupt;
 #[cfg(test)]
@@ -51,6 +52,7 @@ fn run() -> Exit {
         Command::Convert(args) => convert::run(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
+        Command::Guide(args) => guide::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

@@ -1,6 +1,7 @@
 //! The arguments of every command, with the text of `-h`, `--help` and `docs/cli.md`.
 
 mod convert;
+mod guide;
 mod inspect;
 mod records;
 mod serve;
@@ -10,6 +11,7 @@ pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
     RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
+pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::ServeArgs;
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Checks X12 and EDIFACT interchanges, and acknowledges them
     Validate(Box<ValidateArgs>),
+    /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
+    Guide(GuideArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -71,6 +75,8 @@ impl Command {
             Command::Convert(args) => args.json,
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Completions(_) => false,
+            Command::Guide(args) => args.command.json(),
+            Command::Completions(_) => false,
         }
     }
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod carddemo;
 mod convert;
 mod golden;
+mod guide;
 mod inspect;
 mod interrupted;
 mod json_docs;

@@ -37,7 +37,8 @@ fn lists_are_merged_into_a_guide() {
 
         structure
           segment BGM O 1
-    "#]].assert_eq(&crate::body(&guide));
+    "#]]
+    .assert_eq(&crate::body(&guide));
 }
 
 #[test]

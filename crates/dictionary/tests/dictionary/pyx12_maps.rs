@@ -63,7 +63,9 @@ fn element(number: u32, id: &str, usage: &str, codes: &str) -> String {
 #[test]
 fn twins_become_one_definition_with_qualifiers_and_changes() {
     let n1 = |codes, second| element(1, "98", "R", codes) + &element(2, "93", second, "");
-    check(&(segment("N1", 10, &n1("85", "R")) + &segment("N1", 10, &n1("87 PE", "N"))), expect![[r#"
+    check(
+        &(segment("N1", 10, &n1("85", "R")) + &segment("N1", 10, &n1("87 PE", "N"))),
+        expect![[r#"
         element 93 AN 1..60
         element 98 ID 2..3 "Entity"
 
@@ -78,7 +80,8 @@ fn twins_become_one_definition_with_qualifiers_and_changes() {
           segment N1 O 1 position 10 where 01 = 87|PE
             01 codes 87 PE
             02 N
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -92,7 +95,9 @@ fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
     let outer = format!("<loop xid='2000A'>{head}{}{inner}</loop>", hl("20"));
     let wrapper =
         format!("<loop xid='DETAIL' type='wrapper'><usage>S</usage><pos>5</pos><repeat>&gt;1</repeat>{outer}</loop>");
-    check(&wrapper, expect![[r#"
+    check(
+        &wrapper,
+        expect![[r#"
         element 628 AN 1..12
         element 735 ID 1..2
 
@@ -108,14 +113,17 @@ fn wrappers_vanish_and_hierarchical_levels_tell_each_other_apart() {
             loop 2000B M * position 20
               segment HL M 1 position 10 where 03 = 22
                 03 codes 22
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_period_of_one_format_is_a_date_and_external_codes_are_open() {
     let dtp = element(1, "374", "R", "472") + &element(2, "1250", "R", "D8") + &element(3, "1251", "R", "");
     let n4 = "<element><data_ele>26</data_ele><usage>S</usage><seq>1</seq><valid_codes external='country'/></element>";
-    check(&(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)), expect![[r#"
+    check(
+        &(segment("DTP", 10, &dtp) + &segment("N4", 20, n4)),
+        expect![[r#"
         element 1250 ID 2..3
         element 1251 AN 1..35
         element 26 ID 2..3
@@ -139,7 +147,8 @@ fn a_period_of_one_format_is_a_date_and_external_codes_are_open() {
             03 as DT 8..8
           segment N4 O 1 position 20
             01 codes list country
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -181,16 +190,25 @@ fn composites_notes_and_what_no_guide_can_say() {
 
 #[test]
 fn what_is_missing_is_told_with_its_line() {
-    check(&segment("N1", 10, &element(1, "9999", "R", "")), expect![[r#"
+    check(
+        &segment("N1", 10, &element(1, "9999", "R", "")),
+        expect![[r#"
         error[DIC-011]: data element 9999 is not defined in dataele.xml
-          at x.xml:3:142"#]]);
-    check(&segment("N1", 10, &element(1, "98", "Q", "")), expect![[r#"
+          at x.xml:3:142"#]],
+    );
+    check(
+        &segment("N1", 10, &element(1, "98", "Q", "")),
+        expect![[r#"
         error[DIC-010]: usage is neither R, S nor N
-          at x.xml:3:142"#]]);
-    check("<segment xid='N1'><usage>R</usage></segment>", expect![[r#"
+          at x.xml:3:142"#]],
+    );
+    check(
+        "<segment xid='N1'><usage>R</usage></segment>",
+        expect![[r#"
         error[DIC-010]: segment has no pos
           at x.xml:3:75
           |
         3 |            <valid_codes><code>837</code></valid_codes></element></segment><segment xid='N1'><usage>R</usage></segment><segment xid="SE"/>
-          |                                                                           ^"#]]);
+          |                                                                           ^"#]],
+    );
 }

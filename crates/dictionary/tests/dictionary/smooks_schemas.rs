@@ -89,22 +89,28 @@ fn groups_repeats_representations_and_service_segments() {
 
 #[test]
 fn what_is_missing_is_told() {
-    check("", expect![[r#"
+    check(
+        "",
+        expect![[r#"
         error[DIC-010]: no message stands in the schema
           at messages:1:1
           |
         1 | <xsd:schema xmlns:xsd="x" targetNamespace="http://x/D96A"><xsd:element name="ORDERS"/></xsd:schema>
-          | ^"#]]);
+          | ^"#]],
+    );
     check(
         r#"<xsd:complexType name="ORDERS"><xsd:sequence><xsd:element name="XYZ"/></xsd:sequence></xsd:complexType>"#,
         expect![[r#"
             error[DIC-011]: segment XYZ is not defined in the schema of segments
               at messages:1:132"#]],
     );
-    check(r#"<xsd:complexType name="ORDERS"/>"#, expect![[r#"
+    check(
+        r#"<xsd:complexType name="ORDERS"/>"#,
+        expect![[r#"
         error[DIC-010]: the type has no sequence in it
           at messages:1:87
           |
         1 | <xsd:schema xmlns:xsd="x" targetNamespace="http://x/D96A"><xsd:element name="ORDERS"/><xsd:complexType name="ORDERS"/></xsd:schema>
-          |                                                                                       ^"#]]);
+          |                                                                                       ^"#]],
+    );
 }

@@ -74,7 +74,9 @@ const SET: &str = "
 
 #[test]
 fn sets_loops_tables_and_typed_fields() {
-    check(SET, expect![[r#"
+    check(
+        SET,
+        expect![[r#"
         850-005010 Some("Purchase Order") Some("PO")
         element 1018 R 1..15
         element 248 ID 1 "Indicator" codes 248
@@ -124,7 +126,8 @@ fn sets_loops_tables_and_typed_fields() {
           loop SAC O * position 30
             segment SAC M 1 position 10
             segment N1 O 1 position 20
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -144,10 +147,13 @@ fn what_is_not_told_is_taken_from_guides_of_the_version() {
 
 #[test]
 fn a_segment_that_is_not_defined_is_told() {
-    check("pub struct _850 { pub st: ST, pub zzz: Option<ZZZ> }", expect![[r#"
+    check(
+        "pub struct _850 { pub st: ST, pub zzz: Option<ZZZ> }",
+        expect![[r#"
         error[DIC-011]: _850: neither a segment nor a loop is named ZZZ
           at file.rs:1:5
           |
         1 | pub struct _850 { pub st: ST, pub zzz: Option<ZZZ> }
-          |     ^"#]]);
+          |     ^"#]],
+    );
 }

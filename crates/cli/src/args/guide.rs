@@ -1,0 +1,101 @@
+//! Arguments of `quayline guide`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// Arguments of `quayline guide`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct GuideArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: GuideCommand,
+}
+
+/// What to do with guides.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuideCommand {
+    /// Turns dictionaries and schemas into guide files
+    #[command(after_long_help = IMPORT_EXAMPLES)]
+    Import(ImportArgs),
+    /// Says what is wrong with guide files, and which places a segment cannot tell apart
+    #[command(after_long_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Shows a guide as a tree of loops and segments
+    #[command(after_long_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+}
+
+impl GuideCommand {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            GuideCommand::Import(args) => args.json,
+            GuideCommand::Check(args) => args.json,
+            GuideCommand::Show(args) => args.json,
+        }
+    }
+}
+
+/// Arguments of `quayline guide import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    /// Files or folders of dictionaries; their form is told by their content
+    #[arg(required = true, value_name = "SOURCE")]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Folder that the guide files are written to, each as NAME.guide
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Only these guides, by name or by transaction: 837-005010X222A1, 850, ORDERS
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Findings and answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline guide check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Guide files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Findings and answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline guide show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// Guide file
+    pub(crate) file: PathBuf,
+    /// Show the elements of each segment too
+    #[arg(long)]
+    pub(crate) elements: bool,
+    /// The whole guide as JSON; docs/guide-import.md describes it
+    #[arg(long, conflicts_with = "elements")]
+    pub(crate) json: bool,
+}
+
+const IMPORT_EXAMPLES: &str = "\
+Sources: pyx12's folder of maps or one of them, the sources of x12-types, Smooks' EDIFACT schemas,
+php-edifact's codes.xml beside a source of messages, and your own messages described in JSON or as an
+XML schema. scripts/dictionaries.sh fetches the open ones; docs/guide-import.md says what becomes of
+them and under which licences they are.
+
+Examples:
+  quayline guide import target/dictionaries/pyx12-4.0.0/pyx12/map -o guides --only 837,835
+  quayline guide import target/dictionaries/smooks-2.0.0 -o guides --only ORDERS-D96A
+  quayline guide import my-message.json -o guides";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  quayline guide check guides/*.guide";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  quayline guide show guides/837-005010X222A1.guide
+  quayline guide show guides/850-005010.guide --elements
+  quayline guide show guides/850-005010.guide --json";

@@ -1,0 +1,53 @@
+//! Guide files on disk.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use quayline_convert::system_error_text;
+use quayline_core::{Fault, Finding, Findings, Limits};
+use quayline_edi::guide::{Guide, GuideResolver, GuideText, ResolveError, parse_guide};
+
+use crate::console::shown;
+use crate::exit::CLI_INPUT;
+
+/// Reads a guide with what it includes.
+///
+/// # Errors
+/// It cannot be read, or everything that is wrong with it.
+pub(super) fn read(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
+    let text = read_text(path).map_err(|error| {
+        let message = format!("{} cannot be read: {}", shown(path), system_error_text(&error));
+        Findings(vec![Finding::error(CLI_INPUT, Fault::Caller, message)])
+    })?;
+    parse_guide(&shown(path), &text, &Beside, limits)
+}
+
+/// Writes a file so that at no time half of it stands there.
+pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let partial = path.with_extension("guide.partial");
+    fs::write(&partial, text)?;
+    fs::rename(&partial, path).inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })
+}
+
+fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(fs::read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// What a guide includes or overlays stands beside it.
+struct Beside;
+
+impl GuideResolver for Beside {
+    fn read(&self, name: &str, from: &str) -> Result<GuideText, ResolveError> {
+        let path = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
+        match read_text(&path) {
+            Ok(text) => Ok(GuideText { name: path.display().to_string(), text }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ResolveError::NotFound { tried: vec![shown(&path)] })
+            }
+            Err(error) => Err(ResolveError::Unreadable { name: shown(&path), reason: system_error_text(&error) }),
+        }
+    }
+}

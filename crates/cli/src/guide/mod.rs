@@ -1,0 +1,166 @@
+//! `quayline guide`: guide files made, checked and shown.
+
+mod files;
+mod tree;
+
+use std::fs;
+use std::path::Path;
+
+use quayline_core::{Fault, Finding, Limits, Severity};
+use quayline_dictionary::{import_all, json};
+use quayline_edi::guide::{Ambiguity, CompiledGuide, Guide, ItemKind, write_guide};
+use serde::Serialize;
+
+use crate::args::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{CLI_OUTPUT, Exit, Stop, argument};
+use crate::render::{Paint, count_of};
+
+/// Runs the subcommand.
+pub(crate) fn run(args: &GuideArgs, console: &Console) -> Result<Exit, Stop> {
+    match &args.command {
+        GuideCommand::Import(args) => import(args, console),
+        GuideCommand::Check(args) => check(args, console),
+        GuideCommand::Show(args) => show(args, console),
+    }
+}
+
+/// Everything is read before anything is written, so that a fault leaves no half of a folder.
+fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
+    let mut imported = import_all(&args.sources)?;
+    console.findings(&imported.findings);
+    if !args.only.is_empty() {
+        let wanted = |guide: &Guide| args.only.iter().any(|only| *only == guide.name || *only == guide.transaction);
+        for only in &args.only {
+            if !imported.guides.iter().any(|guide| *only == guide.name || *only == guide.transaction) {
+                let finding = argument(format!("--only {only}: none of the sources has such a guide"));
+                return Err(finding.hint("name a guide (837-005010X222A1) or a transaction (837)").into());
+            }
+        }
+        imported.guides.retain(wanted);
+    }
+    fs::create_dir_all(&args.output).map_err(|error| unwritable(&args.output, &error))?;
+    let mut written = Vec::with_capacity(imported.guides.len());
+    for guide in &imported.guides {
+        let path = args.output.join(format!("{}.guide", guide.name));
+        files::replace(&path, &write_guide(guide)).map_err(|error| unwritable(&path, &error))?;
+        written.push(WrittenWire { file: shown(&path), guide: &guide.name, title: guide.title.as_deref() });
+    }
+    if console.json() {
+        print_json(&ImportWire { schema: "quayline.guide-import/1", guides: written })?;
+    } else {
+        let count = count_of(written.len() as u64, "guide");
+        write_stdout(format!("{count} written to {}\n", shown(&args.output)).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Stop> {
+    let mut all: Vec<Finding> = Vec::new();
+    let mut checked = Vec::with_capacity(args.files.len());
+    for file in &args.files {
+        let (findings, answer) = check_one(file);
+        console.findings(&findings);
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        checked.push(CheckedWire { file: shown(file), errors, warnings: findings.len() - errors, ..answer });
+        all.extend(findings);
+    }
+    if console.json() {
+        print_json(&CheckWire { schema: "quayline.guide-check/1", files: checked })?;
+    } else {
+        let lines: String = checked.iter().map(|checked| checked.line() + "\n").collect();
+        write_stdout(lines.as_bytes())?;
+    }
+    Ok(Exit::of_findings(&all))
+}
+
+/// What is wrong with one file; warnings and ambiguities are findings that refuse nothing.
+fn check_one(file: &Path) -> (Vec<Finding>, CheckedWire) {
+    let guide = match files::read(file, &Limits::default()) {
+        Ok(guide) => guide,
+        Err(findings) => return (findings.0, CheckedWire::default()),
+    };
+    let compiled = match CompiledGuide::new(&guide) {
+        Ok(compiled) => compiled,
+        Err(findings) => return (findings.0, CheckedWire::default()),
+    };
+    let named = |mut finding: Finding| {
+        finding.place.file.get_or_insert_with(|| shown(file).into());
+        finding
+    };
+    let ambiguities = compiled.ambiguities().len();
+    let findings = compiled.warnings().iter().cloned().chain(compiled.ambiguities().iter().map(Ambiguity::finding));
+    let segments = compiled.items().iter().filter(|item| item.kind == ItemKind::Segment).count();
+    let loops = compiled.items().len() - 1 - segments;
+    (findings.map(named).collect(), CheckedWire { segments, loops, ambiguities, ..CheckedWire::default() })
+}
+
+fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {
+    let guide = files::read(&args.file, &Limits::default())?;
+    if console.json() {
+        write_stdout(json::write_guide(&guide).as_bytes())?;
+    } else {
+        let detail = if args.elements { tree::Detail::Elements } else { tree::Detail::Segments };
+        write_stdout(tree::tree(&guide, detail, Paint::new(console.color_stdout())).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What was imported, `quayline.guide-import/1` in docs/json.md.
+#[derive(Serialize)]
+struct ImportWire<'a> {
+    schema: &'static str,
+    guides: Vec<WrittenWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenWire<'a> {
+    file: String,
+    guide: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+}
+
+/// What was checked, `quayline.guide-check/1` in docs/json.md.
+#[derive(Serialize)]
+struct CheckWire {
+    schema: &'static str,
+    files: Vec<CheckedWire>,
+}
+
+#[derive(Default, Serialize)]
+struct CheckedWire {
+    file: String,
+    segments: usize,
+    loops: usize,
+    errors: usize,
+    warnings: usize,
+    ambiguities: usize,
+}
+
+impl CheckedWire {
+    fn line(&self) -> String {
+        let count = |number: usize, what: &str| count_of(number as u64, what);
+        if self.errors > 0 {
+            return format!("{}: {}", self.file, count(self.errors, "error"));
+        }
+        let places = match self.ambiguities {
+            0 => "every place can be told from the others".to_owned(),
+            number => format!("{} cannot be told from another", count(number, "place")),
+        };
+        let (segments, loops) = (count(self.segments, "segment"), count(self.loops, "loop"));
+        format!("{}: {segments} in {loops}, {places}", self.file)
+    }
+}
+
+fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
+    let mut text = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
+    text.push('\n');
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
+    let message = format!("{} cannot be written: {}", shown(path), quayline_convert::system_error_text(error));
+    Finding::error(CLI_OUTPUT, Fault::Environment, message).hint("name another folder with `-o`").into()
+}
