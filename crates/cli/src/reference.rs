@@ -17,6 +17,9 @@ fn reference() -> String {
     section(&mut text, &command, 2);
     for command in command.get_subcommands() {
         section(&mut text, command, 2);
+        for command in command.get_subcommands() {
+            section(&mut text, command, 3);
+        }
     }
     text
 }

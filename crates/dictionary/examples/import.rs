@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use quayline_core::Limits;
 use quayline_dictionary::import;
-use quayline_edi::guide::{Ambiguity, CompiledGuide, NoGuides, parse_guide, write_guide};
+use quayline_edi::guide::{CompiledGuide, NoGuides, parse_guide, write_guide};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -31,9 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let compiled = CompiledGuide::new(guide).map_err(|findings| format!("{}: {findings}", guide.name))?;
             let compile = start.elapsed();
             eprintln!("  {}: {} bytes, read in {read:.1?}, compiled in {compile:.1?}", guide.name, text.len());
-            for finding in
-                compiled.warnings().iter().cloned().chain(compiled.ambiguities().iter().map(Ambiguity::finding))
-            {
+            for finding in compiled.warnings().iter().cloned() {
                 eprintln!("    {}", finding.to_string().replace('\n', "\n    "));
             }
             std::fs::write(Path::new(&out).join(format!("{}.guide", guide.name)), text)?;

@@ -149,9 +149,10 @@ fn import_pyx12_folder(folder: &Path) -> Result<Imported, Findings> {
         let name = path.display().to_string();
         let mut imported = shared.import(SourceText::new(&name, &text))?;
         imported.guides.retain(|guide| {
-            let first = all.guides.iter().find(|known| known.name == guide.name);
-            if first.is_some() {
-                let message = format!("another map for {} was imported", guide.name);
+            let key = |guide: &Guide| (guide.transaction.clone(), guide.version.clone());
+            let first = all.guides.iter().find(|known| key(known) == key(guide));
+            if let Some(first) = first {
+                let message = format!("{} of the same version was imported instead", first.name);
                 let hint = "name this file alone to import it instead";
                 all.findings.push(warning(&path, codes::LEFT_OUT, message).hint(hint));
             }
@@ -293,7 +294,9 @@ fn read_text(path: &Path) -> Result<String, Findings> {
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::InvalidData => "the file is not UTF-8".into(),
-        _ => format!("cannot be read: {error}"),
+        std::io::ErrorKind::NotFound => "no such file or folder".into(),
+        std::io::ErrorKind::PermissionDenied => "it may not be read".into(),
+        kind => format!("it cannot be read: {kind}"),
     }
 }
 

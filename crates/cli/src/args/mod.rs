@@ -76,7 +76,6 @@ impl Command {
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
-            Command::Completions(_) => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use quayline_core::{Fault, Finding, Limits, Severity};
 use quayline_dictionary::{import_all, json};
-use quayline_edi::guide::{Ambiguity, CompiledGuide, Guide, ItemKind, write_guide};
+use quayline_edi::guide::{CompiledGuide, Guide, ItemKind, write_guide};
 use serde::Serialize;
 
 use crate::args::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
@@ -89,10 +89,11 @@ fn check_one(file: &Path) -> (Vec<Finding>, CheckedWire) {
         finding
     };
     let ambiguities = compiled.ambiguities().len();
-    let findings = compiled.warnings().iter().cloned().chain(compiled.ambiguities().iter().map(Ambiguity::finding));
     let segments = compiled.items().iter().filter(|item| item.kind == ItemKind::Segment).count();
     let loops = compiled.items().len() - 1 - segments;
-    (findings.map(named).collect(), CheckedWire { segments, loops, ambiguities, ..CheckedWire::default() })
+    // Ambiguities are among them.
+    let findings = compiled.warnings().iter().cloned().map(named).collect();
+    (findings, CheckedWire { segments, loops, ambiguities, ..CheckedWire::default() })
 }
 
 fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {

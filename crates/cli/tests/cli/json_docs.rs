@@ -49,6 +49,13 @@ fn a_finding_has_the_members_that_are_documented() {
 }
 
 #[test]
+fn answers_about_guides_have_the_members_that_are_documented() {
+    let world = World::with([("mine.json", crate::guide::MESSAGE.as_bytes())]);
+    same("quayline.guide-import/1", &members_of(&world.run("guide import mine.json -o . --json").code(0).stdout), &[]);
+    same("quayline.guide-check/1", &members_of(&world.run("guide check ORDERS-MINE.guide --json").code(0).stdout), &[]);
+}
+
+#[test]
 fn a_proposal_has_the_members_that_are_documented() {
     let world = World::with([("items.cpy", ITEMS.replace("X(3)", "X(5)").as_bytes())]);
     world.write("items.dat", items().repeat(200));
