@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let compiled = CompiledGuide::new(guide).map_err(|findings| format!("{}: {findings}", guide.name))?;
             let compile = start.elapsed();
             eprintln!("  {}: {} bytes, read in {read:.1?}, compiled in {compile:.1?}", guide.name, text.len());
-            for finding in compiled.warnings().iter().cloned() {
+            for finding in compiled.warnings() {
                 eprintln!("    {}", finding.to_string().replace('\n', "\n    "));
             }
             std::fs::write(Path::new(&out).join(format!("{}.guide", guide.name)), text)?;
