@@ -1,6 +1,7 @@
 //! Tests of the EDI crate.
 
 mod acknowledge;
+mod acknowledgment_table;
 mod contract;
 mod corpus;
 mod envelope;
