@@ -2,9 +2,11 @@
 
 pub(crate) mod code_set;
 pub(crate) mod compile;
+pub(crate) mod decimal;
 mod documents;
 mod model;
 mod names;
+pub(crate) mod rules;
 mod set;
 mod text;
 pub(crate) mod walk;

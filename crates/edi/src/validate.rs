@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod hl;
 mod options;
+mod rules;
 mod segment;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::delimiters::Standard;
 use crate::envelope::{Closed, EnvelopePass, Header};
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::guide::compile::{ItemId, ItemKind, reference};
+use crate::guide::rules::Asks;
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
 use crate::guide::{CompiledGuide, Placement, Walk};
 use crate::position::Position;
@@ -24,6 +26,7 @@ pub use error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
 use explain::{ElementFault, Explanation};
 use hl::{HlCheck, Level};
 pub use options::{ValidationLevel, ValidatorOptions};
+use rules::{RuleFault, RuleRun};
 
 /// Checks transactions by their guides, in one pass and without an allocation per segment of good data.
 ///
@@ -42,6 +45,7 @@ pub struct Validator {
     base: Position,
     standard: Standard,
     hl: HlCheck,
+    rules: RuleRun,
     /// Elements of an HL segment that have findings, element n as bit n.
     told: u64,
     explained: Vec<ElementFault>,
@@ -63,6 +67,7 @@ impl Validator {
             base: Position::default(),
             standard: Standard::X12,
             hl: HlCheck::default(),
+            rules: RuleRun::default(),
             told: 0,
             explained: Vec::new(),
             faults: Vec::new(),
@@ -94,6 +99,10 @@ impl Validator {
         self.base = pass.transaction().position();
         self.hl.start();
         self.told = 0;
+        let at = Mark { byte: self.base.byte.0, segment: self.base.segment };
+        if self.options.level >= ValidationLevel::Rules {
+            self.rules.start(guide, self.settings.decimal_mark, day, at);
+        }
     }
 
     /// The next segment of the transaction.
@@ -106,17 +115,21 @@ impl Validator {
         let placement = walk.place(&segment, at);
         let Some(item) = placement.item else {
             self.structure();
+            self.rule(&placement, &segment, at, true);
             return placement;
         };
         let tables = &walk.guide().layouts;
         let layout = tables.of_item[item.index()];
         let level = walk.guide().hl_level(item);
-        let right = segment::is_quickly_right(tables, layout, &segment, self.settings);
+        let mut right = segment::is_quickly_right(tables, layout, &segment, self.settings);
         if placement.doubtful || !right {
-            self.doubtful(placement, &segment, at, right);
+            right = self.doubtful(placement, &segment, at, right);
         }
         if level > 0 {
             self.level(item, level, placement, &segment, at);
+        }
+        if self.rules.matters(&placement) {
+            self.rule(&placement, &segment, at, right);
         }
         placement
     }
@@ -135,6 +148,9 @@ impl Validator {
         }
         if let (Some(item), 1..) = (placement.item, level) {
             self.level(item, level, placement, &segment, at);
+        }
+        if self.rules.matters(&placement) {
+            self.rule(&placement, &segment, at, true);
         }
         self.faults.clear();
         placement
@@ -161,6 +177,12 @@ impl Validator {
         {
             self.hl_fault(fault);
         }
+        if closed == Closed::ByTrailer {
+            for fault in self.rules.end() {
+                self.rule_fault(&fault);
+            }
+        }
+        self.rules.stop();
         self.active = false;
         placement
     }
@@ -190,12 +212,12 @@ impl Validator {
         self.walk.as_ref().filter(|_| self.active)
     }
 
-    /// A segment that is not quickly seen to be right, or that came after something was wrong.
+    /// A segment that is not quickly seen to be right, or that came after something was wrong; whether its elements are right.
     #[cold]
     #[inline(never)]
-    fn doubtful(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) {
+    fn doubtful(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) -> bool {
         self.structure();
-        let (Some(item), Some(walk), false) = (placement.item, &self.walk, right) else { return };
+        let (Some(item), Some(walk), false) = (placement.item, &self.walk, right) else { return right };
         let guide = Arc::clone(walk.guide());
         let qualifier = walk.qualifier_fault(at);
         let mut explained = core::mem::take(&mut self.explained);
@@ -209,6 +231,7 @@ impl Validator {
         };
         explanation.explain(&mut explained);
         self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
+        let good = explained.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators);
         for fault in explained.drain(..) {
             // A wrong qualifier is told by the structure.
             if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
@@ -216,6 +239,58 @@ impl Validator {
             }
         }
         self.explained = explained;
+        good
+    }
+
+    /// A segment that rules need, or one that ends or begins loops.
+    #[inline(never)]
+    fn rule(&mut self, placement: &Placement, segment: &Segment<'_>, at: Mark, right: bool) {
+        for fault in self.rules.segment(placement, segment, at, right) {
+            self.rule_fault(&fault);
+        }
+    }
+
+    #[cold]
+    fn rule_fault(&mut self, fault: &RuleFault) {
+        let Some(walk) = &self.walk else { return };
+        let guide = Arc::clone(walk.guide());
+        let rule = &guide.rules.rules[fault.rule];
+        let found = guide.item(fault.item);
+        let mut tag = found.id.clone();
+        let (mut element, mut component) = (fault.element, fault.component);
+        let about = match &rule.asks {
+            Asks::Value => RuleSubject::Value,
+            Asks::Presence { there, tag: asked, element: e, component: c } => {
+                if asked == &tag || *e == 0 {
+                    (element, component) = (*e, *c);
+                }
+                if *e == 0 {
+                    tag = asked.clone();
+                }
+                match (there, *e > 0) {
+                    (true, true) => RuleSubject::ElementMissing,
+                    (false, true) => RuleSubject::ElementPresent,
+                    (true, false) => RuleSubject::SegmentMissing,
+                    (false, false) => RuleSubject::SegmentPresent,
+                }
+            }
+        };
+        let layout = guide.layouts.layouts[guide.layouts.of_item[fault.item.index()] as usize];
+        let spec = guide.layouts.element(layout, element, component);
+        let broken = BrokenRule { name: rule.name.clone(), message: rule.message.clone(), about };
+        let kind = ContentErrorKind::Rule(Box::new(broken));
+        let severity = if rule.warning { Severity::Warning } else { Severity::Error };
+        let loops = if found.kind == ItemKind::Loop { "".into() } else { guide.path(fault.item).into() };
+        let context = FaultContext {
+            tag: tag.to_string(),
+            loop_id: loop_id(&guide, fault.item),
+            data_element: spec.map(|spec| guide.layouts.names[spec.number as usize].to_string()),
+            copy: fault.copy.clone(),
+            trigger: None,
+        };
+        let at = self.at(fault.at).element(count(element)).component(count(component));
+        let name: Box<str> = if element == 0 { tag } else { reference(&tag, element, component).into() };
+        self.put(kind, name, None, loops, severity, at, context);
     }
 
     /// An HL segment.
@@ -259,6 +334,7 @@ impl Validator {
         let faults: Vec<StructureFault> = walk.take_faults().collect();
         for fault in faults {
             self.hl.structure(&guide, &fault);
+            self.rules.taint();
             self.structure_fault(&guide, fault);
         }
     }

@@ -21,6 +21,7 @@ pub(crate) use layout::{Form, Layouts, Note, Spec};
 pub(crate) use transitions::{Candidate, NO_SLOT, Transitions, tag_key};
 
 use super::model::{Guide, Requirement};
+use super::rules::{self, RulePlan};
 use crate::delimiters::Standard;
 
 /// A guide ready for use: the structure as transitions by tag and qualifier, the elements as tables.
@@ -41,6 +42,7 @@ pub struct CompiledGuide {
     items: Vec<CompiledItem>,
     pub(crate) transitions: Transitions,
     pub(crate) layouts: Layouts,
+    pub(crate) rules: RulePlan,
     /// By item: levels of HL around it and its own; empty where HL loops do not nest.
     hl_levels: Vec<u8>,
     warnings: Vec<Finding>,
@@ -116,6 +118,7 @@ impl CompiledGuide {
         let conditions = distinguish::conditions(guide, &flat.uses, &mut items, &mut findings);
         let transitions = transitions::build(&mut items, conditions, guide);
         let ambiguities = ambiguity::find(guide, &items, &transitions);
+        let rules = rules::compile(guide, &items, &mut findings);
         findings.extend(ambiguities.iter().map(Ambiguity::finding));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings));
@@ -127,6 +130,7 @@ impl CompiledGuide {
             transaction: guide.transaction.as_str().into(),
             functional_group: guide.functional_group.as_deref().map(Into::into),
             layouts: layout::build(guide, &flat.uses, &items),
+            rules,
             hl_levels: hl_levels(&items),
             items,
             transitions,

@@ -10,7 +10,7 @@ const MISSING: &[[&str; 3]] = &[["3", "", "13"]];
 const QUALIFIER: &[[&str; 3]] = &[["8", "7", "12"]];
 
 /// Classes of faults.
-pub(super) const CLASSES: [(&str, Mutator); 29] = [
+pub(super) const CLASSES: [(&str, Mutator); 31] = [
     ("mandatory segment missing", mandatory_segment_missing),
     ("loop trigger missing", trigger_missing),
     ("mandatory loop missing", mandatory_loop_missing),
@@ -38,6 +38,8 @@ pub(super) const CLASSES: [(&str, Mutator); 29] = [
     ("note: excluded element present", note_excluded),
     ("HL01 wrong", hl_number),
     ("HL02 wrong", hl_parent),
+    ("balance broken", balance_broken),
+    ("trigger and its neighbour in the wrong order", trigger_behind),
     ("count wrong", count_wrong),
     ("control number wrong", control_wrong),
 ];
@@ -291,7 +293,6 @@ fn with_element(
     while segments[at].elements[element].ends_with(':') {
         segments[at].elements[element].pop();
     }
-    let small = |n: usize| u32::try_from(n).expect("small");
     Some(Mutant { segments, codes, at: (at, at), element: Some((small(element), small(component))) })
 }
 
@@ -354,7 +355,6 @@ fn component_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         parts.pop();
     }
     segments[at].elements[element] = parts.join(":");
-    let small = |n: usize| u32::try_from(n).expect("small");
     Some(Mutant {
         segments,
         codes: &[["8", "1", "13"]],
@@ -562,6 +562,45 @@ fn hl_parent(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let number: usize = segments[at].elements[2].parse().expect("a number");
     segments[at].elements[2] = (number + 70).to_string();
     Some(Mutant { segments, codes: &[["8", "7", "12"], ["8", "I12", "12"]], at: (at, at), element: Some((2, 0)) })
+}
+
+/// The total of a balance that is asked for in the guide's rules.
+fn balance_broken(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let totals: &[(&str, usize, usize)] = match subject.name {
+        "837P" => &[("CLM", 2, 0)],
+        "835" => &[("BPR", 2, 0), ("CLP", 3, 0), ("SVC", 2, 0)],
+        "850" => &[("CTT", 1, 0)],
+        "ORDERS" => &[("CNT", 1, 2)],
+        _ => &[("QTY", 1, 2), ("PRI", 1, 2)],
+    };
+    let (tag, element, component) = totals[dice.below(totals.len())];
+    let at = pick(subject, dice, |_, line, _| line.tag() == tag)?;
+    let mut segments = subject.segments.clone();
+    let value = &mut segments[at].elements[element];
+    let mut parts: Vec<String> = value.split(':').map(str::to_owned).collect();
+    parts[component.max(1) - 1].insert(0, '1');
+    *value = parts.join(":");
+    // Of an invoice's line, the amount is what is told.
+    let (last, at_element) = if subject.name == "INVOIC" { (at + 2, None) } else { (at, Some((small(element), 0))) };
+    let first = if subject.name == "INVOIC" { at - 1 } else { at };
+    let codes = &[["8", "7", "12"], ["8", "I12", "12"]];
+    Some(Mutant { segments, codes, at: (first, last), element: at_element })
+}
+
+fn trigger_behind(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let at = pick(subject, dice, |i, line, item| {
+        let next = &subject.segments[i + 1];
+        let inside =
+            next.item.is_some_and(|next| subject.compiled.item(next).parent == subject.compiled.item(item).parent);
+        subject.compiled.item(item).is_trigger && inside && next.loops.last() == line.loops.last()
+    })?;
+    let mut segments = subject.segments.clone();
+    segments.swap(at, at + 1);
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 1), element: None })
+}
+
+fn small(n: usize) -> u32 {
+    u32::try_from(n).expect("small")
 }
 
 fn trailer(subject: &Subject, dice: &mut Dice) -> usize {

@@ -1,0 +1,113 @@
+//! Exact decimals of rules.
+
+use core::cmp::Ordering;
+
+/// `units × 10^-scale`. Every operation says when it cannot be exact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decimal {
+    units: i128,
+    scale: u32,
+}
+
+/// Digits behind the point that a result may have.
+const SCALE_MAX: u32 = 24;
+
+impl Decimal {
+    pub(crate) const ZERO: Decimal = Decimal { units: 0, scale: 0 };
+
+    pub(crate) fn of(n: u64) -> Self {
+        Decimal { units: n.into(), scale: 0 }
+    }
+
+    /// Digits with a minus sign, a decimal mark, and `implied` further places; `None` for anything else.
+    pub(crate) fn parse(text: &[u8], mark: u8, implied: u32) -> Option<Self> {
+        let (negative, digits) = match text.split_first() {
+            Some((b'-', rest)) => (true, rest),
+            _ => (false, text),
+        };
+        if digits.is_empty() || digits.len() > 34 {
+            return None;
+        }
+        let (mut units, mut behind, mut any) = (0i128, None, false);
+        for byte in digits {
+            if byte.is_ascii_digit() {
+                units = units * 10 + i128::from(byte - b'0');
+                behind = behind.map(|n: u32| n + 1);
+                any = true;
+            } else if (*byte == mark || *byte == b'.') && behind.is_none() {
+                behind = Some(0);
+            } else {
+                return None;
+            }
+        }
+        let scale = behind.unwrap_or(0) + implied;
+        any.then_some(Decimal { units: if negative { -units } else { units }, scale })
+    }
+
+    /// The same with a scale of at least `scale`.
+    fn at(self, scale: u32) -> Option<i128> {
+        let power = 10i128.checked_pow(scale.checked_sub(self.scale)?)?;
+        self.units.checked_mul(power)
+    }
+
+    #[inline]
+    pub(crate) fn add(self, other: Decimal) -> Option<Decimal> {
+        let scale = self.scale.max(other.scale);
+        Some(Decimal { units: self.at(scale)?.checked_add(other.at(scale)?)?, scale })
+    }
+
+    pub(crate) fn subtract(self, other: Decimal) -> Option<Decimal> {
+        self.add(Decimal { units: other.units.checked_neg()?, ..other })
+    }
+
+    pub(crate) fn multiply(self, other: Decimal) -> Option<Decimal> {
+        let scale = self.scale + other.scale;
+        let units = self.units.checked_mul(other.units)?;
+        (scale <= SCALE_MAX).then_some(Decimal { units, scale })
+    }
+
+    pub(crate) fn absolute(self) -> Option<Decimal> {
+        Some(Decimal { units: self.units.checked_abs()?, ..self })
+    }
+
+    /// Half away from zero.
+    pub(crate) fn round(self, places: u32) -> Option<Decimal> {
+        if self.scale <= places {
+            return Some(self);
+        }
+        let power = 10i128.checked_pow(self.scale - places)?;
+        let (whole, rest) = (self.units / power, self.units % power);
+        let up = rest.checked_abs()?.checked_mul(2)? >= power;
+        Some(Decimal { units: if up { whole + self.units.signum() } else { whole }, scale: places })
+    }
+
+    pub(crate) fn compare(self, other: Decimal) -> Option<Ordering> {
+        let scale = self.scale.max(other.scale);
+        Some(self.at(scale)?.cmp(&other.at(scale)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact() {
+        let of = |text: &str| Decimal::parse(text.as_bytes(), b',', 0).expect("a number");
+        let same =
+            |a: Option<Decimal>, b: &str| assert_eq!(a.and_then(|a| a.compare(of(b))), Some(Ordering::Equal), "{b}");
+        same(of("0.1").add(of("0.2")), "0,30");
+        same(of("-1").subtract(of("2.50")), "-3.5");
+        same(of("1.05").multiply(of("-3")), "-3.15");
+        same(of("2.675").round(2), "2.68");
+        same(of("-2.675").round(2), "-2.68");
+        same(of("2.674").round(2), "2.67");
+        same(of("-5").absolute(), "5");
+        same(Decimal::parse(b"12345", b'.', 2), "123.45");
+        for text in ["", "-", ".", "1.2.3", "1E5", "A", "99999999999999999999999999999999999"] {
+            assert!(Decimal::parse(text.as_bytes(), b'.', 0).is_none(), "{text}");
+        }
+        let most = of("9999999999999999999999999999999999");
+        assert!(most.multiply(most).is_none());
+    }
+}

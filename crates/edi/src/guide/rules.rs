@@ -1,0 +1,184 @@
+//! Balances and rules between segments: read, resolved against the structure, made ready to be computed while segments pass by.
+
+mod lower;
+mod parse;
+
+use quayline_core::{Code, Fault, Finding, Place};
+
+use super::compile::{CompiledItem, ItemId};
+use super::decimal::Decimal;
+use super::model::Guide;
+
+/// All rules of a guide, and what they need of segments.
+#[derive(Debug, Default)]
+pub(crate) struct RulePlan {
+    pub(crate) rules: Vec<CompiledRule>,
+    pub(crate) operands: Vec<Operand>,
+    /// Those of one item next to each other.
+    pub(crate) feeds: Vec<Feed>,
+    /// By item: range of `feeds`. Empty where there are no rules.
+    pub(crate) feeds_of: Vec<(u32, u32)>,
+    /// By item: operands that begin anew with a loop.
+    pub(crate) resets_of: Vec<Vec<u32>>,
+    /// By item: rules that are decided where a loop ends, or at a segment.
+    pub(crate) rules_of: Vec<Vec<u32>>,
+}
+
+/// A rule at one loop or segment.
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) name: Box<str>,
+    pub(crate) message: Box<str>,
+    pub(crate) warning: bool,
+    pub(crate) test: Expression,
+    /// The operand whose place a finding has, the first one that is there.
+    pub(crate) places: Vec<u32>,
+    /// An element of the segment that the rule stands at.
+    pub(crate) here: Option<(usize, usize)>,
+    pub(crate) asks: Asks,
+}
+
+/// What a rule asks for, in the end.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum Asks {
+    Value,
+    /// Something to be there, or not: tag or loop, element, component (0 and 0 of a segment or loop).
+    Presence {
+        there: bool,
+        tag: Box<str>,
+        element: usize,
+        component: usize,
+    },
+}
+
+/// What is kept of segments.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub(crate) kind: OperandKind,
+    pub(crate) data: Data,
+    /// Segments and elements as the rule calls them, for messages.
+    pub(crate) element: usize,
+    pub(crate) component: usize,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum OperandKind {
+    /// The first value.
+    First,
+    Sum,
+    Count,
+    Least,
+    Most,
+}
+
+/// How a value is read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Data {
+    Text,
+    /// A number with so many implied places.
+    Number(u32),
+}
+
+/// A segment that an operand takes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Feed {
+    pub(crate) item: ItemId,
+    pub(crate) operand: u32,
+    /// Only if this is true of the segment.
+    pub(crate) filter: Option<Expression>,
+    pub(crate) take: Take,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Take {
+    /// The segment itself.
+    Segment,
+    /// An element (component 0 is the first) of it.
+    Element { element: usize, component: usize },
+    /// Something computed of it.
+    Computed(Expression),
+}
+
+/// What is computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Expression {
+    Number(Decimal),
+    Text(Box<[u8]>),
+    Operand(u32),
+    /// An element of the segment at hand.
+    Here {
+        element: usize,
+        component: usize,
+        data: Data,
+    },
+    /// Day of the interchange, `YYYYMMDD`.
+    Day,
+    Add(Box<(Expression, Expression)>),
+    Subtract(Box<(Expression, Expression)>),
+    Multiply(Box<(Expression, Expression)>),
+    Absolute(Box<Expression>),
+    Round(Box<Expression>, u32),
+    /// Characters of a text.
+    Length(Box<Expression>),
+    /// First and last day of a date or of a range of dates.
+    From(Box<Expression>),
+    Until(Box<Expression>),
+    /// The first if it is there, otherwise the second.
+    Default(Box<(Expression, Expression)>),
+    Compare(Comparison, Box<(Expression, Expression)>),
+    In(Box<Expression>, Vec<Expression>),
+    Present(Box<Expression>),
+    And(Box<(Expression, Expression)>),
+    Or(Box<(Expression, Expression)>),
+    Not(Box<Expression>),
+    /// If the first, then the second.
+    Implies(Box<(Expression, Expression)>),
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+}
+
+const SYNTAX: Code = Code("GDE-114");
+const UNRESOLVED: Code = Code("GDE-115");
+
+/// Makes the rules of a guide ready.
+pub(crate) fn compile(guide: &Guide, items: &[CompiledItem], findings: &mut Vec<Finding>) -> RulePlan {
+    let mut plan = RulePlan::default();
+    if guide.rules.is_empty() {
+        return plan;
+    }
+    plan.resets_of = vec![Vec::new(); items.len()];
+    plan.rules_of = vec![Vec::new(); items.len()];
+    for rule in &guide.rules {
+        let mut told = |code, message: String, hint: &str| {
+            let place = Place { path: Some(format!("rule {}", rule.name)), ..Place::default() };
+            findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
+        };
+        let parsed = match parse::parse(&rule.expression) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                told(SYNTAX, error.to_string(), "docs/validation.md has the language of rules");
+                continue;
+            }
+        };
+        if let Err(message) = lower::lower(guide, items, rule, &parsed, &mut plan) {
+            told(UNRESOLVED, message, "paths are loops, then a segment's element: `2400/SV102`, `CLM05-1`");
+        }
+    }
+    plan.feeds.sort_by_key(|feed| feed.item);
+    plan.feeds_of = vec![(0, 0); items.len()];
+    let mut from = 0;
+    for same in plan.feeds.chunk_by(|a, b| a.item == b.item) {
+        let to = from + super::compile::small(same.len());
+        plan.feeds_of[same[0].item.index()] = (from, to);
+        from = to;
+    }
+    plan
+}

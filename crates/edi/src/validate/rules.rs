@@ -1,0 +1,493 @@
+//! Rules while segments pass by: operands are kept, not segments, so memory does not grow with the transaction.
+
+use core::cmp::Ordering;
+use std::sync::Arc;
+
+use super::element::{is_date, number};
+use crate::guide::CompiledGuide;
+use crate::guide::compile::{ItemId, ItemKind};
+use crate::guide::decimal::Decimal;
+use crate::guide::rules::{Comparison, Data, Expression, Feed, OperandKind, Take};
+use crate::guide::walk::{Mark, Placement};
+use crate::segment::Segment;
+
+/// Bytes of a value that rules compare; longer ones are compared by these.
+const VALUE_BYTES_MAX: usize = 512;
+
+/// Computes the rules of one transaction after another.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RuleRun {
+    guide: Option<Arc<CompiledGuide>>,
+    held: Vec<Held>,
+    /// Loops that are open, the transaction first.
+    open: Vec<Open>,
+    decimal_mark: u8,
+    day: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    item: ItemId,
+    /// Where it begins.
+    at: Mark,
+    /// Something inside is wrong besides, so its balances prove nothing.
+    tainted: bool,
+}
+
+/// What an operand has so far.
+#[derive(Clone, Debug)]
+struct Held {
+    there: bool,
+    /// Numbers that could not be computed with.
+    broken: bool,
+    number: Decimal,
+    text: Vec<u8>,
+    item: ItemId,
+    at: Mark,
+}
+
+/// A rule that does not hold, and where.
+#[derive(Debug)]
+pub(super) struct RuleFault {
+    pub(super) rule: usize,
+    /// The segment, and its item.
+    pub(super) item: ItemId,
+    pub(super) at: Mark,
+    pub(super) element: usize,
+    pub(super) component: usize,
+    /// What made a condition true, where it is another segment.
+    pub(super) copy: Vec<u8>,
+}
+
+/// A value of an expression.
+#[derive(Clone, Copy)]
+enum Value<'v> {
+    Absent,
+    Number(Decimal),
+    Text(&'v [u8]),
+}
+
+impl RuleRun {
+    /// A transaction begins.
+    pub(super) fn start(&mut self, guide: &Arc<CompiledGuide>, decimal_mark: u8, day: Option<u32>, at: Mark) {
+        self.open.clear();
+        (self.decimal_mark, self.day) = (decimal_mark, day);
+        if guide.rules.feeds_of.is_empty() {
+            self.guide = None;
+            return;
+        }
+        let same = self.guide.as_ref().is_some_and(|other| Arc::ptr_eq(other, guide));
+        if !same {
+            self.guide = Some(Arc::clone(guide));
+            self.held.clear();
+            self.held.resize(guide.rules.operands.len(), Held::new());
+        }
+        self.enter(ItemId::TRANSACTION, at);
+    }
+
+    /// Whether there is anything to compute.
+    #[inline(always)]
+    pub(super) fn is_active(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Nothing is computed any more.
+    pub(super) fn stop(&mut self) {
+        self.open.clear();
+    }
+
+    /// Whether a segment at a place matters.
+    #[inline(always)]
+    pub(super) fn matters(&self, placement: &Placement) -> bool {
+        let Some(guide) = &self.guide else { return false };
+        let fed = placement.item.is_some_and(|item| {
+            let (from, to) = guide.rules.feeds_of[item.index()];
+            from < to || !guide.rules.rules_of[item.index()].is_empty()
+        });
+        self.is_active() && (fed || placement.left + placement.entered > 0 || placement.doubtful)
+    }
+
+    /// The next segment.
+    #[inline(never)]
+    pub(super) fn segment(
+        &mut self,
+        placement: &Placement,
+        segment: &Segment<'_>,
+        at: Mark,
+        right: bool,
+    ) -> Vec<RuleFault> {
+        let mut faults = Vec::new();
+        let Some(guide) = self.guide.clone() else { return faults };
+        for _ in 0..placement.left {
+            self.leave(&guide, &mut faults);
+        }
+        if let Some(item) = placement.item {
+            for outer in (0..placement.entered).rev() {
+                let mut inner = guide.item(item).parent;
+                for _ in 0..outer {
+                    inner = guide.item(inner).parent;
+                }
+                self.enter(inner, at);
+            }
+            let (from, to) = guide.rules.feeds_of[item.index()];
+            let feeds = &guide.rules.feeds[from as usize..to as usize];
+            if !right && !feeds.is_empty() {
+                self.taint();
+            }
+            for feed in feeds {
+                self.feed(&guide, feed, segment, at);
+            }
+            for rule in &guide.rules.rules_of[item.index()] {
+                // The rules of loops are decided at their ends.
+                if guide.item(item).kind == ItemKind::Segment && !self.is_tainted() {
+                    self.decide(&guide, *rule as usize, Some(segment), item, at, &mut faults);
+                }
+            }
+        }
+        if placement.doubtful {
+            self.taint();
+        }
+        faults
+    }
+
+    /// The transaction ends.
+    pub(super) fn end(&mut self) -> Vec<RuleFault> {
+        let mut faults = Vec::new();
+        let Some(guide) = self.guide.clone() else { return faults };
+        while !self.open.is_empty() {
+            self.leave(&guide, &mut faults);
+        }
+        faults
+    }
+
+    /// Something is wrong with the structure: what is open proves nothing.
+    pub(super) fn taint(&mut self) {
+        for open in &mut self.open {
+            open.tainted = true;
+        }
+    }
+
+    fn is_tainted(&self) -> bool {
+        self.open.last().is_none_or(|open| open.tainted)
+    }
+
+    fn enter(&mut self, item: ItemId, at: Mark) {
+        let Some(guide) = &self.guide else { return };
+        for operand in &guide.rules.resets_of[item.index()] {
+            let held = &mut self.held[*operand as usize];
+            (held.there, held.broken, held.number) = (false, false, Decimal::ZERO);
+        }
+        self.open.push(Open { item, at, tainted: false });
+    }
+
+    fn leave(&mut self, guide: &CompiledGuide, faults: &mut Vec<RuleFault>) {
+        let Some(open) = self.open.pop() else { return };
+        if open.tainted {
+            return;
+        }
+        for rule in &guide.rules.rules_of[open.item.index()] {
+            let trigger = if open.item == ItemId::TRANSACTION { open.item } else { ItemId(open.item.0 + 1) };
+            self.decide(guide, *rule as usize, None, trigger, open.at, faults);
+        }
+    }
+
+    fn decide(
+        &self,
+        guide: &CompiledGuide,
+        number: usize,
+        segment: Option<&Segment<'_>>,
+        item: ItemId,
+        at: Mark,
+        faults: &mut Vec<RuleFault>,
+    ) {
+        let rule = &guide.rules.rules[number];
+        if self.truth(guide, &rule.test, segment) != Some(false) {
+            return;
+        }
+        let mut fault = RuleFault { rule: number, item, at, element: 0, component: 0, copy: Vec::new() };
+        let place = rule.places.iter().find(|operand| self.held[**operand as usize].there);
+        if let Some((element, component)) = rule.here {
+            (fault.element, fault.component) = (element, component);
+        } else if let Some(operand) = place {
+            let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
+            (fault.item, fault.at, fault.element, fault.component) = (held.item, held.at, of.element, of.component);
+            fault.copy = held.text[..held.text.len().min(99)].to_vec();
+        }
+        faults.push(fault);
+    }
+
+    #[inline]
+    fn feed(&mut self, guide: &CompiledGuide, feed: &Feed, segment: &Segment<'_>, at: Mark) {
+        if let Some(filter) = &feed.filter
+            && self.truth(guide, filter, Some(segment)) != Some(true)
+        {
+            return;
+        }
+        let operand = &guide.rules.operands[feed.operand as usize];
+        let mut scratch = Vec::new();
+        let value = match &feed.take {
+            Take::Segment => Value::Text(b""),
+            Take::Element { element, component } => {
+                let text = text_of(segment, *element, *component, &mut scratch);
+                if text.is_empty() {
+                    return;
+                }
+                Value::Text(text)
+            }
+            Take::Computed(expression) => match self.value(guide, expression, Some(segment)) {
+                Value::Number(number) => Value::Number(number),
+                _ => return,
+            },
+        };
+        let held = &mut self.held[feed.operand as usize];
+        match operand.kind {
+            OperandKind::Count => {
+                held.there = true;
+                held.number = held.number.add(Decimal::of(1)).unwrap_or(held.number);
+            }
+            OperandKind::First => {
+                if let Value::Text(text) = value
+                    && !held.there
+                {
+                    held.there = true;
+                    held.text.clear();
+                    held.text.extend_from_slice(&text[..text.len().min(VALUE_BYTES_MAX)]);
+                    (held.item, held.at) = (feed.item, at);
+                }
+            }
+            OperandKind::Sum | OperandKind::Least | OperandKind::Most => {
+                let implied = if let Data::Number(implied) = operand.data { implied } else { 0 };
+                let next = match value {
+                    Value::Number(number) => Some(number),
+                    Value::Text(text) => Decimal::parse(text, self.decimal_mark, implied),
+                    Value::Absent => None,
+                };
+                let result = next.and_then(|next| match operand.kind {
+                    OperandKind::Sum => held.number.add(next),
+                    _ if !held.there => Some(next),
+                    OperandKind::Least => {
+                        next.compare(held.number).map(|less| if less.is_lt() { next } else { held.number })
+                    }
+                    _ => next.compare(held.number).map(|more| if more.is_gt() { next } else { held.number }),
+                });
+                held.there = true;
+                match result {
+                    Some(number) => held.number = number,
+                    // What is no number has its own finding.
+                    None => held.broken = true,
+                }
+            }
+        }
+    }
+
+    /// `None` where what it needs is not there.
+    fn truth(&self, guide: &CompiledGuide, expression: &Expression, segment: Option<&Segment<'_>>) -> Option<bool> {
+        let truth = |expression| self.truth(guide, expression, segment);
+        match expression {
+            Expression::And(pair) => match (truth(&pair.0), truth(&pair.1)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Expression::Or(pair) => match (truth(&pair.0), truth(&pair.1)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            Expression::Not(inner) => truth(inner).map(|truth| !truth),
+            Expression::Implies(pair) => match truth(&pair.0) {
+                Some(true) => truth(&pair.1),
+                _ => Some(true),
+            },
+            Expression::Present(inner) => Some(match &**inner {
+                Expression::Operand(operand) => self.held[*operand as usize].there,
+                other => !matches!(self.value(guide, other, segment), Value::Absent),
+            }),
+            Expression::Compare(comparison, pair) => {
+                let ordering = self.compare(guide, &pair.0, &pair.1, segment)?;
+                Some(match comparison {
+                    Comparison::Equal => ordering.is_eq(),
+                    Comparison::Unequal => ordering.is_ne(),
+                    Comparison::Less => ordering.is_lt(),
+                    Comparison::AtMost => ordering.is_le(),
+                    Comparison::More => ordering.is_gt(),
+                    Comparison::AtLeast => ordering.is_ge(),
+                })
+            }
+            Expression::In(value, list) => {
+                let mut known = true;
+                for one in list {
+                    match self.compare(guide, value, one, segment) {
+                        Some(Ordering::Equal) => return Some(true),
+                        Some(_) => {}
+                        None => known = false,
+                    }
+                }
+                known.then_some(false)
+            }
+            // A value where a condition stands.
+            _ => None,
+        }
+    }
+
+    fn compare(
+        &self,
+        guide: &CompiledGuide,
+        a: &Expression,
+        b: &Expression,
+        segment: Option<&Segment<'_>>,
+    ) -> Option<Ordering> {
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        let a = self.evaluate(guide, a, segment, &mut one);
+        let b = self.evaluate(guide, b, segment, &mut two);
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => a.compare(b),
+            (Value::Text(a), Value::Text(b)) => Some(a.trim_ascii_end().cmp(b.trim_ascii_end())),
+            (Value::Number(a), Value::Text(b)) => a.compare(Decimal::parse(b, self.decimal_mark, 0)?),
+            (Value::Text(a), Value::Number(b)) => Decimal::parse(a, self.decimal_mark, 0)?.compare(b),
+            _ => None,
+        }
+    }
+
+    /// Numbers and presence; texts of the segment at hand are not kept.
+    fn value(&self, guide: &CompiledGuide, expression: &Expression, segment: Option<&Segment<'_>>) -> Value<'static> {
+        let mut scratch = Vec::new();
+        match self.evaluate(guide, expression, segment, &mut scratch) {
+            Value::Absent => Value::Absent,
+            Value::Number(number) => Value::Number(number),
+            Value::Text(text) => Decimal::parse(text, self.decimal_mark, 0).map_or(Value::Text(b""), Value::Number),
+        }
+    }
+
+    fn evaluate<'v>(
+        &'v self,
+        guide: &CompiledGuide,
+        expression: &'v Expression,
+        segment: Option<&Segment<'v>>,
+        scratch: &'v mut Vec<u8>,
+    ) -> Value<'v> {
+        let numbers = |pair: &(Expression, Expression), with: fn(Decimal, Decimal) -> Option<Decimal>| {
+            let value = |one| match self.value(guide, one, segment) {
+                Value::Number(number) => Some(number),
+                _ => None,
+            };
+            match (value(&pair.0), value(&pair.1)) {
+                (Some(a), Some(b)) => with(a, b).map_or(Value::Absent, Value::Number),
+                _ => Value::Absent,
+            }
+        };
+        match expression {
+            Expression::Number(number) => Value::Number(*number),
+            Expression::Text(text) => Value::Text(text),
+            Expression::Day => self.day.map_or(Value::Absent, |day| Value::Number(Decimal::of(day.into()))),
+            Expression::Operand(operand) => {
+                let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
+                match (of.kind, of.data) {
+                    (OperandKind::Count | OperandKind::Sum, _) if held.broken => Value::Absent,
+                    (OperandKind::Count | OperandKind::Sum, _) => Value::Number(held.number),
+                    _ if !held.there || held.broken => Value::Absent,
+                    (OperandKind::First, Data::Text) => Value::Text(&held.text),
+                    (OperandKind::First, Data::Number(implied)) => {
+                        Decimal::parse(&held.text, self.decimal_mark, implied).map_or(Value::Absent, Value::Number)
+                    }
+                    _ => Value::Number(held.number),
+                }
+            }
+            Expression::Here { element, component, data } => {
+                let Some(segment) = segment else { return Value::Absent };
+                let text = text_of(segment, *element, *component, scratch);
+                match data {
+                    _ if text.is_empty() => Value::Absent,
+                    Data::Text => Value::Text(text),
+                    Data::Number(implied) => {
+                        Decimal::parse(text, self.decimal_mark, *implied).map_or(Value::Absent, Value::Number)
+                    }
+                }
+            }
+            Expression::Add(pair) => numbers(pair, Decimal::add),
+            Expression::Subtract(pair) => numbers(pair, Decimal::subtract),
+            Expression::Multiply(pair) => numbers(pair, Decimal::multiply),
+            Expression::Absolute(inner) => match self.value(guide, inner, segment) {
+                Value::Number(number) => number.absolute().map_or(Value::Absent, Value::Number),
+                _ => Value::Absent,
+            },
+            Expression::Round(inner, places) => match self.value(guide, inner, segment) {
+                Value::Number(number) => number.round(*places).map_or(Value::Absent, Value::Number),
+                _ => Value::Absent,
+            },
+            Expression::Length(inner) => match self.evaluate(guide, inner, segment, scratch) {
+                Value::Text(text) => {
+                    let characters = core::str::from_utf8(text).map_or(text.len(), |text| text.chars().count());
+                    Value::Number(Decimal::of(characters as u64))
+                }
+                _ => Value::Absent,
+            },
+            Expression::From(inner) => match self.evaluate(guide, inner, segment, scratch) {
+                Value::Text(text) => day(text, Which::First),
+                _ => Value::Absent,
+            },
+            Expression::Until(inner) => match self.evaluate(guide, inner, segment, scratch) {
+                Value::Text(text) => day(text, Which::Last),
+                _ => Value::Absent,
+            },
+            Expression::Default(pair) => match self.evaluate(guide, &pair.0, segment, scratch) {
+                Value::Absent => self.value(guide, &pair.1, segment),
+                Value::Number(number) => Value::Number(number),
+                // The scratch may hold it; texts that need no default are compared as they are.
+                Value::Text(text) => Decimal::parse(text, self.decimal_mark, 0).map_or(Value::Text(b""), Value::Number),
+            },
+            // A condition where a value stands.
+            Expression::Compare(..)
+            | Expression::In(..)
+            | Expression::Present(_)
+            | Expression::And(_)
+            | Expression::Or(_)
+            | Expression::Not(_)
+            | Expression::Implies(_) => Value::Absent,
+        }
+    }
+}
+
+impl Held {
+    fn new() -> Self {
+        Held {
+            there: false,
+            broken: false,
+            number: Decimal::ZERO,
+            text: Vec::new(),
+            item: ItemId::TRANSACTION,
+            at: Mark::default(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Which {
+    First,
+    Last,
+}
+
+/// The first or last day of `CCYYMMDD`, `YYMMDD`, or two of them with or without a hyphen; times behind are left out.
+fn day(text: &[u8], which: Which) -> Value<'static> {
+    let (first, last) = match text.iter().position(|byte| *byte == b'-') {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None if text.len() == 16 => text.split_at(8),
+        None => (text, text),
+    };
+    let text = if which == Which::First { first } else { last };
+    let date = [8, 6].into_iter().filter_map(|len| text.get(..len)).find(|date| is_date(date));
+    date.map_or(Value::Absent, |date| {
+        let day = number(date);
+        Value::Number(Decimal::of(u64::from(if date.len() == 6 { 20_000_000 + day } else { day })))
+    })
+}
+
+/// The data of an element's first repetition, or of a component of it.
+fn text_of<'v>(segment: &Segment<'v>, element: usize, component: usize, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    let Some(found) = segment.element(element) else { return b"" };
+    if found.is_simple() && component <= 1 {
+        return found.data(scratch).bytes();
+    }
+    let part = found.repetitions().next().and_then(|first| first.component(component.max(1)));
+    part.map_or(&b""[..], |part| part.data(scratch).bytes())
+}
