@@ -107,18 +107,23 @@ fn a_transaction_without_a_guide_is_told_and_read_as_without_one() {
 }
 
 /// What is written of the documents.
-fn rewrite(documents: &Arc<GuideDocuments>, page_bytes: Option<u64>, text: &[u8]) -> String {
+pub(crate) fn rewrite(documents: &Arc<GuideDocuments>, page_bytes: Option<u64>, text: &[u8]) -> String {
     let mut writer =
         EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(documents)), ..EdiWriterOptions::default() });
     let faults = read(documents, page_bytes, text, [], &mut writer);
     assert_eq!(faults, [""; 0]);
     assert_eq!(writer.take_errors(), []);
     writer.finish();
-    String::from_utf8(writer.bytes().to_vec()).expect("text")
+    latin(writer.bytes())
+}
+
+/// Bytes in ISO 8859-1.
+pub(crate) fn latin(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// Reads JSON lines and writes them.
-fn write_json(documents: &Arc<GuideDocuments>, lines: &str) -> Result<String, String> {
+pub(crate) fn write_json(documents: &Arc<GuideDocuments>, lines: &str) -> Result<String, String> {
     let mut reader = JsonReader::new(documents.shape(), ReaderOptions::default());
     let mut writer =
         EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(documents)), ..EdiWriterOptions::default() });
@@ -129,7 +134,7 @@ fn write_json(documents: &Arc<GuideDocuments>, lines: &str) -> Result<String, St
         }
     }
     writer.finish();
-    String::from_utf8(writer.bytes().to_vec()).map_err(|error| error.to_string())
+    Ok(latin(writer.bytes()))
 }
 
 const ORDER: &str = "UNB+UNOC:3+S+R+260401:1200+1'UNH+1+ORDERS:D:96A:UN'BGM+220+OR1+9'DTM+137:20260401:102'FTX+ZZZ+++AT GATE 4?: BELL'\

@@ -8,6 +8,7 @@ mod envelope;
 mod generic;
 mod guide_docs;
 mod guide_documents;
+mod guide_laws;
 mod guide_text;
 mod hostile;
 mod laws;
