@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 pyx12_version=4.0.0
 x12_types_version=0.12.0
 smooks_version=2.0.0
-smooks_directories="d93a d96a d01b"
+smooks_directories="d93a d96a d96b d97b d01b"
 copy_plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 seconds=120 # for one client; a registry that does not answer must not stop a test run
 

@@ -253,7 +253,7 @@ impl MapReader<'_> {
         known.or_else(|| told.first().cloned())
     }
 
-    /// Items in order of their positions; wrapper loops are spliced in.
+    /// Items in the order of the file: where positions say otherwise, hierarchical levels stand behind what they are in.
     fn items(&mut self, elements: &[&XmlElement]) -> Result<Vec<PlacedItem>, Findings> {
         let mut items = Vec::new();
         for element in elements {
@@ -266,7 +266,6 @@ impl MapReader<'_> {
                 _ => {}
             }
         }
-        items.sort_by_key(PlacedItem::position);
         Ok(items)
     }
 
@@ -339,7 +338,7 @@ impl MapReader<'_> {
         self.elements.entry(id).or_insert_with(|| definition.clone());
         if requirement != Requirement::NotUsed {
             placed.codes = self.codes(element)?;
-            self.pattern(element, &mut placed);
+            self.pattern(element);
         }
         Ok(placed)
     }
@@ -364,17 +363,15 @@ impl MapReader<'_> {
         Ok(Some(Codes::List(external.to_owned())))
     }
 
-    /// A guide has no patterns; of `[0-9]{n}`, which need not match the whole, what follows from it is the least length.
-    fn pattern(&mut self, element: &XmlElement, placed: &mut PlacedElement) {
-        let Some(pattern) = element.property("regex") else { return };
-        let digits = pattern.strip_prefix("[0-9]{").and_then(|rest| rest.strip_suffix('}')?.parse().ok());
-        placed.min = digits;
-        let id = element.attribute("xid").unwrap_or_default();
-        let message = match digits {
-            Some(least) => format!("{id}: the pattern becomes a least length of {least}"),
-            None => format!("{id}: a guide has no patterns; this one is left out"),
-        };
-        self.findings.push(self.map.warning(codes::NOT_CARRIED_OVER, element.at, message));
+    /// A guide has no patterns.
+    fn pattern(&mut self, element: &XmlElement) {
+        if element.property("regex").is_some() {
+            let message = format!(
+                "{}: a guide has no patterns; this one is left out",
+                element.attribute("xid").unwrap_or_default()
+            );
+            self.findings.push(self.map.warning(codes::NOT_CARRIED_OVER, element.at, message));
+        }
     }
 
     fn notes(&mut self, element: &XmlElement, count: usize) -> Vec<SyntaxNote> {

@@ -1,5 +1,6 @@
 //! What a user names on the command line: a file or a folder of a known form.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -63,13 +64,34 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
         return Err(Findings(faults));
     }
     x12_types::complete(&mut standard, &all.guides);
-    all.guides.extend(standard);
+    // For a version of the standard itself, such as 004010, the standard's set says more than a guide to it.
+    standard.append(&mut all.guides);
+    all.guides = standard;
+    one_guide_each(&mut all);
     for guide in &mut all.guides {
         for list in &lists {
             list.merge_into(guide);
         }
     }
     Ok(all)
+}
+
+/// Of several guides for one transaction set of one version, the first.
+fn one_guide_each(imported: &mut Imported) {
+    let mut known: BTreeMap<(&'static str, String, String), String> = BTreeMap::new();
+    let mut findings = Vec::new();
+    imported.guides.retain(|guide| {
+        let key = (guide.standard.name(), guide.transaction.clone(), guide.version.clone());
+        let Some(first) = known.get(&key) else {
+            known.insert(key, guide.source.clone().unwrap_or_default());
+            return true;
+        };
+        let source = guide.source.as_deref().unwrap_or_default();
+        let message = format!("{} of {source} is left out: {first} has it too", guide.name);
+        findings.push(Finding::warning(codes::LEFT_OUT, Fault::Config, message));
+        false
+    });
+    imported.findings.extend(findings);
 }
 
 /// Imports a file or a folder, whose form is told by its content.
@@ -131,20 +153,21 @@ fn import_pyx12_map(path: &Path) -> Result<Imported, Findings> {
     shared.import(SourceText::new(&path.display().to_string(), &text))
 }
 
-/// All maps. Of several for one version, the one that the index lists is taken, else the first by name; the others are told.
+/// All maps that the index lists; of several for one version the first by name. The others are told: pyx12 does not use them either.
 fn import_pyx12_folder(folder: &Path) -> Result<Imported, Findings> {
     let shared = pyx12(folder)?;
     let is_map = |name: &str| name.ends_with(".xml") && name.starts_with(|c: char| c.is_ascii_digit());
-    let mut maps: Vec<(bool, PathBuf)> = Vec::new();
-    for path in files(folder)? {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        if is_map(&name) {
-            maps.push((!shared.is_listed(&name), path));
-        }
-    }
-    maps.sort();
     let mut all = Imported::default();
-    for (_, path) in maps {
+    for path in files(folder)? {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if !is_map(name) {
+            continue;
+        }
+        if !shared.is_listed(name) {
+            let finding = warning(&path, codes::LEFT_OUT, "maps.xml does not list the map");
+            all.findings.push(finding.hint("name this file alone to import it"));
+            continue;
+        }
         let text = read_text(&path)?;
         let name = path.display().to_string();
         let mut imported = shared.import(SourceText::new(&name, &text))?;

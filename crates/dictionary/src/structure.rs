@@ -50,7 +50,7 @@ impl PlacedItem {
 ///
 /// `warn` is told of loops whose splicing allows more than the source does.
 pub(crate) fn tidy(items: &mut Vec<PlacedItem>, warn: &mut dyn FnMut(&str, &str)) {
-    let mut spliced = false;
+    let mut spliced = !items.is_sorted_by_key(PlacedItem::position);
     let mut tidied: Vec<PlacedItem> = Vec::with_capacity(items.len());
     let mut groups: Vec<(u32, u32)> = Vec::with_capacity(items.len());
     for item in items.drain(..) {

@@ -267,20 +267,36 @@ fn item(item: PlacedItem) -> Item {
     }
 }
 
-/// The hierarchical levels of 276 and 277 are loops of their own there; HL03 tells them apart.
+/// The hierarchical levels of 276 and 277 are loops of their own there, which follow each other as the tree of levels has them; HL03 tells them
+/// apart. Their structs take for mandatory what is so in one situation only; what begins a loop is.
 fn levels(set: &str, items: &mut [Item]) {
     if !matches!(set, "276" | "277") {
         return;
     }
+    let mut first = None;
     for item in items {
         let Item::Loop(of) = item else { continue };
+        only_triggers_mandatory(&mut of.items);
         let level = LEVELS.iter().find(|(id, _)| *id == of.id).map(|(_, level)| *level);
         if let (Some(level), Some(Item::Segment(trigger))) = (level, of.items.first_mut())
             && trigger.tag == "HL"
         {
             trigger.qualifier = Some(Qualifier { element: 3, component: 0, values: vec![level.to_owned()] });
+            of.position = *first.get_or_insert(of.position);
         }
-        levels(set, &mut of.items);
+    }
+}
+
+fn only_triggers_mandatory(items: &mut [Item]) {
+    for (at, item) in items.iter_mut().enumerate() {
+        match item {
+            Item::Segment(of) if at > 0 => of.requirement = Requirement::Optional,
+            Item::Segment(_) => {}
+            Item::Loop(of) => {
+                of.requirement = Requirement::Optional;
+                only_triggers_mandatory(&mut of.items);
+            }
+        }
     }
 }
 

@@ -13,9 +13,14 @@ const UNTOLD_MAX: u32 = 4096;
 ///
 /// Source: ASC X12.22, segment directory 005010.
 #[rustfmt::skip]
-const COMPOSITES: [(&str, u8, &str); 10] = [
-    ("CTP", 5, "C001"), ("III", 9, "C001"), ("K3", 3, "C001"), ("MEA", 4, "C001"), ("QTY", 3, "C001"), ("SLN", 5, "C001"),
-    ("PWK", 8, "C002"), ("REF", 4, "C040"), ("HI", 1, "C022"), ("AK4", 1, "C030"),
+const COMPOSITES: [(&str, &str, &[u8]); 31] = [
+    ("AK4", "C030", &[1]), ("CLM", "C023", &[5]), ("CLM", "C024", &[11]), ("CTP", "C001", &[5]), ("CTX", "C998", &[1]), ("CTX", "C999", &[6]),
+    ("DMG", "C056", &[5]), ("EB", "C003", &[13]), ("EB", "C004", &[14]), ("EQ", "C003", &[2]), ("EQ", "C004", &[5]),
+    ("HI", "C022", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]), ("III", "C001", &[9]), ("K3", "C001", &[3]), ("MEA", "C001", &[4]),
+    ("PLB", "C042", &[3, 5, 7, 9, 11, 13]), ("PRV", "C035", &[5]), ("PWK", "C002", &[8]), ("QTY", "C001", &[3]), ("REF", "C040", &[4]),
+    ("SLN", "C001", &[5]), ("STC", "C043", &[1, 10, 11]), ("SV1", "C003", &[1]), ("SV1", "C004", &[7]), ("SV2", "C003", &[2]),
+    ("SV3", "C003", &[1]), ("SV3", "C006", &[4]), ("SVC", "C003", &[1, 6]), ("SVD", "C003", &[3]), ("TOO", "C005", &[3]),
+    ("UM", "C023", &[4]),
 ];
 
 /// A row of a segment's table.
@@ -41,14 +46,17 @@ pub(super) fn segment(of: &Struct, dictionary: &mut Dictionary) -> SegmentDef {
         let row = row_of(at);
         let told =
             composite(&of.name, at + 1, row, field, dictionary).or_else(|| simple(&place, row, field, dictionary));
+        let is_told = told.is_some();
         let element = told.unwrap_or_else(|| untold(&place, dictionary));
-        let optional = field.types.first().is_some_and(|outer| outer == "Option" || outer == "Vec")
+        // A plain field of which nothing else is told may be optional or repeated all the same.
+        let optional = !is_told
+            || field.types.first().is_some_and(|outer| outer == "Option" || outer == "Vec")
             || row.is_some_and(|row| !row.requirement.starts_with('M'));
         elements.push(ElementUse {
             of: element,
             name: None,
             requirement: if optional { Requirement::Optional } else { Requirement::Mandatory },
-            repeat: repeat(row, field),
+            repeat: if is_told { repeat(row, field) } else { None },
         });
     }
     SegmentDef { name, elements, notes: Vec::new() }
@@ -73,7 +81,8 @@ fn composite(
     field: &Field,
     dictionary: &mut Dictionary,
 ) -> Option<ElementOf> {
-    let ours = COMPOSITES.iter().find(|(of, at, _)| *of == tag && usize::from(*at) == number).map(|(_, _, id)| *id);
+    let ours = COMPOSITES.iter().find(|(of, _, at)| *of == tag && at.iter().any(|at| usize::from(*at) == number));
+    let ours = ours.map(|(_, id, _)| *id);
     let id =
         row.map(|row| row.id).or_else(|| documented(field).map(|(id, _)| id)).filter(|id| is_composite(id)).or(ours)?;
     if !dictionary.composites.contains_key(id) && !x12_composites::define(id, dictionary) {

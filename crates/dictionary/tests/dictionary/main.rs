@@ -1,5 +1,6 @@
 //! Tests of the importers.
 
+mod corpus;
 mod fetched;
 mod json_form;
 mod php_edifact_codes;

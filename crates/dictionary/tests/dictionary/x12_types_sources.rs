@@ -77,56 +77,56 @@ fn sets_loops_tables_and_typed_fields() {
     check(
         SET,
         expect![[r#"
-        850-005010 Some("Purchase Order") Some("PO")
-        element 1018 R 1..15
-        element 248 ID 1 "Indicator" codes 248
-        element 355 ID 2
-        element 649 R 1..10
-        element 93 AN 1..60 "Name"
-        element 98 ID 2..3 "Entity Identifier Code" codes 98
-        element N103 AN 1..5 "Another thing under a wrong number"
-        element SAC02 AN 1..4096
+            850-005010 Some("Purchase Order") Some("PO")
+            element 1018 R 1..15
+            element 248 ID 1 "Indicator" codes 248
+            element 355 ID 2
+            element 649 R 1..10
+            element 93 AN 1..60 "Name"
+            element 98 ID 2..3 "Entity Identifier Code" codes 98
+            element N103 AN 1..5 "Another thing under a wrong number"
+            element SAC02 AN 1..4096
 
-        composite C001
-          355 M
-          1018 O
-          649 O
-          355 O
-          1018 O
-          649 O
-          355 O
-          1018 O
-          649 O
-          355 O
-          1018 O
-          649 O
-          355 O
-          1018 O
-          649 O
+            composite C001
+              355 M
+              1018 O
+              649 O
+              355 O
+              1018 O
+              649 O
+              355 O
+              1018 O
+              649 O
+              355 O
+              1018 O
+              649 O
+              355 O
+              1018 O
+              649 O
 
-        segment N1 "Name"
-          98 M
-          93 O repeat *
-          N103 O
-          C001 O
+            segment N1 "Name"
+              98 M
+              93 O repeat *
+              N103 O
+              C001 O
 
-        segment SAC "Service"
-          248 M
-          SAC02 O
+            segment SAC "Service"
+              248 M
+              SAC02 O repeat *
 
-        codes 248 "Indicator"
-          A
+            codes 248 "Indicator"
+              A
 
-        codes 98 "Entity Identifier Code" open
-          BY "Buyer"
-          SE
+            codes 98 "Entity Identifier Code" open
+              BY "Buyer"
+              SE
 
-        structure
-          segment N1 M 1 position 20
-          loop SAC O * position 30
-            segment SAC M 1 position 10
-            segment N1 O 1 position 20
-    "#]],
+            structure
+              segment N1 M 1 position 20
+              loop SAC O * position 30
+                segment SAC M 1 position 10
+                segment N1 O 1 position 20
+        "#]],
     );
 }
 
@@ -141,7 +141,7 @@ fn what_is_not_told_is_taken_from_guides_of_the_version() {
     complete(&mut guides, &others);
     let body = crate::body(&guides[0]);
     let lines: String = body.lines().filter(|line| line.contains("1300") || line.contains("P0102")).collect();
-    assert_eq!(lines, "element 1300 ID 4  1300 O  notes P0102");
+    assert_eq!(lines, "element 1300 ID 4  1300 O repeat *  notes P0102");
     assert!(!body.contains("SAC02"));
 }
 

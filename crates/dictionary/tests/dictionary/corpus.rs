@@ -1,0 +1,91 @@
+//! Real files against imported guides: which pass, and what is found in the others. `verdicts.txt` is the table, `docs/verdicts.md` explains it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use expect_test::expect_file;
+use quayline_core::{Finding, Limits, Severity};
+use quayline_dictionary::import_all;
+use quayline_edi::guide::GuideSet;
+use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
+
+use crate::fetched::fetched;
+
+/// What came of one file.
+#[derive(Debug, Default)]
+struct Verdict {
+    /// Names of the guides that its transactions were checked by; `none` where there is none.
+    guides: BTreeSet<String>,
+    errors: Vec<Finding>,
+}
+
+fn guides(test: &str) -> Option<GuideSet> {
+    let imported = import_all(&fetched(test, &["pyx12", "x12-types", "smooks"])?).expect("they are importable");
+    Some(GuideSet::new(imported.guides).unwrap_or_else(|findings| panic!("{findings}")))
+}
+
+fn verdict(text: &[u8], guides: &GuideSet) -> Verdict {
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let mut validator = Validator::new(ValidatorOptions::default());
+    let mut verdict = Verdict::default();
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    loop {
+        let event = pass.advance();
+        match event {
+            Event::TransactionStart => {
+                let chosen = guides.choose(pass.transaction(), pass.group());
+                verdict.guides.insert(chosen.map_or("none".into(), |number| guides.guide(number).name.clone()));
+                validator.begin(chosen.map(|number| guides.compiled(number)), &pass);
+            }
+            Event::Segment => {
+                validator.segment(&pass);
+            }
+            Event::TransactionEnd(closed) => {
+                validator.end(closed, &pass);
+            }
+            _ => {}
+        }
+        for fault in pass.take_faults().chain(validator.take_faults()) {
+            let finding = fault.finding(None);
+            if finding.severity == Severity::Error {
+                verdict.errors.push(finding);
+            }
+        }
+        if event == Event::Done {
+            return verdict;
+        }
+    }
+}
+
+#[test]
+fn verdicts_on_the_corpus_are_those_of_the_table() {
+    let corpus = std::env::var_os("QUAYLINE_CORPUS")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let Ok(folders) = ["x12", "edifact"]
+        .map(|name| corpus.join("data").join(name).read_dir())
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+    else {
+        eprintln!("skipped: verdicts_on_the_corpus_are_those_of_the_table: no corpus, see QUAYLINE_CORPUS");
+        return;
+    };
+    let Some(guides) = guides("verdicts_on_the_corpus_are_those_of_the_table") else { return };
+    let mut files: Vec<PathBuf> = folders.into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "edi"));
+    files.sort();
+    let mut table = String::new();
+    for file in files {
+        let verdict = verdict(&std::fs::read(&file).expect("readable"), &guides);
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        let used = verdict.guides.into_iter().collect::<Vec<_>>().join(" ");
+        let judged = if verdict.errors.is_empty() { "pass" } else { "fail" };
+        let codes: BTreeSet<&str> = verdict.errors.iter().map(|finding| finding.code.0).collect();
+        let codes = codes.into_iter().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(table, "{judged} | {used} | {codes} | {name}");
+        if std::env::var_os("QUAYLINE_SHOW").is_some() {
+            verdict.errors.iter().for_each(|finding| eprintln!("{name}\n{finding}\n"));
+        }
+    }
+    expect_file!["../verdicts.txt"].assert_eq(&table);
+}
