@@ -23,6 +23,8 @@ pub struct StatementId(pub u32);
 pub struct MapPlan {
     pub(crate) title: String,
     pub(crate) source: Shape,
+    /// The source sends children in the order of its shape.
+    pub(crate) ordered: bool,
     pub(crate) outputs: Vec<OutputPlan>,
     pub(crate) texts: Vec<SourceText>,
     /// What an event of a source node does.
@@ -59,7 +61,7 @@ pub(crate) struct OutputPlan {
     /// Per target node: index among the mandatory children of its parent, or `u8::MAX`.
     pub(crate) mandatory: Vec<u8>,
     /// Per target node: which mandatory children must stand there.
-    pub(crate) required: Vec<u64>,
+    pub(crate) required: Vec<(u128, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -317,9 +319,15 @@ pub(crate) enum Op {
         statement: u32,
     },
     /// What follows up to `EndRecord` is kept.
-    Record(u16),
+    Record {
+        recording: u16,
+        output: u16,
+    },
     EndRecord,
-    Replay(u16),
+    Replay {
+        recording: u16,
+        list: NodeId,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -358,6 +366,7 @@ pub(crate) struct RaisePlan {
 /// A leaf of a target with what it can hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetPlan {
+    pub(crate) output: u16,
     pub(crate) node: NodeId,
     pub(crate) statement: u32,
     pub(crate) fit: Fit,

@@ -13,6 +13,8 @@ mod statement;
 mod target;
 pub(crate) mod types;
 
+pub(crate) use target::BITS;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -420,6 +422,7 @@ impl<'a> Lower<'a> {
         MapPlan {
             title: core::mem::take(&mut self.title),
             source: self.source.clone(),
+            ordered: self.options.order == SourceOrder::AsShape,
             outputs,
             texts,
             actions: core::mem::take(&mut self.actions),
@@ -448,19 +451,23 @@ impl<'a> Lower<'a> {
     }
 
     fn output_plans(&self) -> Vec<OutputPlan> {
-        self.outputs
-            .iter()
-            .zip(&self.written)
-            .map(|(output, written)| {
-                let fills = output.absent == Absent::Filled;
-                let (mandatory, required) = if fills {
-                    (vec![u8::MAX; output.shape.len()], vec![0; output.shape.len()])
-                } else {
-                    target::mandatory(output.shape, written)
-                };
-                OutputPlan { name: output.name.to_owned(), shape: output.shape.clone(), mandatory, required }
-            })
-            .collect()
+        let plan = |(number, (output, written)): (usize, (&Output<'_>, &BTreeMap<NodeId, Vec<target::Written>>))| {
+            let lists: Vec<NodeId> = self
+                .lists_made
+                .iter()
+                .filter(|(of, _)| *of == number)
+                .filter_map(|(_, address)| match address.last() {
+                    Some(target::Step::List(node)) => Some(*node),
+                    _ => None,
+                })
+                .collect();
+            let (mandatory, required) = match output.absent {
+                Absent::Filled => (vec![u8::MAX; output.shape.len()], vec![(0, 0); output.shape.len()]),
+                Absent::Refused => target::mandatory(output.shape, written, &lists),
+            };
+            OutputPlan { name: output.name.to_owned(), shape: output.shape.clone(), mandatory, required }
+        };
+        self.outputs.iter().zip(&self.written).enumerate().map(plan).collect()
     }
 
     // What every part of the checker uses.

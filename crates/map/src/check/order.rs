@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use quayline_core::NodeId;
+
 use super::Lower;
 use super::statement::{Unit, UnitKind};
 use super::target::Step;
+use crate::codes;
 
 /// Where a unit writes, in target order; documents in the order in which they are made.
 fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
@@ -77,6 +80,12 @@ impl Lower<'_> {
             let Some(own) = &keys[*at] else { continue };
             let overtaken = order[place + 1..].iter().any(|later| keys[*later].as_ref().is_some_and(|key| key < own));
             if overtaken && matches!(units[*at].kind, UnitKind::Loop(_)) {
+                let shared = units.iter().enumerate().any(|(other, unit)| other != *at && unit.address.starts_with(&units[*at].address));
+                if shared {
+                    let span = self.statements[units[*at].statement as usize].span;
+                    self.error(codes::CARDINALITY, span, "this loop changes a variable that is written before its list, and others fill the same list").hint =
+                        Some("compute the variable by a fold: sum(… for …)".to_owned());
+                }
                 let recording = u16::try_from(self.recordings).unwrap_or(u16::MAX);
                 self.recordings += 1;
                 early.push((*at, recording));
@@ -86,7 +95,8 @@ impl Lower<'_> {
         let mut replays: Vec<(Vec<(u32, u32)>, Unit)> = Vec::new();
         for (at, recording) in early {
             let Some(unit) = &mut units[at] else { continue };
-            let mut replay = Unit { kind: UnitKind::Replay(recording), ..unit.clone() };
+            let list = unit.leaf.map_or(NodeId::ROOT, |(list, _)| list);
+            let mut replay = Unit { kind: UnitKind::Replay { recording, list }, ..unit.clone() };
             // The list itself is part of what is replayed.
             replay.address.pop();
             replay.reads = super::Reads::default();

@@ -1,8 +1,10 @@
 //! Which loops run while their list is read, and the code of blocks.
 
-use quayline_core::{NodeId, Occurs};
+use std::collections::BTreeSet;
 
-use super::Lower;
+use quayline_core::{NodeId, NodeKind, Occurs};
+
+use super::{Absent, Lower, Reads};
 use super::order;
 use super::statement::{LoopUnit, Unit, UnitKind};
 use super::target::{Guard, Step, exclusive};
@@ -23,12 +25,14 @@ impl Lower<'_> {
     }
 
     fn block(&mut self, units: Vec<Unit>, base: &[Step], place: Place) -> u32 {
+        let mut units = units;
+        self.visit_groups(&mut units, base);
         let units = self.ordered(units);
         let mut code = Code { base: base.len(), open: base.to_vec(), block: Block::default() };
         // What is done so far, with its guards: where in the source it was complete, and which statement it was.
         let mut before: Vec<(u32, Vec<Guard>, u32)> = Vec::new();
         for unit in units {
-            let own = position(&unit, place.cursor);
+            let own = self.known_at(&unit, place.cursor);
             let waits = before
                 .iter()
                 .filter(|(_, guards, _)| !exclusive(guards, &unit.guards))
@@ -40,19 +44,15 @@ impl Lower<'_> {
                 UnitKind::Loop(inner) => {
                     let list = self.scopes[usize::from(inner.scope)].node;
                     let streamed = self.streams(&inner, list, ready, place);
-                    let done =
-                        if streamed { self.source.node(list).subtree_end.0 } else { ready.max(self.complete(list)) };
+                    let done = ready.max(self.complete(list));
                     if !streamed {
                         self.keep(&inner, list, unit.statement, own, waits, place);
                     }
                     let address = unit.address;
-                    let mut outer = address.clone();
-                    if inner.recording.is_some() {
-                        outer.pop();
-                    }
-                    if !outer.is_empty() || inner.recording.is_some() {
-                        code.go_to(&outer);
-                    } else if order::first_document(&inner.body).is_some() {
+                    // What is recorded has a target of its own: what is open stays open.
+                    if inner.recording.is_none() && !address.is_empty() {
+                        code.go_to(&address);
+                    } else if inner.recording.is_none() && order::first_document(&inner.body).is_some() {
                         // Its documents stand beside those that were made so far.
                         let base = code.base;
                         code.close_to(base);
@@ -69,7 +69,7 @@ impl Lower<'_> {
                             bytes_per_occurrence: 24,
                             occurrences_max: None,
                         });
-                        code.push(Op::Record(recording), done.min(ready));
+                        code.push(Op::Record { recording, output: output_of(&address) }, done.min(ready));
                         if let Some(Step::List(node)) = address.last() {
                             code.push(Op::Open { what: Opening::List, output: 0, node: *node }, 0);
                         }
@@ -89,6 +89,9 @@ impl Lower<'_> {
                     if !unit.address.is_empty() {
                         code.go_to(&unit.address);
                     }
+                    if matches!(kind, UnitKind::Visit) {
+                        continue;
+                    }
                     let jumps = code.guards(&guards, ready);
                     let op = self.op(kind, statement);
                     code.push(op, ready);
@@ -102,6 +105,52 @@ impl Lower<'_> {
         code.close_to(base);
         self.blocks.push(code.block);
         small(self.blocks.len() - 1)
+    }
+
+    /// Mandatory groups appear by themselves wherever the group around them does.
+    fn visit_groups(&self, units: &mut Vec<Unit>, base: &[Step]) {
+        let mut known: BTreeSet<Vec<Step>> = BTreeSet::new();
+        let mut todo: Vec<Vec<Step>> = Vec::new();
+        for unit in units.iter() {
+            for len in base.len() + 1..=unit.address.len() {
+                let prefix = unit.address[..len].to_vec();
+                if known.insert(prefix.clone()) {
+                    todo.push(prefix);
+                }
+            }
+        }
+        while let Some(prefix) = todo.pop() {
+            let output = prefix.iter().find_map(|step| match step {
+                Step::Document { output, .. } => Some(usize::from(*output)),
+                _ => None,
+            });
+            let group = match prefix.last() {
+                Some(Step::Document { .. }) => NodeId::ROOT,
+                Some(Step::Group(node) | Step::Occurrence { node, .. }) => *node,
+                _ => continue,
+            };
+            let Some(output) = output.filter(|output| self.outputs[*output].absent == Absent::Refused) else { continue };
+            let shape = self.outputs[output].shape;
+            for child in shape.children(group) {
+                let node = shape.node(child);
+                let wanted = node.kind == NodeKind::Group && node.occurs == Occurs::Once && !self.omitted.contains(&(output, child));
+                let mut address = prefix.clone();
+                address.push(Step::Group(child));
+                if wanted && known.insert(address.clone()) {
+                    let statement = units.first().map_or(0, |unit| unit.statement);
+                    units.push(Unit {
+                        statement,
+                        guards: Vec::new(),
+                        address: address.clone(),
+                        leaf: None,
+                        kind: UnitKind::Visit,
+                        reads: Reads::default(),
+                        writes: Vec::new(),
+                    });
+                    todo.push(address);
+                }
+            }
+        }
     }
 
     fn op(&mut self, kind: UnitKind, statement: u32) -> Op {
@@ -121,8 +170,26 @@ impl Lower<'_> {
             UnitKind::Drop => Op::Drop { statement },
             UnitKind::Raise => Op::Raise { statement },
             UnitKind::Envelope { name, expr } => Op::Envelope { name, expr, statement },
-            UnitKind::Replay(recording) => Op::Replay(recording),
-            UnitKind::Loop(_) => Op::Touch,
+            UnitKind::Replay { recording, list } => Op::Replay { recording, list },
+            UnitKind::Loop(_) | UnitKind::Visit => Op::Touch,
+        }
+    }
+
+    /// The position in the source behind which all that a unit needs of the block's own occurrence is known; of a loop, without its own list.
+    fn known_at(&self, unit: &Unit, cursor: u16) -> u32 {
+        let own = unit.reads.at.iter().filter(|(read, _)| *read == cursor).map(|(_, position)| *position).max();
+        let inner = match &unit.kind {
+            UnitKind::Loop(inner) => inner.body.iter().map(|unit| self.known_at(unit, cursor).max(self.goes_through(unit, cursor))).max(),
+            _ => None,
+        };
+        own.max(inner).unwrap_or(0)
+    }
+
+    /// Where the list of an inner loop ends, if it belongs to this occurrence.
+    fn goes_through(&self, unit: &Unit, cursor: u16) -> u32 {
+        match &unit.kind {
+            UnitKind::Loop(inner) if inner.owner == cursor => self.complete(self.scopes[usize::from(inner.scope)].node),
+            _ => 0,
         }
     }
 
@@ -211,11 +278,7 @@ impl Lower<'_> {
     }
 
     fn target_path_of(&self, address: &[Step]) -> String {
-        let output = address.iter().find_map(|step| match step {
-            Step::Document { output, .. } => Some(usize::from(*output)),
-            _ => None,
-        });
-        let shape = self.outputs[output.unwrap_or(0)].shape;
+        let shape = self.outputs[usize::from(output_of(address))].shape;
         match address.last() {
             Some(Step::List(node) | Step::Group(node) | Step::Occurrence { node, .. }) => shape.path(*node),
             _ => String::new(),
@@ -223,14 +286,13 @@ impl Lower<'_> {
     }
 }
 
-/// The position in the source behind which all that a unit needs of the block's own occurrence is known.
-fn position(unit: &Unit, cursor: u16) -> u32 {
-    let own =
-        unit.reads.at.iter().filter(|(read, _)| *read == cursor).map(|(_, position)| *position).max().unwrap_or(0);
-    match &unit.kind {
-        UnitKind::Loop(inner) => inner.body.iter().map(|unit| position(unit, cursor)).max().unwrap_or(0).max(own),
-        _ => own,
-    }
+/// The output whose document an address is in.
+fn output_of(address: &[Step]) -> u16 {
+    let output = address.iter().find_map(|step| match step {
+        Step::Document { output, .. } => Some(*output),
+        _ => None,
+    });
+    output.unwrap_or(0)
 }
 
 /// Code of a block as it grows, and what of the target is open behind it.

@@ -32,6 +32,8 @@ pub(crate) enum UnitKind {
         expr: u32,
     },
     Touch,
+    /// A mandatory group that nothing else opens.
+    Visit,
     Set {
         var: u16,
         expr: u32,
@@ -48,7 +50,7 @@ pub(crate) enum UnitKind {
     },
     Loop(Box<LoopUnit>),
     /// What was kept back comes here.
-    Replay(u16),
+    Replay { recording: u16, list: NodeId },
 }
 
 #[derive(Clone, Debug)]

@@ -223,7 +223,7 @@ impl Lower<'_> {
             Scalar::Bool => Fit::Bool,
             Scalar::Bytes { len_max } => Fit::Bytes { max: len_max.unwrap_or(u32::MAX) },
         };
-        Some(TargetPlan { node: goal.node, statement: self.statement, fit })
+        Some(TargetPlan { output: u16::try_from(goal.output).unwrap_or(u16::MAX), node: goal.node, statement: self.statement, fit })
     }
 
     /// Whether a type of leaf can hold a type of value, and without loss.
@@ -505,23 +505,41 @@ impl Lower<'_> {
     }
 }
 
-/// Per node: its bit among the mandatory children of its parent; per group: the bits that must be set.
-pub(crate) fn mandatory(shape: &Shape, written: &BTreeMap<NodeId, Vec<Written>>) -> (Vec<u8>, Vec<u64>) {
+/// Mandatory children that are told apart by bits; more are only counted.
+pub(crate) const BITS: u8 = 128;
+
+/// Per node: its bit among the mandatory children of its parent (`BITS` for those beyond, `u8::MAX` for others); per group: the bits that must
+/// be set, and how many beyond them.
+pub(crate) fn mandatory(shape: &Shape, written: &BTreeMap<NodeId, Vec<Written>>, lists: &[NodeId]) -> (Vec<u8>, Vec<(u128, u32)>) {
     let mut bits = vec![u8::MAX; shape.len()];
-    let mut required = vec![0u64; shape.len()];
+    let mut required = vec![(0u128, 0u32); shape.len()];
     for (id, node) in shape.iter() {
         if node.kind != NodeKind::Group {
             continue;
         }
         let mut next = 0u8;
         for child in shape.children(id) {
-            let leaf = shape.node(child);
+            let inner = shape.node(child);
+            let must = match inner.occurs {
+                Occurs::Once => true,
+                Occurs::Optional => false,
+                Occurs::Many { min, .. } => min > 0,
+            };
             // What no statement sets was found at compile time, or is omitted.
-            let counted = leaf.occurs == Occurs::Once && leaf.scalar().is_some() && written.contains_key(&child);
-            if counted && next < 64 {
+            let set = written.range(child..inner.subtree_end).next().is_some()
+                || lists.iter().any(|list| *list >= child && *list < inner.subtree_end);
+            // A mandatory group appears by itself.
+            let set = set || inner.kind == NodeKind::Group && inner.occurs == Occurs::Once;
+            if !must || !set {
+                continue;
+            }
+            if next < BITS {
                 bits[child.index()] = next;
-                required[id.index()] |= 1 << next;
+                required[id.index()].0 |= 1 << next;
                 next += 1;
+            } else {
+                bits[child.index()] = BITS;
+                required[id.index()].1 += 1;
             }
         }
     }

@@ -6,6 +6,7 @@ use super::fault::What;
 use super::mapper::{Flow, Mapper};
 use super::value::Val;
 use crate::functions::{decimal, texts};
+use crate::check::BITS;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{ExprId, Fit, Op, Opening, StatementId, VarId};
@@ -23,10 +24,24 @@ struct Open {
     what: Opening,
     output: u16,
     node: NodeId,
-    /// Mandatory children that have a value.
-    set: u64,
+    /// Mandatory children that stand there.
+    set: u128,
+    /// Those of them that have no bit.
+    more: u32,
     /// Occurrences of a list.
     count: u32,
+}
+
+impl Open {
+    /// A mandatory child is there.
+    #[inline(always)]
+    fn stands(&mut self, bit: u8) {
+        if bit < BITS {
+            self.set |= 1 << bit;
+        } else if bit == BITS {
+            self.more += 1;
+        }
+    }
 }
 
 impl Target {
@@ -45,7 +60,14 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match op {
             Op::Open { what, output, node } => {
                 let output = if what == Opening::Document { output } else { self.output() };
-                self.target.open.push(Open { what, output, node, set: 0, count: 0 });
+                self.target.open.push(Open { what, output, node, set: 0, more: 0, count: 0 });
+                // What must stand there does so even if nothing in it has a value.
+                if what == Opening::Group
+                    && self.target.sent + 1 == self.target.open.len()
+                    && self.plan.outputs[usize::from(output)].mandatory[node.index()] != u8::MAX
+                {
+                    self.send();
+                }
             }
             Op::Close => self.close(),
             Op::Touch => self.send(),
@@ -103,30 +125,30 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
                 self.arena.release(mark);
             }
-            Op::Record(number) => {
+            Op::Record { recording: number, output } => {
                 // The list that is recorded stands where the outer target is; counts begin anew.
                 let outer = core::mem::take(&mut self.target);
                 self.outer_targets.push(outer);
                 self.recordings[usize::from(number)].clear();
                 self.recording.push(number);
+                self.recording_output.push(output);
             }
             Op::EndRecord => {
                 self.close_target(0);
                 self.recording.pop();
+                self.recording_output.pop();
                 if let Some(outer) = self.outer_targets.pop() {
                     self.target = outer;
                 }
             }
-            Op::Replay(number) => self.replay(number),
+            Op::Replay { recording, list } => self.replay(recording, list),
         }
         Flow::Next
     }
 
     fn output(&self) -> u16 {
         let inner = self.target.open.last().map(|open| open.output);
-        inner
-            .or_else(|| self.outer_targets.iter().rev().find_map(|target| target.open.last()).map(|open| open.output))
-            .unwrap_or(0)
+        inner.or(self.recording_output.last().copied()).unwrap_or(0)
     }
 
     /// Sends an event to the open document's sink, or to the recording.
@@ -151,6 +173,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             let at = self.target.sent;
             let Open { what, output, node, .. } = self.target.open[at];
             self.target.sent += 1;
+            if let (Opening::Group | Opening::List, Some(parent)) = (what, at.checked_sub(1)) {
+                let bit = self.plan.outputs[usize::from(output)].mandatory[node.index()];
+                self.target.open[parent].stands(bit);
+            }
             match what {
                 Opening::Document => self.event(output, Event::Enter(NodeId::ROOT)),
                 Opening::Group => self.event(output, Event::Enter(node)),
@@ -187,8 +213,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         self.target.sent = self.target.open.len();
         let plan = &self.plan.outputs[usize::from(open.output)];
-        let required = plan.required[open.node.index()];
-        if required & !open.set != 0 && open.what != Opening::List {
+        let (required, more) = plan.required[open.node.index()];
+        if open.what != Opening::List && (required & !open.set != 0 || open.more < more) {
             self.missing(open, required & !open.set);
         }
         match open.what {
@@ -207,17 +233,17 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     #[cold]
-    fn missing(&mut self, open: Open, bits: u64) {
+    fn missing(&mut self, open: Open, bits: u128) {
         let plan = &self.plan.outputs[usize::from(open.output)];
-        let names = plan
+        let missing: Vec<NodeId> = plan
             .shape
             .children(open.node)
             .filter(|child| {
                 let bit = plan.mandatory[child.index()];
-                bit < 64 && bits & (1 << bit) != 0
+                bit == BITS || (bit < BITS && bits & (1 << bit) != 0)
             })
-            .map(|child| plan.shape.node(child).name.clone())
             .collect();
+        let names = missing.iter().map(|child| plan.shape.node(*child).name.clone()).collect();
         let mut path = self.place(None).unwrap_or_default();
         if open.what == Opening::Group {
             path = if path.is_empty() {
@@ -227,13 +253,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             };
         }
         // The statement that ran last is not the culprit; the first that writes one of them is.
-        let culprit = self.plan.targets.iter().find(|target| {
-            let bit = plan.mandatory[target.node.index().min(plan.mandatory.len() - 1)];
-            plan.shape.node(NodeId(target.node.0.min(u32::try_from(plan.shape.len() - 1).unwrap_or(0)))).parent
-                == Some(open.node)
-                && bit < 64
-                && bits & (1 << bit) != 0
-        });
+        let within = |node: NodeId| missing.iter().any(|child| node >= *child && node < plan.shape.node(*child).subtree_end);
+        let writers = self.plan.targets.iter().filter(|target| target.output == open.output && within(target.node));
+        let culprit = writers.min_by_key(|target| target.statement);
         if let Some(culprit) = culprit {
             self.statement = culprit.statement;
         }
@@ -280,6 +302,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     /// Ends what of a document was sent, and voids it.
     pub(super) fn discard_documents(&mut self) {
         self.recording.clear();
+        self.recording_output.clear();
         while let Some(outer) = self.outer_targets.pop() {
             self.target = outer;
         }
@@ -294,14 +317,18 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    fn replay(&mut self, number: u16) {
+    fn replay(&mut self, number: u16, list: NodeId) {
         let recording = core::mem::take(&mut self.recordings[usize::from(number)]);
         if !recording.is_empty() {
             self.send();
+            let output = self.output();
+            let bit = self.plan.outputs[usize::from(output)].mandatory[list.index()];
+            if let Some(open) = self.target.open.last_mut() {
+                open.stands(bit);
+            }
             match self.recording.last().copied() {
                 None => {
-                    let output = usize::from(self.output());
-                    recording.replay(self.outputs.sink(output));
+                    recording.replay(self.outputs.sink(usize::from(output)));
                 }
                 Some(outer) => recording.replay(&mut self.recordings[usize::from(outer)]),
             }
@@ -377,10 +404,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         if open.what == Opening::List {
             self.count_value(at, node);
         } else {
-            let bit = self.plan.outputs[usize::from(output)].mandatory[node.index()];
-            if bit < 64 {
-                open.set |= 1 << bit;
-            }
+            open.stands(self.plan.outputs[usize::from(output)].mandatory[node.index()]);
         }
         let value = self.arena.value(fitted);
         match self.recording.last() {

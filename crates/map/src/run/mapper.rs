@@ -39,6 +39,7 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) outer_targets: Vec<Target>,
     pub(super) recordings: Vec<Document>,
     pub(super) recording: Vec<u16>,
+    pub(super) recording_output: Vec<u16>,
     pub(super) scratch: Vec<u8>,
     pub(super) statement: u32,
     faults: Vec<RunFault>,
@@ -156,6 +157,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             outer_targets: Vec::new(),
             recordings: vec![Document::new(); plan.recordings],
             recording: Vec::new(),
+            recording_output: Vec::new(),
             scratch: Vec::new(),
             statement: 0,
             faults: Vec::new(),
@@ -237,6 +239,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.target.clear();
         self.outer_targets.clear();
         self.recording.clear();
+        self.recording_output.clear();
         self.refused = false;
         self.dropped = false;
         self.refused_outside = false;
@@ -362,7 +365,9 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         if activation.frames != self.open.len() {
             return;
         }
-        if let Some(frame) = self.open.last_mut() {
+        if plan.ordered
+            && let Some(frame) = self.open.last_mut()
+        {
             frame.high = frame.high.max(until);
         }
         let block = &plan.blocks[activation.block as usize];
