@@ -24,11 +24,13 @@
 
 mod check;
 mod codes;
+mod explain;
 mod functions;
 mod host;
 mod map_spec;
 mod observe;
 mod plan;
+mod propose;
 mod run;
 mod syntax;
 
@@ -38,4 +40,6 @@ pub use host::{Host, One, Outputs, StillHost};
 pub use map_spec::{MapSpec, ShapeReference};
 pub use observe::{Coverage, Observer, Unwatched};
 pub use plan::{BufferPlan, MapPlan, StatementId, StatementView};
+pub use propose::{Ends, propose};
 pub use run::mapper::{Mapper, Outcome};
+pub use syntax::format::format_map;

@@ -80,11 +80,18 @@ impl Lower<'_> {
             let Some(own) = &keys[*at] else { continue };
             let overtaken = order[place + 1..].iter().any(|later| keys[*later].as_ref().is_some_and(|key| key < own));
             if overtaken && matches!(units[*at].kind, UnitKind::Loop(_)) {
-                let shared = units.iter().enumerate().any(|(other, unit)| other != *at && unit.address.starts_with(&units[*at].address));
+                let shared = units
+                    .iter()
+                    .enumerate()
+                    .any(|(other, unit)| other != *at && unit.address.starts_with(&units[*at].address));
                 if shared {
                     let span = self.statements[units[*at].statement as usize].span;
-                    self.error(codes::CARDINALITY, span, "this loop changes a variable that is written before its list, and others fill the same list").hint =
-                        Some("compute the variable by a fold: sum(… for …)".to_owned());
+                    self.error(
+                        codes::CARDINALITY,
+                        span,
+                        "this loop changes a variable that is written before its list, and others fill the same list",
+                    )
+                    .hint = Some("compute the variable by a fold: sum(… for …)".to_owned());
                 }
                 let recording = u16::try_from(self.recordings).unwrap_or(u16::MAX);
                 self.recordings += 1;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use quayline_core::{NodeId, NodeKind, Occurs};
 
-use super::{Absent, Lower, Reads};
 use super::order;
 use super::statement::{LoopUnit, Unit, UnitKind};
 use super::target::{Guard, Step, exclusive};
+use super::{Absent, Lower, Reads};
 use crate::plan::{Block, BufferPlan, Expr, LoopPlan, Op, Opening, StatementId};
 use crate::run::value::{Val, small};
 
@@ -129,11 +129,15 @@ impl Lower<'_> {
                 Some(Step::Group(node) | Step::Occurrence { node, .. }) => *node,
                 _ => continue,
             };
-            let Some(output) = output.filter(|output| self.outputs[*output].absent == Absent::Refused) else { continue };
+            let Some(output) = output.filter(|output| self.outputs[*output].absent == Absent::Refused) else {
+                continue;
+            };
             let shape = self.outputs[output].shape;
             for child in shape.children(group) {
                 let node = shape.node(child);
-                let wanted = node.kind == NodeKind::Group && node.occurs == Occurs::Once && !self.omitted.contains(&(output, child));
+                let wanted = node.kind == NodeKind::Group
+                    && node.occurs == Occurs::Once
+                    && !self.omitted.contains(&(output, child));
                 let mut address = prefix.clone();
                 address.push(Step::Group(child));
                 if wanted && known.insert(address.clone()) {
@@ -179,7 +183,9 @@ impl Lower<'_> {
     fn known_at(&self, unit: &Unit, cursor: u16) -> u32 {
         let own = unit.reads.at.iter().filter(|(read, _)| *read == cursor).map(|(_, position)| *position).max();
         let inner = match &unit.kind {
-            UnitKind::Loop(inner) => inner.body.iter().map(|unit| self.known_at(unit, cursor).max(self.goes_through(unit, cursor))).max(),
+            UnitKind::Loop(inner) => {
+                inner.body.iter().map(|unit| self.known_at(unit, cursor).max(self.goes_through(unit, cursor))).max()
+            }
             _ => None,
         };
         own.max(inner).unwrap_or(0)

@@ -50,7 +50,10 @@ pub(crate) enum UnitKind {
     },
     Loop(Box<LoopUnit>),
     /// What was kept back comes here.
-    Replay { recording: u16, list: NodeId },
+    Replay {
+        recording: u16,
+        list: NodeId,
+    },
 }
 
 #[derive(Clone, Debug)]

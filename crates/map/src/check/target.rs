@@ -223,7 +223,12 @@ impl Lower<'_> {
             Scalar::Bool => Fit::Bool,
             Scalar::Bytes { len_max } => Fit::Bytes { max: len_max.unwrap_or(u32::MAX) },
         };
-        Some(TargetPlan { output: u16::try_from(goal.output).unwrap_or(u16::MAX), node: goal.node, statement: self.statement, fit })
+        Some(TargetPlan {
+            output: u16::try_from(goal.output).unwrap_or(u16::MAX),
+            node: goal.node,
+            statement: self.statement,
+            fit,
+        })
     }
 
     /// Whether a type of leaf can hold a type of value, and without loss.
@@ -510,7 +515,11 @@ pub(crate) const BITS: u8 = 128;
 
 /// Per node: its bit among the mandatory children of its parent (`BITS` for those beyond, `u8::MAX` for others); per group: the bits that must
 /// be set, and how many beyond them.
-pub(crate) fn mandatory(shape: &Shape, written: &BTreeMap<NodeId, Vec<Written>>, lists: &[NodeId]) -> (Vec<u8>, Vec<(u128, u32)>) {
+pub(crate) fn mandatory(
+    shape: &Shape,
+    written: &BTreeMap<NodeId, Vec<Written>>,
+    lists: &[NodeId],
+) -> (Vec<u8>, Vec<(u128, u32)>) {
     let mut bits = vec![u8::MAX; shape.len()];
     let mut required = vec![(0u128, 0u32); shape.len()];
     for (id, node) in shape.iter() {

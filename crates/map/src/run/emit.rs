@@ -5,8 +5,8 @@ use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
 use super::value::Val;
-use crate::functions::{decimal, texts};
 use crate::check::BITS;
+use crate::functions::{decimal, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::plan::{ExprId, Fit, Op, Opening, StatementId, VarId};
@@ -253,7 +253,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             };
         }
         // The statement that ran last is not the culprit; the first that writes one of them is.
-        let within = |node: NodeId| missing.iter().any(|child| node >= *child && node < plan.shape.node(*child).subtree_end);
+        let within =
+            |node: NodeId| missing.iter().any(|child| node >= *child && node < plan.shape.node(*child).subtree_end);
         let writers = self.plan.targets.iter().filter(|target| target.output == open.output && within(target.node));
         let culprit = writers.min_by_key(|target| target.statement);
         if let Some(culprit) = culprit {

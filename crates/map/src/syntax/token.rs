@@ -222,7 +222,6 @@ fn is_date(bytes: &[u8]) -> bool {
 }
 
 /// Whether a name can stand without quotes wherever a path may stand.
-#[expect(dead_code, reason = "for maps that are proposed")]
 pub(crate) fn is_plain_name(name: &str) -> bool {
     let source = SourceText::new("", name);
     let found = tokens(&source, 0);

@@ -47,7 +47,8 @@ fn group(dice: &mut Dice, letter: char, depth: usize, next: &mut usize, text: &m
             text.push('\n');
             group(dice, letter, depth + 1, next, text);
         } else {
-            text.push_str(*dice.of(&[" text(6)\n", " text(3)\n", " decimal(5,2)\n", " unsigned(3)\n", " text\n"]));
+            let kind = dice.of(&["text(6)", "text(3)", "decimal(5,2)", "unsigned(3)", "text"]);
+            writeln!(text, " {kind}").expect("writes");
         }
     }
 }
@@ -89,7 +90,9 @@ impl Author<'_> {
                 if self.source.node(node).is_list() {
                     let select = match dice.roll(4) {
                         0 => "[last]".to_owned(),
-                        1 => self.condition_in(dice, node).map_or("[0]".to_owned(), |condition| format!("[{condition}]")),
+                        1 => {
+                            self.condition_in(dice, node).map_or("[0]".to_owned(), |condition| format!("[{condition}]"))
+                        }
                         n => format!("[{}]", n - 2),
                     };
                     path.push_str(&select);
@@ -103,9 +106,13 @@ impl Author<'_> {
     }
 
     fn condition_in(&self, dice: &mut Dice, list: NodeId) -> Option<String> {
-        let leaves: Vec<NodeId> =
-            self.source.children(list).filter(|child| is_text(self.source, *child) && !self.source.node(*child).is_list()).collect();
-        (!leaves.is_empty()).then(|| format!("{} = \"{}\"", self.source.node(*dice.of(&leaves)).name, dice.of(&["a", "bb"])))
+        let leaves: Vec<NodeId> = self
+            .source
+            .children(list)
+            .filter(|child| is_text(self.source, *child) && !self.source.node(*child).is_list())
+            .collect();
+        (!leaves.is_empty())
+            .then(|| format!("{} = \"{}\"", self.source.node(*dice.of(&leaves)).name, dice.of(&["a", "bb"])))
     }
 
     fn text(&self, dice: &mut Dice, depth: usize) -> String {
@@ -115,7 +122,12 @@ impl Author<'_> {
             (1..=3, Some((path, _))) => path,
             (4, _) => format!("left({} & {}, 3)", self.text(dice, depth + 1), self.text(dice, depth + 1)),
             (5, _) => format!("({} ?? {})", self.text(dice, depth + 1), self.text(dice, depth + 1)),
-            (6, _) => format!("if {} then {} else {}", self.condition(dice, depth + 1), self.text(dice, depth + 1), self.text(dice, depth + 1)),
+            (6, _) => format!(
+                "if {} then {} else {}",
+                self.condition(dice, depth + 1),
+                self.text(dice, depth + 1),
+                self.text(dice, depth + 1)
+            ),
             (7, _) => match self.list(dice) {
                 Some((path, node)) => match self.leaf_of(dice, node, is_text) {
                     Some(leaf) => format!("left(join({leaf} for {path}, \",\") ?? \"-\", 6)"),
@@ -148,12 +160,16 @@ impl Author<'_> {
     }
 
     fn list(&self, dice: &mut Dice) -> Option<(String, NodeId)> {
-        self.path(dice, |shape, node| shape.node(node).is_list() && shape.node(node).scalar().is_none(), true).filter(|(path, _)| !path.ends_with(']'))
+        self.path(dice, |shape, node| shape.node(node).is_list() && shape.node(node).scalar().is_none(), true)
+            .filter(|(path, _)| !path.ends_with(']'))
     }
 
     fn leaf_of(&self, dice: &mut Dice, group: NodeId, wanted: fn(&Shape, NodeId) -> bool) -> Option<String> {
-        let leaves: Vec<NodeId> =
-            self.source.children(group).filter(|child| wanted(self.source, *child) && !self.source.node(*child).is_list()).collect();
+        let leaves: Vec<NodeId> = self
+            .source
+            .children(group)
+            .filter(|child| wanted(self.source, *child) && !self.source.node(*child).is_list())
+            .collect();
         (!leaves.is_empty()).then(|| self.source.node(*dice.of(&leaves)).name.clone())
     }
 
@@ -295,7 +311,8 @@ fn one(dice: &mut Dice, shape: &Shape, node: NodeId) -> Json {
 fn shuffled(dice: &mut Dice, json: &Json) -> Json {
     match json {
         Json::Object(members) => {
-            let mut members: Vec<(String, Json)> = members.iter().map(|(name, value)| (name.clone(), shuffled(dice, value))).collect();
+            let mut members: Vec<(String, Json)> =
+                members.iter().map(|(name, value)| (name.clone(), shuffled(dice, value))).collect();
             for at in (1..members.len()).rev() {
                 members.swap(at, dice.roll(at + 1));
             }
@@ -309,7 +326,10 @@ fn shuffled(dice: &mut Dice, json: &Json) -> Json {
 fn shown(json: &Json) -> String {
     match json {
         Json::Object(members) => {
-            format!("{{{}}}", members.iter().map(|(name, value)| format!("{name:?}:{}", shown(value))).collect::<Vec<_>>().join(","))
+            format!(
+                "{{{}}}",
+                members.iter().map(|(name, value)| format!("{name:?}:{}", shown(value))).collect::<Vec<_>>().join(",")
+            )
         }
         Json::Array(all) => format!("[{}]", all.iter().map(shown).collect::<Vec<_>>().join(",")),
         Json::Text(text) => format!("{text:?}"),
@@ -349,13 +369,21 @@ fn valid_one(shape: &Shape, node: NodeId, json: &Json) -> Result<(), String> {
     match (shape.node(node).scalar(), json) {
         (None, json) => valid(shape, node, json),
         (Some(Scalar::Text { chars_max }), Json::Text(text)) => {
-            if chars_max.is_some_and(|max| text.chars().count() > max as usize) { Err(format!("{path} is too long")) } else { Ok(()) }
+            if chars_max.is_some_and(|max| text.chars().count() > max as usize) {
+                Err(format!("{path} is too long"))
+            } else {
+                Ok(())
+            }
         }
         (Some(Scalar::Decimal { digits, scale, signed }), Json::Number(text)) => {
-            let (whole, fraction) = text.trim_start_matches('-').split_once('.').unwrap_or((text.trim_start_matches('-'), ""));
+            let (whole, fraction) =
+                text.trim_start_matches('-').split_once('.').unwrap_or((text.trim_start_matches('-'), ""));
             let whole = whole.trim_start_matches('0').len();
             let bound = usize::try_from(i32::from(*digits) - i32::from(*scale)).expect("more digits than decimals");
-            if whole > bound || fraction.len() > usize::try_from(*scale).expect("positive") || (text.starts_with('-') && !signed) {
+            if whole > bound
+                || fraction.len() > usize::try_from(*scale).expect("positive")
+                || (text.starts_with('-') && !signed)
+            {
                 Err(format!("{path} is {text}"))
             } else {
                 Ok(())
@@ -394,7 +422,8 @@ fn check(seed: u64) -> bool {
     for text in &texts {
         let written = straight.run(&map, &[text]);
         let lines = |text: &str| {
-            let mut lines: Vec<String> = text.lines().filter(|line| !line.starts_with("  ")).map(str::to_owned).collect();
+            let mut lines: Vec<String> =
+                text.lines().filter(|line| !line.starts_with("  ")).map(str::to_owned).collect();
             lines.sort();
             lines
         };
