@@ -42,7 +42,7 @@ impl MapPlan {
             );
         }
         line(&mut out, 0, "steps");
-        self.explain_block(&self.blocks[self.root as usize], 1, 0, &mut out);
+        self.explain_block(&self.blocks[self.root as usize], NodeId::ROOT, 1, 0, &mut out);
         out
     }
 
@@ -65,14 +65,14 @@ impl MapPlan {
         format!("list {path}: {how}, {fields} slots{also}")
     }
 
-    fn explain_block(&self, block: &Block, depth: usize, output: u16, out: &mut String) {
+    fn explain_block(&self, block: &Block, scope: NodeId, depth: usize, output: u16, out: &mut String) {
         let mut open: Vec<u16> = vec![output];
         let mut waits = 0;
         for (op, ready) in block.code.iter().zip(&block.ready) {
             let indent = depth + open.len() - 1;
             let output = open.last().copied().unwrap_or(0);
             if *ready > waits
-                && let Some(path) = self.behind(*ready)
+                && let Some(path) = self.behind(scope, *ready)
             {
                 waits = *ready;
                 line(out, indent, &format!("behind {path}"));
@@ -116,7 +116,8 @@ impl MapPlan {
                     let how = if over.streamed { "while it is read" } else { "as kept" };
                     let limit = over.limit.map_or(String::new(), |limit| format!(", {limit} at most"));
                     line(out, indent, &format!("line {}: each {path}, {how}{limit}", self.line_of(over.statement)));
-                    self.explain_block(&self.blocks[over.body as usize], indent + 1, output, out);
+                    let node = self.scopes[usize::from(over.scope)].node;
+                    self.explain_block(&self.blocks[over.body as usize], node, indent + 1, output, out);
                 }
                 Op::Filter(_) => line(out, indent, "leave it out unless the condition holds"),
                 Op::Skip => line(out, indent, "leave it out"),
@@ -138,16 +139,13 @@ impl MapPlan {
         }
     }
 
-    /// The node that is complete at a position.
-    fn behind(&self, position: u32) -> Option<String> {
+    /// The outermost node of an occurrence that is complete at a position.
+    fn behind(&self, scope: NodeId, position: u32) -> Option<String> {
         if position as usize >= self.source.len() {
             return Some("the whole document".to_owned());
         }
-        let found = self
-            .source
-            .iter()
-            .filter(|(id, node)| node.subtree_end.0 == position && *id != NodeId::ROOT)
-            .map(|(id, _)| id);
+        let found =
+            self.source.iter().filter(|(id, node)| node.subtree_end.0 == position && *id > scope).map(|(id, _)| id);
         found.min().map(|id| self.source.path(id))
     }
 

@@ -85,8 +85,7 @@ impl Lower<'_> {
         if single {
             let span = body.first().map_or(Span::default(), |statement| statement.span);
             self.made_document(0, step, span);
-            let statement = self.begin_statement(span);
-            units.push(self.touch(statement, &context.address, &[]));
+            units.push(self.touch(0, &context.address, &[]));
         }
         self.statements_into(body, &context, &[], &mut units);
         if self.overflow {

@@ -79,7 +79,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Op::Emit { target, expr } => {
                 let mark = self.arena.mark();
                 self.statement = self.plan.targets[target as usize].statement;
+                let faults = self.faults_so_far();
                 let val = self.eval(expr);
+                if val.is_absent() && self.faults_so_far() > faults {
+                    // Why there is no value is reported already.
+                    self.count_as_set(self.plan.targets[target as usize].node);
+                }
                 self.emit(target, val, Some(expr), 0);
                 self.arena.release(mark);
             }
@@ -396,7 +401,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.statement = plan.statement;
         let fitted = match self.fitted(plan.fit, val) {
             Ok(fitted) => fitted,
-            Err(what) => return self.misfit(what, node, slot, expr),
+            Err(what) => {
+                self.count_as_set(node);
+                return self.misfit(what, node, slot, expr);
+            }
         };
         self.send();
         let at = self.target.open.len() - 1;
@@ -414,6 +422,27 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         if V::WATCHES {
             self.tell(plan.statement, output, node, slot, expr);
+        }
+    }
+
+    #[cold]
+    fn count_as_set(&mut self, node: NodeId) {
+        if let Some(open) = self.target.open.last_mut()
+            && open.what != Opening::List
+        {
+            open.stands(self.plan.outputs[usize::from(open.output)].mandatory[node.index()]);
+        }
+    }
+
+    /// A list of the target appears where its source does, be it empty, unless it would be the only thing in what is around it, or must not
+    /// be empty.
+    pub(super) fn send_list(&mut self) {
+        let Some(open) = self.target.open.last() else { return };
+        if open.what == Opening::List && self.target.sent + 1 == self.target.open.len() {
+            let node = self.plan.outputs[usize::from(open.output)].shape.node(open.node);
+            if matches!(node.occurs, Occurs::Many { min: 0, .. }) {
+                self.send();
+            }
         }
     }
 

@@ -104,7 +104,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match pick.select {
             PickSelect::Last => {
                 self.cursors[usize::from(pick.cursor)] = last;
-                true
+                count > 0
             }
             PickSelect::Index(wanted) if wanted >= count => false,
             _ => {

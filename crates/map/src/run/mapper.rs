@@ -280,6 +280,10 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.open.clear();
     }
 
+    pub(super) fn faults_so_far(&self) -> u64 {
+        self.faults.len() as u64 + self.outcome.not_kept
+    }
+
     fn note_peak(&mut self) {
         let kept = self.slots.len() * size_of::<Val>() + self.arena.mark() - self.plan.constants.len();
         self.peak = self.peak.max(kept);
@@ -340,7 +344,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let Some(parent) = plan.parent else { return };
         let at = (self.open_base[usize::from(parent)] + plan.list_slot) as usize;
         let list = match self.slots[at] {
-            Val::List { first, last, count } => {
+            Val::List { first, last, count } if count > 0 => {
                 if let Val::Link { next, .. } = &mut self.slots[last as usize] {
                     *next = base;
                 }
@@ -386,6 +390,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                     }
                     self.statement = over.statement;
                     self.ran(over.statement);
+                    self.send_list();
                     break;
                 }
                 if plan.scopes[usize::from(over.scope)].node.0 >= until {
@@ -441,6 +446,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let owner = self.cursors[usize::from(over.owner)];
         let slot = plan.scopes[usize::from(over.scope)].list_slot;
         let Some(Val::List { first, .. }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else { return };
+        self.send_list();
         let (mut at, mut count) = (first, 0u32);
         while at != NONE {
             if over.limit.is_some_and(|limit| count >= limit) {
@@ -516,6 +522,16 @@ impl<O: Outputs, H: Host, V: Observer> Sink for Mapper<'_, O, H, V> {
             self.late(node);
         }
         self.lists.push(OpenList { scope, count: 0, streams: None });
+        let plan = &self.plan.scopes[usize::from(scope)];
+        if plan.retained
+            && let Some(parent) = plan.parent
+        {
+            // A list that turns out to be empty is there all the same.
+            let at = (self.open_base[usize::from(parent)] + plan.list_slot) as usize;
+            if self.slots[at].is_absent() {
+                self.slots[at] = Val::List { first: NONE, last: NONE, count: 0 };
+            }
+        }
         if self.plan.scopes[usize::from(scope)].streamed {
             self.advance(node.0, Some(scope));
         }

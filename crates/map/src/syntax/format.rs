@@ -54,9 +54,7 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
                 let level = open.len() + usize::from(continues(source, *token, last, operand, thens));
                 out.extend(core::iter::repeat_n("  ", level));
             }
-            Some(last) if token.kind == Kind::Comment => {
-                out.push_str(if last.kind == Kind::Sign("{") { " " } else { "  " })
-            }
+            Some(_) if token.kind == Kind::Comment => out.push_str("  "),
             Some(last) if blank(source, last, *token, operand) => out.push(' '),
             Some(_) => {}
         }

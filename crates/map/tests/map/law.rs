@@ -416,6 +416,8 @@ fn check(seed: u64) -> bool {
     if straight.compile(&map).is_err() {
         return false;
     }
+    let laid_out = quayline_map::format_map("t.qmap", &map).expect("it compiles");
+    assert_eq!(quayline_map::format_map("t.qmap", &laid_out).as_ref(), Ok(&laid_out), "{map}");
     let documents: Vec<Json> = (0..3).map(|_| document(&mut dice, &source, NodeId::ROOT)).collect();
     let texts: Vec<String> = documents.iter().map(shown).collect();
     let world = || format!("seed {seed}\n{source_outline}\n{target_outline}\n{map}\n{}", texts.join("\n"));
@@ -427,6 +429,14 @@ fn check(seed: u64) -> bool {
             lines.sort();
             lines
         };
+        let again = straight.run(&laid_out, &[text]);
+        let payload = |text: &str| {
+            text.lines()
+                .filter(|line| line.starts_with('{') || line.starts_with("refused"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(payload(&again), payload(&written), "laid out, it differs: {}", world());
         let any = case(SourceOrder::Any);
         assert_eq!(lines(&any.run(&map, &[text])), lines(&written), "kept differs: {}", world());
         let other = shown(&shuffled(&mut dice, &Json::parse(text)));

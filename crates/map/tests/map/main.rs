@@ -1,6 +1,7 @@
 //! Maps against shapes: what the checker finds, what a run writes.
 
 mod docs;
+mod faults;
 mod findings;
 mod law;
 mod run;
