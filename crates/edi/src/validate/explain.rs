@@ -93,6 +93,10 @@ impl Explanation<'_, '_> {
             let notes = &tables.notes[layout.notes.0 as usize..layout.notes.1 as usize];
             for note in notes.iter().filter(|note| !note.holds(present)) {
                 let (kind, element) = blame(note, present);
+                // What is missing anyway is told once.
+                if faults.iter().any(|fault| fault.element == element && fault.component == 0) {
+                    continue;
+                }
                 let spec = count(element).checked_sub(1).map(|i| first + i).filter(|spec| *spec < end);
                 faults.push(ElementFault { kind, element, repetition: 0, component: 0, spec });
             }
@@ -186,6 +190,9 @@ impl Explanation<'_, '_> {
             let notes = &self.tables.notes[spec.notes.0 as usize..spec.notes.1 as usize];
             for note in notes.iter().filter(|note| !note.holds(present)) {
                 let (kind, component) = blame(note, present);
+                if faults.iter().any(|fault| fault.element == place && fault.component == component) {
+                    continue;
+                }
                 let own = count(component).checked_sub(1).map(|i| first + i).filter(|spec| *spec < end);
                 faults.push(at(kind, component, own));
             }

@@ -431,10 +431,11 @@ impl RuleRun {
                 _ => Value::Absent,
             },
             Expression::Default(pair) => match self.evaluate(guide, &pair.0, segment, scratch) {
-                Value::Absent => self.value(guide, &pair.1, segment),
-                Value::Number(number) => Value::Number(number),
-                // The scratch may hold it; texts that need no default are compared as they are.
-                Value::Text(text) => Decimal::parse(text, self.decimal_mark, 0).map_or(Value::Text(b""), Value::Number),
+                Value::Absent => match &pair.1 {
+                    Expression::Text(text) => Value::Text(text),
+                    other => self.value(guide, other, segment),
+                },
+                value => value,
             },
             // A condition where a value stands.
             Expression::Compare(..)

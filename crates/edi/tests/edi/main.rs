@@ -17,3 +17,4 @@ mod mutants_acknowledged;
 mod reports;
 mod splitter;
 mod trace;
+mod validate;

@@ -306,6 +306,10 @@ impl Parser {
                         self.at += 2;
                         self.call(name, *arguments)
                     }
+                    Some((name @ "day", _)) => {
+                        self.at += 1;
+                        Ok(Ast::Call(name, Vec::new()))
+                    }
                     _ => {
                         if let Some(number) = Decimal::parse(word.as_bytes(), b'.', 0) {
                             self.at += 1;

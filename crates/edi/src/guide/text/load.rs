@@ -246,7 +246,8 @@ impl<'r> Loader<'r> {
                 }
                 Referred::Loop(path) => {
                     let id = path.rsplit('/').next().unwrap_or_default();
-                    if !loops.contains(id) {
+                    // A rule may be at a segment.
+                    if !loops.contains(id) && !dictionary.segments.contains_key(id) {
                         let hint = nearest(id, loops.iter().copied()).map(|near| format!("did you mean `{near}`?"));
                         let message = format!("loop {id} is not in the structure");
                         report.error(codes::UNDEFINED, at, message, hint.unwrap_or_default());
