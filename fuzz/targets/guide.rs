@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
-use quayline_edi::guide::{GuideDocuments, GuideSet, MemoryGuides, NodeNames, parse_dictionary, parse_guide, write_guide};
+use quayline_edi::guide::{
+    GuideDocuments, GuideSet, MemoryGuides, NodeNames, parse_dictionary, parse_guide, write_guide,
+};
 use quayline_edi::{
     DocumentReader, DocumentStep, EdiWriter, EdiWriterOptions, EndOfInput, GenericOptions, ValidatorOptions,
 };
@@ -26,7 +28,8 @@ fuzz_target!(|data: &[u8]| {
     let _ = parse_dictionary("a.guide", text, &files, &limits);
     let Ok(guide) = parse_guide("a.guide", text, &files, &limits) else { return };
     let written = write_guide(&guide);
-    let again = parse_guide("b.guide", &written, &files, &limits).unwrap_or_else(|findings| panic!("{findings}\n{written}"));
+    let again =
+        parse_guide("b.guide", &written, &files, &limits).unwrap_or_else(|findings| panic!("{findings}\n{written}"));
     assert_eq!(again, guide);
     assert_eq!(write_guide(&again), written);
 
@@ -55,7 +58,8 @@ fuzz_target!(|data: &[u8]| {
             continue;
         }
         let write = |text: &[u8]| {
-            let mut writer = EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(&guides)), ..EdiWriterOptions::default() });
+            let mut writer =
+                EdiWriter::new(EdiWriterOptions { guides: Some(Arc::clone(&guides)), ..EdiWriterOptions::default() });
             let mut errors = 0;
             drive(&options, text, |pass| {
                 let step = pass.read(&mut writer);

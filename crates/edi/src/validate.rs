@@ -4,6 +4,8 @@ mod element;
 mod error;
 mod explain;
 mod hl;
+#[cfg(test)]
+mod law_tests;
 mod options;
 mod rules;
 mod segment;

@@ -431,13 +431,12 @@ fn rules_that_do_not_compile() {
     let compile = |rule: &str| {
         let guide = format!("{RULES}  rule r {rule}\n");
         let parsed = parse_guide("r.guide", &guide, &MemoryGuides::default(), &Limits::default());
-        let text = match parsed.and_then(|guide| CompiledGuide::new(&guide)) {
+        match parsed.and_then(|guide| CompiledGuide::new(&guide)) {
             Ok(_) => "it compiles".to_owned(),
             Err(findings) => {
                 findings.0.iter().map(|finding| format!("{}: {}\n", finding.code, finding.message)).collect()
             }
-        };
-        text
+        }
     };
     let rules = [
         "\n    CLM02 =",
