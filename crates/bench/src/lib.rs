@@ -2,6 +2,7 @@
 //!
 //! * [`data`] makes record files by program; [`ceiling`] has the passes that nothing can beat.
 //! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
+//! * [`interchange`] has what is measured of EDI, [`subject`] of record files.
 //! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
@@ -14,6 +15,7 @@ pub mod clock;
 mod compare;
 pub mod data;
 pub mod dealership;
+pub mod interchange;
 pub mod process;
 mod scratch;
 pub mod subject;

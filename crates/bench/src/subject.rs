@@ -183,10 +183,10 @@ fn json_lines() -> TargetFormat {
 }
 
 /// An output stream whose bytes can be looked at.
-struct Collected(Arc<std::sync::Mutex<Vec<u8>>>);
+pub(crate) struct Collected(Arc<std::sync::Mutex<Vec<u8>>>);
 
 impl Collected {
-    fn new() -> (Collected, Arc<std::sync::Mutex<Vec<u8>>>) {
+    pub(crate) fn new() -> (Collected, Arc<std::sync::Mutex<Vec<u8>>>) {
         let bytes = Arc::default();
         (Collected(Arc::clone(&bytes)), bytes)
     }

@@ -47,9 +47,23 @@ impl CodePage {
     /// IBM037: USA, Canada, Australia, New Zealand, Netherlands, Portugal, Brazil.
     pub const IBM037: &'static CodePage = &PAGES[0];
     /// US-ASCII.
-    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 3];
+    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 11];
     /// ISO-8859-1.
-    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 2];
+    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 10];
+    /// ISO-8859-2 to ISO-8859-9.
+    pub const ISO_8859: [&'static CodePage; 8] = {
+        let first = PAGES.len() - 9;
+        [
+            &PAGES[first],
+            &PAGES[first + 1],
+            &PAGES[first + 2],
+            &PAGES[first + 3],
+            &PAGES[first + 4],
+            &PAGES[first + 5],
+            &PAGES[first + 6],
+            &PAGES[first + 7],
+        ]
+    };
     /// Windows-1252.
     pub const WINDOWS_1252: &'static CodePage = &PAGES[PAGES.len() - 1];
 
@@ -265,7 +279,7 @@ impl FromUnicode {
     }
 }
 
-static PAGES: [CodePage; 28] = {
+static PAGES: [CodePage; 36] = {
     use Family::{Ascii, Ebcdic};
     [
         CodePage::new("IBM037", 37, Ebcdic, "USA, Canada, Netherlands, Portugal, Brazil, Australia", tables::CP037),
@@ -295,6 +309,14 @@ static PAGES: [CodePage; 28] = {
         CodePage::new("IBM1149", 1149, Ebcdic, "871 with the euro sign", tables::CP1149),
         CodePage::new("US-ASCII", 367, Ascii, "ASCII, 7 bits", tables::ASCII),
         CodePage::new("ISO-8859-1", 819, Ascii, "Latin-1", tables::LATIN1),
+        CodePage::new("ISO-8859-2", 912, Ascii, "Latin-2: central Europe", tables::ISO8859_2),
+        CodePage::new("ISO-8859-3", 913, Ascii, "Latin-3: southern Europe, Esperanto", tables::ISO8859_3),
+        CodePage::new("ISO-8859-4", 914, Ascii, "Latin-4: northern Europe, Baltic", tables::ISO8859_4),
+        CodePage::new("ISO-8859-5", 915, Ascii, "Cyrillic", tables::ISO8859_5),
+        CodePage::new("ISO-8859-6", 1089, Ascii, "Arabic", tables::ISO8859_6),
+        CodePage::new("ISO-8859-7", 813, Ascii, "Greek", tables::ISO8859_7),
+        CodePage::new("ISO-8859-8", 916, Ascii, "Hebrew", tables::ISO8859_8),
+        CodePage::new("ISO-8859-9", 920, Ascii, "Latin-5: Turkey", tables::ISO8859_9),
         CodePage::new("windows-1252", 1252, Ascii, "Latin-1 of Windows, with the euro sign", tables::CP1252),
     ]
 };

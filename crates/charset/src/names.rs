@@ -76,6 +76,7 @@ fn by_ccsid(ccsid: u16) -> Option<Charset> {
         // ASCII and Latin-1 as Windows numbers them, and Windows-1252 with the euro sign as IBM does.
         20127 => Some(Charset::SingleByte(CodePage::ASCII)),
         28591 => Some(Charset::SingleByte(CodePage::LATIN1)),
+        28592..=28599 => Some(Charset::SingleByte(CodePage::ISO_8859[usize::from(ccsid - 28592)])),
         5348 => Some(Charset::SingleByte(CodePage::WINDOWS_1252)),
         // 1047, 1140 to 1149 and the old pages as Windows and .NET number some of them.
         20924 => CodePage::by_ccsid(1047).map(Charset::SingleByte),
@@ -135,7 +136,7 @@ fn distance(a: &str, b: &str) -> usize {
 const PREFIXES: [&str; 8] = ["CCSID", "CSIBM", "XIBM", "IBM", "CP", "EBCDICCP", "CODEPAGE", "WINDOWS"];
 
 /// Names that neither are ours nor hold a CCSID in a regular way: IANA's register, and what Java, Python and glibc write.
-const ALIASES: [(&str, u16); 57] = [
+const ALIASES: [(&str, u16); 88] = [
     ("ebcdic-cp-us", 37),
     ("ebcdic-cp-ca", 37),
     ("ebcdic-cp-nl", 37),
@@ -182,6 +183,37 @@ const ALIASES: [(&str, u16); 57] = [
     ("iso-ir-100", 819),
     ("csISOLatin1", 819),
     ("iso8859_1", 819),
+    ("latin2", 912),
+    ("l2", 912),
+    ("csISOLatin2", 912),
+    ("iso-ir-101", 912),
+    ("latin3", 913),
+    ("l3", 913),
+    ("csISOLatin3", 913),
+    ("iso-ir-109", 913),
+    ("latin4", 914),
+    ("l4", 914),
+    ("csISOLatin4", 914),
+    ("iso-ir-110", 914),
+    ("cyrillic", 915),
+    ("csISOLatinCyrillic", 915),
+    ("iso-ir-144", 915),
+    ("arabic", 1089),
+    ("csISOLatinArabic", 1089),
+    ("ecma-114", 1089),
+    ("iso-ir-127", 1089),
+    ("greek", 813),
+    ("greek8", 813),
+    ("csISOLatinGreek", 813),
+    ("ecma-118", 813),
+    ("iso-ir-126", 813),
+    ("hebrew", 916),
+    ("csISOLatinHebrew", 916),
+    ("iso-ir-138", 916),
+    ("latin5", 920),
+    ("l5", 920),
+    ("csISOLatin5", 920),
+    ("iso-ir-148", 920),
     ("ansi", 1252),
     ("win-1252", 1252),
     ("cswindows1252", 1252),
@@ -251,7 +283,7 @@ mod tests {
         let show = |name| Charset::by_name(name).map_err(|error| format!("{error}\n{}", error.hint())).unwrap_err();
         expect![[r#"
             code page 'ebcdic' is not known
-            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
+            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
         .assert_eq(&show("ebcdic"));
         assert_eq!(Charset::by_name("IBM38").unwrap_err().nearest, ["IBM037"]);
         assert_eq!(Charset::by_name("cp1147x").unwrap_err().nearest, [""; 0]);

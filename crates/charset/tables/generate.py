@@ -26,6 +26,8 @@ EBCDIC = (
     "1140 1141 1142 1143 1144 1145 1146 1147 1148 1149"
 ).split()
 WINDOWS = ["1252"]
+# Parts of ISO 8859 beside part 1, those that EDIFACT's character sets UNOD to UNOK are.
+ISO = ["8859-2", "8859-3", "8859-4", "8859-5", "8859-6", "8859-7", "8859-8", "8859-9"]
 
 UNDEFINED = 0xFFFD
 
@@ -61,7 +63,7 @@ for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D):
 
 def from_python(page):
     try:
-        codec = codecs.lookup("cp" + page)
+        codec = codecs.lookup("iso" + page if page in ISO else "cp" + page)
     except LookupError:
         return None
     table = []
@@ -87,7 +89,7 @@ def from_filter(command):
 def from_glibc(page):
     if not shutil.which("iconv"):
         return None
-    for name in ("IBM" + page, "IBM-" + page, "CP" + page):
+    for name in ("ISO-" + page,) if page in ISO else ("IBM" + page, "IBM-" + page, "CP" + page):
         table = from_filter(["iconv", "-f", name, "-t", "UTF-16BE"])
         if table:
             return table
@@ -97,7 +99,7 @@ def from_glibc(page):
 def from_icu(page):
     if not shutil.which("uconv"):
         return None
-    name = "windows-1252" if page in WINDOWS else "ibm-" + page.lstrip("0")
+    name = "windows-1252" if page in WINDOWS else "ISO-" + page if page in ISO else "ibm-" + page.lstrip("0")
     return from_filter(["uconv", "-f", name, "-t", "UTF-16BE"])
 
 
@@ -105,7 +107,7 @@ JAVA = """
 class Tables {
     public static void main(String[] pages) throws Exception {
         for (String page : pages)
-            for (String name : new String[] {"windows-" + page, "IBM" + page, "x-IBM" + page, "Cp" + page})
+            for (String name : new String[] {"ISO-" + page, "windows-" + page, "IBM" + page, "x-IBM" + page, "Cp" + page})
                 if (java.nio.charset.Charset.isSupported(name)) {
                     StringBuilder line = new StringBuilder(page);
                     for (int b = 0; b < 256; b++)
@@ -205,7 +207,7 @@ const fn through(last: usize) -> [u16; 256] {
 
 
 def main():
-    pages = EBCDIC + WINDOWS
+    pages = EBCDIC + WINDOWS + ISO
     java = all_from_java(pages)
     report, tables = [], {}
     for page in pages:
@@ -219,11 +221,13 @@ def main():
     # The pages of 1999 with the euro sign, and the older pages that they renew.
     bases = dict(zip(EBCDIC[-10:], "037 273 277 278 280 284 285 297 500 871".split()))
     for page in pages:
-        base = "LATIN1" if page in WINDOWS else "CP" + bases.get(page, "037")
+        base = "LATIN1" if page in WINDOWS + ISO else "CP" + bases.get(page, "037")
         base_table = list(range(256)) if base == "LATIN1" else tables[base[2:]]
         name, doc = f"CP{page}", f"Code page {page}."
+        if page in ISO:
+            name, doc = "ISO" + page.replace("-", "_"), f"ISO {page}."
         differing = sum(a != b for a, b in zip(tables[page], base_table))
-        if page == "037" or differing > 64:
+        if page == "037" or differing > 64 and page not in ISO:
             rust += full(name, doc, tables[page])
         else:
             rust += delta(name, doc, base, base_table, tables[page])

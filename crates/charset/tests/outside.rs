@@ -44,7 +44,7 @@ fn listed_differences() -> HashMap<(String, u8), Option<char>> {
 fn iconv(page: &CodePage, bytes: &[u8]) -> Option<String> {
     let ccsid = page.ccsid();
     let names = match page.name() {
-        name @ ("US-ASCII" | "ISO-8859-1" | "windows-1252") => vec![name.to_owned()],
+        name if !page.is_ebcdic() => vec![name.to_owned()],
         _ => vec![format!("IBM{ccsid:03}"), format!("IBM-{ccsid}"), format!("CP{ccsid}")],
     };
     names.into_iter().find_map(|name| {

@@ -192,11 +192,11 @@ impl<'a> Element<'a> {
         Run::new(&self.text[self.start as usize..], (self.end - self.start) as usize)
     }
 
-    /// Whether nothing stands there.
+    /// Whether nothing stands there, or only line breaks of a wrapped file.
     #[inline(always)]
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.start == self.end
+        self.start == self.end || self.marks.len() == (self.end - self.start) as usize
     }
 
     /// Whether it has one repetition of one component.

@@ -3,6 +3,7 @@
 //! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its issue and a row in its table.
 
 mod issue2;
+mod issue3;
 
 use std::path::PathBuf;
 
@@ -118,13 +119,13 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    issue2::BARS.to_vec()
+    [issue2::BARS, issue3::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    issue2::ALSO.to_vec()
+    [issue2::ALSO, issue3::ALSO].concat()
 }
 
 /// A rate as people read it.

@@ -38,6 +38,10 @@ impl Characters {
         };
         match set {
             Some(CharacterSet::Iso8859(1)) => Characters { charset: latin, declared: true },
+            Some(CharacterSet::Iso8859(part @ 2..=9)) => {
+                let page = CodePage::ISO_8859[usize::from(part - 2)];
+                Characters { charset: Charset::SingleByte(page), declared: true }
+            }
             Some(CharacterSet::Utf8 | CharacterSet::Iso10646) => Characters { charset: Charset::Utf8, declared: true },
             _ => Characters { charset: latin, declared: false },
         }

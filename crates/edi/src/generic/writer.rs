@@ -615,6 +615,9 @@ impl EdiWriter {
         match (self.options.charset, standard, set) {
             (Some(charset), _, _) => charset,
             (None, Standard::Edifact, Some(CharacterSet::Utf8 | CharacterSet::Iso10646)) => Charset::Utf8,
+            (None, Standard::Edifact, Some(CharacterSet::Iso8859(part @ 2..=9))) => {
+                Charset::SingleByte(CodePage::ISO_8859[usize::from(part - 2)])
+            }
             _ => Charset::SingleByte(CodePage::LATIN1),
         }
     }
@@ -652,7 +655,13 @@ impl Page {
             encoded.clear();
             let error = EdiWriteError::Character { charset: self.charset.name() };
             let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
-            self.charset.encode_into(text, encoded).map_err(|_| error)?;
+            if self.charset.encode_into(text, encoded).is_err() {
+                // Bytes that the set does not have are read as ISO-8859-1, and come back the same.
+                let is_named = matches!(self.charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
+                encoded.clear();
+                let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
+                latin.ok().filter(|()| is_named).ok_or(error)?;
+            }
             &encoded[..]
         };
         let d = &self.delimiters;
