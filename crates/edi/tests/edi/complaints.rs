@@ -213,8 +213,8 @@ fn c5_there_is_an_acknowledgment_although_no_guide_is_there() {
 #[test]
 fn c6_control_counts_and_numbers_are_checked() {
     for (from, to) in [
-        ("GE*1*1", "GE*2*1"),
-        ("GE*1*1", "GE*1*2"),
+        ("GE*2*1", "GE*3*1"),
+        ("GE*2*1", "GE*2*2"),
         ("IEA*1*000000001", "IEA*2*000000001"),
         ("IEA*1*000000001", "IEA*1*000000009"),
     ] {
@@ -273,10 +273,10 @@ fn c7_codes_are_checked_for_the_day_on_which_they_were_sent() {
 #[test]
 fn c7_twins_of_a_loop_are_checked_alike() {
     // NM1*82 stands at the claim (2310B) and at the line (2420A).
-    for number in ["1786579759", "1018955595"] {
-        let wrong = changed(CLAIMS, &format!("XX*{number}"), &format!("ZQ*{number}"));
+    for name in ["SPRUCE*BRUNO", "PINE*NILS"] {
+        let wrong = changed(CLAIMS, &format!("NM1*82*1*{name}"), &format!("NM1*82*9*{name}"));
         let found = errors(&wrong, "837p.guide");
-        assert_eq!(found.len(), 1, "{number}: {found:?}");
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
     }
 }
 
