@@ -38,7 +38,7 @@ mod text;
 mod x12;
 
 pub use collector::Acknowledger;
-pub use guides::acknowledgment_guides;
+pub use guides::{acknowledgment_guide, acknowledgment_guides};
 pub use list::AcknowledgmentList;
 pub use options::{
     AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OnError, OutcomePolicy, SecurityFailure,

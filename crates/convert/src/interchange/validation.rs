@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quayline_core::{Code, Fault, Finding, Limits, Severity};
+use quayline_edi::acknowledge::acknowledgment_guide;
 use quayline_edi::guide::{Asked, GuideSet};
 use quayline_edi::{
     EdiError, EdiFault, EnvelopePass, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions,
@@ -239,14 +240,20 @@ impl Course<'_> {
 
     /// A transaction begins: by which guide?
     fn begin(&mut self, pass: &mut EnvelopePass<'_>) {
-        let Some(guides) = self.guides else { return };
         let header = pass.transaction();
-        match guides.choose(header, pass.group()) {
-            Some(number) => {
+        let chosen = self.guides.and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
+        // Acknowledgments have guides of ours.
+        let chosen = chosen.or_else(|| {
+            let by_guide = self.validation.level > ValidationLevel::Envelope;
+            if by_guide { acknowledgment_guide(header, pass.group()) } else { None }
+        });
+        match (chosen, self.guides) {
+            (Some(guide), _) => {
                 self.counts.by_guide += 1;
-                self.validator.begin(Some(guides.compiled(number)), pass);
+                self.validator.begin(Some(guide), pass);
             }
-            None => {
+            (None, None) => self.validator.begin(None, pass),
+            (None, Some(guides)) => {
                 let standard = header.delimiters().standard;
                 let asked = Asked::of(header, pass.group()).words().into();
                 let error = EdiError::NoGuide { standard, asked, known: guides.known().into() };

@@ -1,8 +1,11 @@
 //! The guides of acknowledgments that are shipped.
 
+use std::sync::{Arc, OnceLock};
+
 use quayline_core::Limits;
 
-use crate::guide::{Guide, MemoryGuides, parse_guide};
+use crate::envelope::Header;
+use crate::guide::{CompiledGuide, Guide, GuideSet, MemoryGuides, parse_guide};
 
 /// Guide files of acknowledgments by their names, and the dictionary that they include.
 const FILES: [(&str, &str); 8] = [
@@ -32,4 +35,19 @@ pub fn acknowledgment_guides() -> Vec<Guide> {
         parse_guide(name, text, &files, &Limits::default()).expect("the guides that are shipped are right")
     };
     guides.map(read).collect()
+}
+
+/// The shipped guide for a transaction that is an acknowledgment; `None` for any other. They are made ready when the first one asks.
+///
+/// # Panics
+/// Never: a test compiles them all.
+#[must_use]
+pub fn acknowledgment_guide(transaction: &Header, group: Option<&Header>) -> Option<&'static Arc<CompiledGuide>> {
+    static GUIDES: OnceLock<GuideSet> = OnceLock::new();
+    if !matches!(&transaction.transaction_type()[..], b"997" | b"999" | b"CONTRL") {
+        return None;
+    }
+    let guides =
+        GUIDES.get_or_init(|| GuideSet::new(acknowledgment_guides()).expect("the guides that are shipped are right"));
+    guides.choose(transaction, group).map(|number| guides.compiled(number))
 }

@@ -1,15 +1,14 @@
 //! Acknowledgments read back: what others wrote, and what we write of any list of faults.
 
-use std::sync::OnceLock;
-
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use quayline_core::{Limits, Severity};
 use quayline_edi::acknowledge::{
     Acknowledger, AcknowledgmentList, AcknowledgmentOptions, AcknowledgmentReader, GroupReport, MemoryOutput, OnError,
-    Outcome, OutcomePolicy, Report, SecurityFailure, Stamp, TransactionReport, When, acknowledgment_guides,
+    Outcome, OutcomePolicy, Report, SecurityFailure, Stamp, TransactionReport, When, acknowledgment_guide,
+    acknowledgment_guides,
 };
-use quayline_edi::guide::{CompiledGuide, GuideSet};
+use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{
     EdiError, EdiFault, EndOfInput, EnvelopeReader, Event, FaultContext, Level, Position, Rules, Standard, Validator,
     ValidatorOptions,
@@ -17,12 +16,6 @@ use quayline_edi::{
 
 use crate::acknowledge::{ISA, shown};
 use crate::corpus::corpus;
-
-/// The guides that are shipped.
-fn guides() -> &'static GuideSet {
-    static GUIDES: OnceLock<GuideSet> = OnceLock::new();
-    GUIDES.get_or_init(|| GuideSet::new(acknowledgment_guides()).unwrap_or_else(|findings| panic!("{findings}")))
-}
 
 /// What the acknowledgments in a file say, what is wrong with the file by its envelope and the shipped guides, and how many segments are stray.
 pub(crate) fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
@@ -37,9 +30,9 @@ pub(crate) fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
         faults.extend(pass.take_faults().map(told));
         match event {
             Event::TransactionStart => {
-                let guide = guides().choose(pass.transaction(), pass.group());
+                let guide = acknowledgment_guide(pass.transaction(), pass.group());
                 assert!(guide.is_some(), "there is a guide for {}", shown(text));
-                validator.begin(guide.map(|number| guides().compiled(number)), &pass);
+                validator.begin(guide, &pass);
             }
             Event::Segment if pass.in_transaction() => {
                 validator.segment(&pass);
