@@ -18,6 +18,7 @@ mod usage;
 mod x12_composites;
 pub mod x12_types;
 mod xml_tree;
+pub mod xsd;
 
 pub use imported::Imported;
 pub use read::{Form, form, import, import_all};

@@ -15,6 +15,7 @@ use crate::pyx12::Pyx12;
 use crate::smooks;
 use crate::source_text::SourceText;
 use crate::x12_types::{self, X12Types};
+use crate::xsd;
 
 /// Forms of dictionaries.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,6 +29,8 @@ pub enum Form {
     Smooks,
     /// php-edifact's `codes.xml`: code lists alone.
     PhpEdifact,
+    /// A user's own XML schema.
+    Xsd,
     /// Our own description in JSON.
     Json,
 }
@@ -108,6 +111,10 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
             let finding = at(path, codes::NOT_OF_THE_FORM, "the file has code lists, but no messages");
             Err(Findings(vec![finding.hint("name it together with a source of messages, which take its codes")]))
         }
+        Form::Xsd => {
+            let text = read_text(path)?;
+            xsd::import(SourceText::new(&path.display().to_string(), &text))
+        }
         Form::Json => {
             let text = read_text(path)?;
             json::read_guides(SourceText::new(&path.display().to_string(), &text))
@@ -138,6 +145,9 @@ pub fn form(path: &Path) -> Result<Form, Findings> {
         }
         if text.contains("<data_elements>") && text.contains("<code id=") {
             return Ok(Form::PhpEdifact);
+        }
+        if xsd::is_schema(&text) {
+            return Ok(Form::Xsd);
         }
         if text.contains("<transaction") && path.with_file_name("dataele.xml").is_file() {
             return Ok(Form::Pyx12);

@@ -7,6 +7,7 @@ mod php_edifact_codes;
 mod pyx12_maps;
 mod smooks_schemas;
 mod x12_types_sources;
+mod xsd_schema;
 
 use quayline_edi::guide::{Guide, write_guide};
 

@@ -1,0 +1,444 @@
+//! A user's own XML schema of a message: what many systems have of the messages they exchange.
+//!
+//! The root element is the transaction set or message; an `appinfo` says which:
+//! `<guide standard="X12" version="005010" transaction="850" group="PO"/>`. What becomes what:
+//! * an element without elements in it is a data element; its facets are its type, length and codes;
+//! * an element whose name begins with a tag (`N1`, `NM1_Buyer`, `NAD`) and that holds data elements, or elements of these, is a segment; the
+//!   elements of data elements in it are composites;
+//! * any other is a loop;
+//! * `sequence` is an order, `all` is any order, of a `choice` each is optional; `minOccurs` 0 is optional, `maxOccurs` the count;
+//! * a data element named by a letter and a number (`E3035`) or by its place (`NM103`) is that element; others are named by their place and
+//!   keep their name for people.
+
+use quayline_core::{Finding, Findings};
+use quayline_edi::Standard;
+use quayline_edi::guide::{
+    Codes, CompositeDef, DataType, Dictionary, ElementDef, ElementOf, Guide, Qualifier, Requirement,
+};
+
+use crate::codes;
+use crate::factor::{PlacedElement, PlacedItem, PlacedLoop, PlacedSegment, factor, narrow};
+use crate::imported::Imported;
+use crate::source_text::SourceText;
+use crate::structure::{qualify, tidy};
+use crate::xml_tree::XmlElement;
+
+/// Most characters of text without a length.
+const TEXT_MAX: u32 = 4096;
+/// Most digits of a number without a length. X12's longest monetary amount.
+const DIGITS_MAX: u32 = 18;
+/// Deepest nesting of elements: a type that holds itself ends there with a finding.
+const DEPTH_MAX: usize = 32;
+
+/// Whether a text is a schema with a guide's `appinfo`.
+pub(crate) fn is_schema(text: &str) -> bool {
+    text.contains("XMLSchema") && text.contains("<guide")
+}
+
+/// Imports a schema as one guide.
+///
+/// # Errors
+/// It is not XML, has no `guide` in an `appinfo`, or refers to types that it does not define.
+pub fn import(source: SourceText<'_>) -> Result<Imported, Findings> {
+    let root = XmlElement::read(source)?;
+    Schema { source, root: &root, findings: Vec::new(), elements: Dictionary::default() }.read()
+}
+
+struct Schema<'a> {
+    source: SourceText<'a>,
+    root: &'a XmlElement,
+    findings: Vec<Finding>,
+    elements: Dictionary,
+}
+
+/// An element of a content model.
+struct Particle<'a> {
+    element: &'a XmlElement,
+    name: &'a str,
+    requirement: Requirement,
+    max: Option<u32>,
+    position: u32,
+}
+
+impl<'a> Schema<'a> {
+    fn read(mut self) -> Result<Imported, Findings> {
+        let schema = self.root;
+        let element = schema.child("element").ok_or_else(|| self.refused(schema, "the schema has no element"))?;
+        let head = guide_of(schema).or_else(|| guide_of(element)).ok_or_else(|| {
+            let expected = "expected <guide standard=\"X12\" version=\"…\" transaction=\"…\"/> in an appinfo";
+            self.refused(element, &format!("the schema does not say what it is for: {expected}"))
+        })?;
+        let said = |name: &str| head.attribute(name).map(str::to_owned);
+        let standard = match head.attribute("standard") {
+            Some("X12") => Standard::X12,
+            Some("EDIFACT") => Standard::Edifact,
+            _ => return Err(self.refused(head, "standard is neither X12 nor EDIFACT")),
+        };
+        let (Some(version), Some(transaction)) = (said("version"), said("transaction")) else {
+            return Err(self.refused(head, "guide needs version and transaction"));
+        };
+        let mut items = self.items(element, standard, 0)?;
+        let source = self.source;
+        let mut warnings = Vec::new();
+        tidy(&mut items, &mut |id, message| {
+            warnings.push(source.warning(codes::NOT_CARRIED_OVER, element.at, format!("{id}: {message}")));
+        });
+        self.findings.extend(warnings);
+        qualify(&mut items, &key_field);
+        let mut dictionary = self.elements;
+        let (structure, disagreements) = factor(&items, &mut dictionary);
+        for of in disagreements {
+            let message =
+                format!("element {} of {} is not the same at all places; the first is taken", of.number, of.of);
+            self.findings.push(source.warning(codes::CONTRADICTORY, element.at, message));
+        }
+        let name = said("name").unwrap_or_else(|| format!("{transaction}-{}", version.replace(':', "")));
+        let guide = Guide {
+            name,
+            title: documentation(element),
+            standard,
+            version,
+            transaction,
+            functional_group: said("group"),
+            source: Some(source.file_name().to_owned()),
+            dictionary,
+            structure,
+            rules: Vec::new(),
+        };
+        Ok(Imported { guides: vec![guide], findings: self.findings })
+    }
+
+    fn items(&mut self, of: &'a XmlElement, standard: Standard, depth: usize) -> Result<Vec<PlacedItem>, Findings> {
+        if depth > DEPTH_MAX {
+            return Err(self.refused(of, &format!("elements are nested deeper than {DEPTH_MAX}")));
+        }
+        let mut items = Vec::new();
+        for particle in self.particles(of)? {
+            if self.is_leaf(particle.element)? {
+                let message = format!("{} is a data element outside of a segment, and left out", particle.name);
+                self.findings.push(self.source.warning(codes::NOT_CARRIED_OVER, particle.element.at, message));
+            } else if self.is_segment(&particle)? {
+                items.push(PlacedItem::Segment(self.segment(&particle, standard)?));
+            } else {
+                items.push(PlacedItem::Loop(PlacedLoop {
+                    id: particle.name.to_owned(),
+                    wrapper: false,
+                    name: documentation(particle.element),
+                    requirement: particle.requirement,
+                    repeat: particle.max,
+                    position: particle.position,
+                    items: self.items(particle.element, standard, depth + 1)?,
+                }));
+            }
+        }
+        Ok(items)
+    }
+
+    fn segment(&mut self, particle: &Particle<'a>, standard: Standard) -> Result<PlacedSegment, Findings> {
+        let tag = tag_of(particle.name).unwrap_or(particle.name).to_owned();
+        let mut elements = Vec::new();
+        for (number, child) in (1..).zip(self.particles(particle.element)?) {
+            let place = format!("{tag}{number:02}");
+            if self.is_leaf(child.element)? {
+                elements.push(self.element(&child, &place, standard)?);
+                continue;
+            }
+            let mut components = Vec::new();
+            for (part, component) in (1..).zip(self.particles(child.element)?) {
+                components.push(self.element(&component, &format!("{place}-{part}"), standard)?);
+            }
+            let id = if is_composite(child.name) { child.name.to_owned() } else { place };
+            self.elements
+                .composites
+                .entry(id.clone())
+                .or_insert_with(|| CompositeDef { name: Some(child.name.to_owned()), ..CompositeDef::default() });
+            elements.push(PlacedElement {
+                of: ElementOf::Composite(id),
+                name: documentation(child.element),
+                requirement: child.requirement,
+                repeat: child.max.unwrap_or(u32::MAX),
+                codes: None,
+                data_type: None,
+                min: None,
+                max: None,
+                components,
+                notes: Vec::new(),
+            });
+        }
+        Ok(PlacedSegment {
+            tag,
+            name: documentation(particle.element),
+            requirement: particle.requirement,
+            max: particle.max,
+            position: particle.position,
+            qualifier: None,
+            elements,
+            notes: Vec::new(),
+        })
+    }
+
+    fn element(&mut self, of: &Particle<'a>, place: &str, standard: Standard) -> Result<PlacedElement, Findings> {
+        let (data_type, min, max, codes) = self.facets(of.element, standard)?;
+        let number = of.name.get(1..).filter(|number| {
+            number.len() >= 2
+                && number.bytes().all(|b| b.is_ascii_digit())
+                && of.name.as_bytes()[0].is_ascii_alphabetic()
+        });
+        let id = number.filter(|_| of.name != place).unwrap_or(place).to_owned();
+        let name = documentation(of.element).or_else(|| (number.is_none()).then(|| of.name.to_owned()));
+        let def = ElementDef { name: name.clone(), data_type, min, max, codes: None };
+        self.elements.elements.entry(id.clone()).or_insert(def);
+        Ok(PlacedElement {
+            of: ElementOf::Element(id),
+            name,
+            requirement: of.requirement,
+            repeat: of.max.unwrap_or(u32::MAX),
+            codes,
+            data_type: Some(data_type),
+            min: Some(min),
+            max: Some(max),
+            components: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Type, least and most characters, codes.
+    fn facets(
+        &self,
+        element: &'a XmlElement,
+        standard: Standard,
+    ) -> Result<(DataType, u32, u32, Option<Codes>), Findings> {
+        let mut restrictions = Vec::new();
+        let mut base = element.attribute("type");
+        let mut simple = element.child("simpleType");
+        loop {
+            if let Some(restriction) = simple.and_then(|simple| simple.child("restriction")) {
+                restrictions.push(restriction);
+                base = restriction.attribute("base");
+            }
+            let Some(name) = base.map(local).filter(|name| !is_built_in(name)) else { break };
+            simple = Some(self.named("simpleType", name, element)?);
+            if restrictions.len() > DEPTH_MAX {
+                return Err(self.refused(element, "its type is a restriction of itself"));
+            }
+        }
+        let facet = |name: &str| -> Option<u32> {
+            restrictions.iter().find_map(|of| of.child(name)?.attribute("value")?.parse().ok())
+        };
+        let base = base.map_or("string", local);
+        let numeric = matches!(base, "decimal" | "float" | "double") || base.contains("nteger") || base.contains("Int");
+        let numeric = numeric || matches!(base, "int" | "long" | "short" | "byte");
+        let data_type = match (standard, base) {
+            (Standard::Edifact, _) if numeric => DataType::Number,
+            (Standard::Edifact, _) => DataType::Alphanumeric,
+            (Standard::X12, "decimal" | "float" | "double") => DataType::Decimal,
+            (Standard::X12, _) if numeric => DataType::Implied(0),
+            (Standard::X12, "date") => DataType::Date,
+            (Standard::X12, "time") => DataType::Time,
+            (Standard::X12, "base64Binary" | "hexBinary") => DataType::Binary,
+            (Standard::X12, _) => DataType::Text,
+        };
+        let listed = restrictions.iter().find(|of| of.child("enumeration").is_some());
+        let mut values: Vec<String> = Vec::new();
+        for value in
+            listed.iter().flat_map(|of| of.children_named("enumeration")).filter_map(|of| of.attribute("value"))
+        {
+            if !values.iter().any(|known| known == value) {
+                values.push(value.to_owned());
+            }
+        }
+        values.extend(element.attribute("fixed").map(str::to_owned).filter(|_| values.is_empty()));
+        let longest =
+            values.iter().map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
+        let (least, most) = match data_type {
+            DataType::Date => (8, 8),
+            DataType::Time => (4, 8),
+            _ if numeric => (1, DIGITS_MAX),
+            _ => (1, TEXT_MAX),
+        };
+        let max =
+            facet("length").or_else(|| facet("maxLength")).or_else(|| facet("totalDigits")).or(longest).unwrap_or(most);
+        let min = facet("length").or_else(|| facet("minLength")).unwrap_or(least).clamp(1, max.max(1));
+        let data_type =
+            if !values.is_empty() && data_type == DataType::Text { DataType::Identifier } else { data_type };
+        Ok((data_type, min, max.max(1), (!values.is_empty()).then_some(Codes::These(values))))
+    }
+
+    fn is_segment(&self, particle: &Particle<'a>) -> Result<bool, Findings> {
+        if tag_of(particle.name).is_none() {
+            return Ok(false);
+        }
+        for child in self.particles(particle.element)? {
+            if self.is_leaf(child.element)? {
+                continue;
+            }
+            for component in self.particles(child.element)? {
+                if tag_of(child.name).is_some() || !self.is_leaf(component.element)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_leaf(&self, element: &'a XmlElement) -> Result<bool, Findings> {
+        Ok(self.content(element)?.is_none())
+    }
+
+    /// The elements in an element, through named types, groups of particles and references.
+    fn particles(&self, of: &'a XmlElement) -> Result<Vec<Particle<'a>>, Findings> {
+        let mut particles = Vec::new();
+        if let Some(content) = self.content(of)? {
+            self.collect(content, Requirement::Mandatory, None, &mut particles)?;
+        }
+        Ok(particles)
+    }
+
+    fn collect(
+        &self,
+        group: &'a XmlElement,
+        requirement: Requirement,
+        position: Option<u32>,
+        particles: &mut Vec<Particle<'a>>,
+    ) -> Result<(), Findings> {
+        // Whatever is in `all` or a `choice` has one place.
+        let next = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX).saturating_mul(10);
+        let shared = position.or_else(|| (group.name != "sequence").then(|| next(particles.len())));
+        for child in &group.children {
+            let optional = child.attribute("minOccurs") == Some("0") || group.name == "choice";
+            let requirement = if optional { Requirement::Optional } else { requirement };
+            match child.name.as_str() {
+                "sequence" | "choice" | "all" => self.collect(child, requirement, shared, particles)?,
+                "element" => {
+                    let element = match child.attribute("ref").map(local) {
+                        Some(name) => self.named("element", name, child)?,
+                        None => child,
+                    };
+                    let name =
+                        element.attribute("name").ok_or_else(|| self.refused(child, "an element has no name"))?;
+                    let max = match child.attribute("maxOccurs") {
+                        Some("unbounded") => None,
+                        Some(number) => {
+                            Some(number.parse().map_err(|_| self.refused(child, "maxOccurs is not a number"))?)
+                        }
+                        None => Some(1),
+                    };
+                    let position = shared.unwrap_or_else(|| next(particles.len()));
+                    particles.push(Particle { element, name, requirement, max, position });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The sequence, choice or all of an element's type; `None` for simple content.
+    fn content(&self, element: &'a XmlElement) -> Result<Option<&'a XmlElement>, Findings> {
+        let named = element.attribute("type").map(local).filter(|name| !is_built_in(name));
+        let complex = match (element.child("complexType"), named) {
+            (Some(complex), _) => Some(complex),
+            (None, Some(name)) => {
+                let is = |of: &&XmlElement| of.attribute("name") == Some(name);
+                let complex = self.root.children_named("complexType").find(is);
+                if complex.is_none() {
+                    self.named("simpleType", name, element)?;
+                }
+                complex
+            }
+            (None, None) => None,
+        };
+        let Some(complex) = complex else { return Ok(None) };
+        let model = |of: &'a XmlElement| ["sequence", "choice", "all"].iter().find_map(|name| of.child(name));
+        if complex.child("complexContent").is_some() {
+            return Err(
+                self.refused(complex, "a type that extends or restricts another; expected its content written out")
+            );
+        }
+        Ok(model(complex))
+    }
+
+    fn named(&self, kind: &'static str, name: &str, from: &XmlElement) -> Result<&'a XmlElement, Findings> {
+        let found = self.root.children_named(kind).find(|of| of.attribute("name") == Some(name));
+        found.ok_or_else(|| {
+            self.source.refused(codes::UNDEFINED, from.at, format!("{kind} {name} is not defined in the schema"))
+        })
+    }
+
+    fn refused(&self, at: &XmlElement, message: &str) -> Findings {
+        self.source.refused(codes::NOT_OF_THE_FORM, at.at, message)
+    }
+}
+
+/// The first element, or first component of the first element, that has codes.
+fn key_field(segment: &PlacedSegment) -> Option<Qualifier> {
+    let these = |element: &PlacedElement| match &element.codes {
+        Some(Codes::These(values)) => Some(values.clone()),
+        _ => None,
+    };
+    segment.elements.iter().enumerate().find_map(|(at, element)| {
+        let (component, values) = match these(element) {
+            Some(values) => (0, values),
+            None => (1, these(element.components.first()?)?),
+        };
+        Some(Qualifier { element: narrow(at + 1), component, values })
+    })
+}
+
+fn guide_of(element: &XmlElement) -> Option<&XmlElement> {
+    let annotations = element.children_named("annotation");
+    annotations.flat_map(|of| of.children_named("appinfo")).find_map(|of| of.child("guide"))
+}
+
+fn documentation(element: &XmlElement) -> Option<String> {
+    let text =
+        element.child("annotation")?.child("documentation")?.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// The tag that a name begins with: two or three capital letters and digits, alone or before `_` or `-`.
+fn tag_of(name: &str) -> Option<&str> {
+    let tag = name.split(['_', '-']).next()?;
+    let right = (2..=3).contains(&tag.len())
+        && tag.starts_with(|c: char| c.is_ascii_uppercase())
+        && tag.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    right.then_some(tag)
+}
+
+fn is_composite(name: &str) -> bool {
+    name.len() == 4 && name.starts_with(['C', 'S']) && name.bytes().skip(1).all(|b| b.is_ascii_digit())
+}
+
+fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+/// Simple types of XML Schema that are of use here.
+fn is_built_in(name: &str) -> bool {
+    const TYPES: [&str; 24] = [
+        "string",
+        "normalizedString",
+        "token",
+        "decimal",
+        "float",
+        "double",
+        "integer",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "negativeInteger",
+        "nonPositiveInteger",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "unsignedInt",
+        "unsignedLong",
+        "unsignedShort",
+        "date",
+        "time",
+        "dateTime",
+        "base64Binary",
+        "hexBinary",
+        "NMTOKEN",
+    ];
+    TYPES.contains(&name)
+}

@@ -1,0 +1,129 @@
+use expect_test::{Expect, expect};
+use quayline_dictionary::{SourceText, xsd};
+
+fn check(schema: &str, expected: Expect) {
+    let seen = match xsd::import(SourceText::new("mine.xsd", schema)) {
+        Err(findings) => findings.to_string(),
+        Ok(imported) => {
+            let head = |guide: &quayline_edi::guide::Guide| {
+                format!("{} {} {} {:?}\n", guide.name, guide.version, guide.transaction, guide.title)
+            };
+            let mut text: String = imported.guides.iter().map(|guide| head(guide) + &crate::body(guide)).collect();
+            for finding in imported.findings {
+                text += &format!("{}: {}\n", finding.code, finding.message);
+            }
+            text
+        }
+    };
+    expected.assert_eq(&seen);
+}
+
+const ORDER: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
+  <xs:annotation><xs:appinfo><guide standard="X12" version="005010" transaction="850" group="PO"/></xs:appinfo></xs:annotation>
+  <xs:element name="Order"><xs:annotation><xs:documentation>Our   order</xs:documentation></xs:annotation>
+    <xs:complexType><xs:sequence>
+      <xs:element name="BEG" type="Begin"/>
+      <xs:element name="Parties" minOccurs="0" maxOccurs="unbounded"><xs:complexType><xs:sequence>
+        <xs:element name="N1_Buyer"><xs:complexType><xs:sequence>
+          <xs:element name="N101" fixed="BY" type="xs:string"/><xs:element name="Name" type="Text60" minOccurs="0"/>
+        </xs:sequence></xs:complexType></xs:element>
+        <xs:element ref="REF" minOccurs="0" maxOccurs="3"/>
+      </xs:sequence></xs:complexType></xs:element>
+      <xs:choice>
+        <xs:element name="N1_Seller"><xs:complexType><xs:sequence>
+          <xs:element name="N101" fixed="SE" type="xs:string"/><xs:element name="Name" type="Text60"/>
+        </xs:sequence></xs:complexType></xs:element>
+        <xs:element ref="REF"/>
+      </xs:choice>
+    </xs:sequence></xs:complexType>
+  </xs:element>
+  <xs:element name="REF"><xs:complexType><xs:sequence>
+    <xs:element name="E128"><xs:simpleType><xs:restriction base="xs:string"><xs:length value="2"/>
+      <xs:enumeration value="PO"/><xs:enumeration value="VN"/></xs:restriction></xs:simpleType></xs:element>
+    <xs:element name="Reference" minOccurs="0"><xs:complexType><xs:sequence>
+      <xs:element name="Part" type="xs:integer"/><xs:element name="Other" type="Text60" minOccurs="0"/>
+    </xs:sequence></xs:complexType></xs:element>
+  </xs:sequence></xs:complexType></xs:element>
+  <xs:complexType name="Begin"><xs:sequence>
+    <xs:element name="Amount"><xs:simpleType><xs:restriction base="xs:decimal"><xs:totalDigits value="9"/></xs:restriction></xs:simpleType></xs:element>
+    <xs:element name="Day" type="xs:date"/>
+  </xs:sequence></xs:complexType>
+  <xs:simpleType name="Text60"><xs:restriction base="xs:string"><xs:maxLength value="60"/></xs:restriction></xs:simpleType>
+</xs:schema>"#;
+
+#[test]
+fn segments_loops_composites_and_facets() {
+    check(
+        ORDER,
+        expect![[r#"
+            850-005010 005010 850 Some("Our order")
+            element 128 ID 2
+            element BEG01 R 1..9 "Amount"
+            element BEG02 DT 8 "Day"
+            element N101 ID 1..2
+            element N102 AN 1..60 "Name"
+            element REF02-1 N0 1..18 "Part"
+            element REF02-2 AN 1..60 "Other"
+
+            composite REF02 "Reference"
+              REF02-1 M
+              REF02-2 O
+
+            segment BEG
+              BEG01 M
+              BEG02 M
+
+            segment N1
+              N101 M
+              N102 O
+
+            segment REF
+              128 M
+              composite REF02 O
+
+            structure
+              segment BEG M 1 position 10
+              loop Parties O * position 20
+                segment N1 M 1 position 10 where 01 = BY
+                  01 codes BY
+                segment REF O 3 position 20
+                  01 codes PO VN
+              segment N1 O 1 position 30 where 01 = SE
+                01 codes SE
+                02 M
+              segment REF O 1 position 30
+                01 codes PO VN
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_schema_must_have_is_told() {
+    check(
+        &ORDER.replace("<guide standard=\"X12\"", "<other"),
+        expect![[r#"
+        error[DIC-010]: the schema does not say what it is for: expected <guide standard="X12" version="…" transaction="…"/> in an appinfo
+          at mine.xsd:3:3
+          |
+        3 |   <xs:element name="Order"><xs:annotation><xs:documentation>Our   order</xs:documentation></xs:annotation>
+          |   ^"#]],
+    );
+    check(
+        &ORDER.replace("type=\"Begin\"", "type=\"Text99\""),
+        expect![[r#"
+            error[DIC-011]: simpleType Text99 is not defined in the schema
+              at mine.xsd:5:7
+              |
+            5 |       <xs:element name="BEG" type="Text99"/>
+              |       ^"#]],
+    );
+    check(
+        &ORDER.replace("ref=\"REF\"", "ref=\"RFX\""),
+        expect![[r#"
+        error[DIC-011]: element RFX is not defined in the schema
+          at mine.xsd:16:9
+           |
+        16 |         <xs:element ref="RFX"/>
+           |         ^"#]],
+    );
+}
