@@ -308,6 +308,12 @@ impl ResponseLane {
     }
 }
 
+/// A strong validator of an answer's content (RFC 9110, section 8.8.3).
+#[must_use]
+pub fn etag(body: &[u8]) -> String {
+    format!("\"{:032x}\"", xxhash_rust::xxh3::xxh3_128(body))
+}
+
 fn refused(mut errors: Vec<FieldError>) -> Problem {
     errors.truncate(50);
     let parameters = errors.iter().all(|error| error.place != "body");

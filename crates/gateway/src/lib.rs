@@ -36,6 +36,7 @@ mod gate;
 mod json_text;
 mod lane;
 mod openapi;
+mod page;
 mod problem;
 mod project;
 mod provider;
@@ -48,8 +49,9 @@ mod uri;
 
 pub use api::{Api, Compression, Operation};
 pub use json_text::Json;
-pub use lane::{Answer, Media, OperationLane, Request, asked_fields};
+pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
 pub use openapi::Security;
+pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed};
 pub use provider::{

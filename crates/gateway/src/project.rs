@@ -46,6 +46,8 @@ impl Definitions {
     /// # Errors
     /// All findings of all files at once.
     pub fn load(root: &Path) -> Result<Definitions, Findings> {
+        // Programs run in folders of their own, so no path may depend on where this process stands.
+        let root = &std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
         let mut findings = Vec::new();
         let mut services: Vec<Arc<Service>> = Vec::new();
         for (name, text) in texts(root, "services", &mut findings) {
@@ -142,10 +144,35 @@ impl Definitions {
         if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
     }
 
-    /// Files that definitions come from, for watching: service and API files, copybooks, interface files.
+    /// What the files look like that definitions come from: a number that changes when one of them does. Services, APIs, copybooks,
+    /// interface files and the modules of programs.
     #[must_use]
-    pub fn folders(root: &Path) -> Vec<PathBuf> {
-        ["services", "apis", "copybooks", ""].iter().map(|folder| root.join(folder)).collect()
+    pub fn stamp(&self, root: &Path) -> u64 {
+        let mut folders: Vec<PathBuf> =
+            ["services", "apis", "copybooks", ""].iter().map(|folder| root.join(folder)).collect();
+        for service in &self.services {
+            if let crate::ProviderSpec::Program(program) = &service.provider {
+                folders.extend(program.modules.iter().cloned());
+            }
+        }
+        let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();
+        for folder in folders {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let known = ["toml", "cpy", "cbl", "cob", "copy", "so"];
+                let counts = path.extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e));
+                if let (true, Ok(data)) = (counts, entry.metadata()) {
+                    seen.push((path, data.len(), data.modified().ok()));
+                }
+            }
+        }
+        seen.sort();
+        let mut text = String::new();
+        for (path, len, modified) in seen {
+            let since = modified.and_then(|m| m.duration_since(std::time::UNIX_EPOCH).ok());
+            text.push_str(&format!("{} {len} {}\n", path.display(), since.map_or(0, |s| s.as_nanos())));
+        }
+        xxhash_rust::xxh3::xxh3_64(text.as_bytes())
     }
 }
 

@@ -10,8 +10,8 @@ use crate::{Problem, codes};
 /// Answers calls of one service on one thread.
 pub trait Provider {
     /// Calls with the record that consists of `parts`, one behind the other; the answer's record replaces what `answer` holds. The parts
-    /// are taken before this returns.
-    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>) -> Answered<'a>;
+    /// are taken before this returns. `traceparent` makes the W3C trace context for whoever is called over a protocol that carries one.
+    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
 
     /// Whether calls can be answered now, for readiness: `Err` says why not.
     ///
@@ -83,6 +83,15 @@ impl ProviderFault {
                     .logged(reason.clone())
             }
         }
+    }
+}
+
+impl ProgramSpec {
+    /// When the program's module was written last: a new module needs new workers.
+    #[must_use]
+    pub fn module_time(&self) -> Option<std::time::SystemTime> {
+        let file = format!("{}.so", self.program);
+        self.modules.iter().find_map(|folder| std::fs::metadata(folder.join(&file)).ok()?.modified().ok())
     }
 }
 
@@ -164,7 +173,7 @@ impl CannedRecords {
 }
 
 impl Provider for CannedRecords {
-    fn call<'a>(&'a self, parts: [&[u8]; 2], mut answer: Vec<u8>) -> Answered<'a> {
+    fn call<'a>(&'a self, parts: [&[u8]; 2], mut answer: Vec<u8>, _: &dyn Fn() -> String) -> Answered<'a> {
         let request: Vec<u8> = parts.concat();
         let fits = |record: &&[u8]| match self.by {
             Some((at, len)) => {

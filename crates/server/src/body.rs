@@ -6,8 +6,13 @@ use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use bytes::{Buf, Bytes};
 use hyper::body::{Frame, SizeHint};
+
+use crate::metrics::{OperationMetrics, Phase};
 
 /// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.
 #[derive(Debug, Default)]
@@ -36,7 +41,13 @@ impl Buffers {
 /// Part of a body.
 pub(crate) enum Chunk {
     Shared(Bytes),
-    Owned { buffer: Vec<u8>, at: usize, len: usize, home: Weak<Buffers> },
+    Owned {
+        buffer: Vec<u8>,
+        at: usize,
+        len: usize,
+        home: Weak<Buffers>,
+        written: Option<(Instant, Arc<OperationMetrics>)>,
+    },
 }
 
 impl Chunk {
@@ -70,9 +81,12 @@ impl Buf for Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        if let Chunk::Owned { buffer, home, .. } = self
-            && let Some(home) = home.upgrade()
-        {
+        let Chunk::Owned { buffer, home, written, .. } = self else { return };
+        // The last of it was handed to the system.
+        if let Some((since, metrics)) = written {
+            metrics.phase(Phase::Write, since.elapsed());
+        }
+        if let Some(home) = home.upgrade() {
             home.give(core::mem::take(buffer));
         }
     }
@@ -92,7 +106,14 @@ impl Body {
 
     /// The first `len` bytes of a buffer that goes back to `home`.
     pub(crate) fn pooled(buffer: Vec<u8>, len: usize, home: &Rc<Buffers>) -> Body {
-        Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home) }))
+        Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home), written: None }))
+    }
+
+    /// Counts the time from now until the last byte is handed to the system.
+    pub(crate) fn time_writing(&mut self, metrics: &Arc<OperationMetrics>) {
+        if let Some(Chunk::Owned { written, .. }) = &mut self.0 {
+            *written = Some((Instant::now(), Arc::clone(metrics)));
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -25,6 +25,8 @@ pub struct ServeConfig {
     pub tls: Option<TlsConfig>,
     /// Who may call.
     pub authentication: AuthenticationConfig,
+    /// Whether the documents of APIs that are not public are shown to anybody.
+    pub public_documents: bool,
     /// Bounds.
     pub limits: LimitsConfig,
     /// Cross-origin requests of browsers.

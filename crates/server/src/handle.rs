@@ -2,20 +2,40 @@
 
 use std::convert::Infallible;
 use std::rc::Rc;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use hyper::{Method, Request, Response};
-use quayline_gateway::{Media, Operation, Problem, Routed, allowed, asked_fields};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use quayline_gateway::{Media, Operation, Problem, Routed, allowed, asked_fields, etag};
 
+use crate::access::Identity;
 use crate::body::Body;
+use crate::compress;
+use crate::limiter::Refused;
+use crate::metrics::Phase;
+use crate::negotiate::accepted;
+use crate::pages;
 use crate::thread::{Thread, Version};
+use crate::trace::Trace;
 
 /// The connection a request came over.
 pub(crate) struct Peer {
     /// Where from.
     pub(crate) address: std::net::SocketAddr,
+    /// Common name of the client's certificate, where it has one that was verified.
+    pub(crate) certificate: Option<String>,
+}
+
+/// What is known about a request when it has been answered.
+#[derive(Default)]
+struct Known {
+    operation: Option<Arc<Operation>>,
+    identity: Option<Rc<Identity>>,
+    /// Place among the client's requests in progress, to be given back.
+    entered: Option<String>,
 }
 
 pub(crate) async fn handle(
@@ -23,68 +43,157 @@ pub(crate) async fn handle(
     peer: Rc<Peer>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let _ = &peer.address;
+    let began = Instant::now();
     let head = request.method() == Method::HEAD;
-    let mut response = match respond(&thread, request).await {
+    let trace = Trace::of(text(request.headers(), "traceparent"));
+    let method = request.method().clone();
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let mut known = Known::default();
+    let answered = respond(&thread, &peer, request, (&trace, began), &mut known).await;
+    let mut response = match answered {
         Ok(response) => response,
-        Err(problem) => problem_response(&thread, &problem),
+        Err(problem) => problem_response(&thread, &problem, &trace),
     };
+    if let Some(client) = known.entered.take() {
+        thread.shared.limiter.leave(&client);
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    cross_origin(&thread, origin.as_ref(), headers);
+    let (status, bytes) = (response.status().as_u16(), response.body().len());
+    if let Some(operation) = &known.operation {
+        let metrics = thread.metrics(operation);
+        metrics.answered(status, bytes, began.elapsed());
+        response.body_mut().time_writing(&metrics);
+    }
+    record(&thread, &peer, &known, &method, status, bytes, began, &trace);
     if head {
-        let length = response.body().len();
         *response.body_mut() = Body::empty();
-        response.headers_mut().insert(hyper::header::CONTENT_LENGTH, HeaderValue::from(length));
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
     }
     Ok(response)
 }
 
-async fn respond(thread: &Rc<Thread>, request: Request<Incoming>) -> Result<Response<Body>, Box<Problem>> {
-    let limits = &thread.shared.config.limits;
+async fn respond(
+    thread: &Rc<Thread>,
+    peer: &Peer,
+    request: Request<Incoming>,
+    (trace, began): (&Trace, Instant),
+    known: &mut Known,
+) -> Result<Response<Body>, Box<Problem>> {
+    let shared = &thread.shared;
+    let limits = &shared.config.limits;
     let version = thread.version();
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     if target.len() > limits.target_bytes {
         return Err(Box::new(Problem::too_large(414, "the request's path and query", limits.target_bytes)));
     }
-    let path = head.uri.path();
-    let query = head.uri.query().unwrap_or("");
+    let (path, query) = (head.uri.path(), head.uri.query().unwrap_or(""));
     let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
     let (index, path_values) = match version.definitions.find(method, path) {
         Routed::To(index, values) => (index, values),
         Routed::Methods(methods) if head.method == Method::OPTIONS => {
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = hyper::StatusCode::NO_CONTENT;
-            insert(response.headers_mut(), ALLOW, &allowed(&methods));
-            return Ok(response);
+            return Ok(options(thread, &methods, &head.headers));
         }
-        Routed::Methods(methods) => return Err(Box::new(Problem::no_method(&methods))),
-        Routed::Nowhere => return Err(Box::new(Problem::no_route())),
+        Routed::Methods(methods) => {
+            shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
+            return Err(Box::new(Problem::no_method(&methods)));
+        }
+        Routed::Nowhere => {
+            if method == "GET"
+                && let Some(page) = pages::page(thread, &version, path)
+            {
+                return Ok(page);
+            }
+            shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
+            return Err(Box::new(Problem::no_route()));
+        }
     };
     let operation = &version.definitions.operations[index];
-    if thread.shared.config.authentication.required && !operation.public {
-        return Err(Box::new(Problem::unauthenticated("Bearer", "no way of authentication is set")));
-    }
+    known.operation = Some(Arc::clone(operation));
+    admit(thread, peer, operation, &head.headers, known)?;
     let media = accepted(&head.headers).ok_or_else(|| Box::new(Problem::not_acceptable()))?;
+    let metrics = thread.metrics(operation);
+    let parsed = Instant::now();
+    metrics.phase(Phase::Parse, parsed - began);
     let body = if body.is_end_stream() {
         Vec::new()
     } else {
         let limit = limits.body_seconds;
-        let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes));
-        read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??
+        let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes, limit));
+        let body = read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??;
+        metrics.phase(Phase::Wait, parsed.elapsed());
+        body
     };
-    let media_type = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = media_type.map(|value| value.split(';').next().unwrap_or("").trim());
-    let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+    let received = Instant::now();
+    let media_type = text(&head.headers, "content-type").map(|value| value.split(';').next().unwrap_or("").trim());
+    let header = |name: &str| text(&head.headers, name);
     let parts =
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
     let answered = version.with_lane(index, |lane| {
         let record = lane.record(operation, &parts)?;
-        Ok::<_, Box<Problem>>(provider.call(record, thread.buffers.take()))
+        Ok::<_, Box<Problem>>(provider.call(record, thread.buffers.take(), &|| trace.traceparent()))
     })?;
+    let called = Instant::now();
+    metrics.phase(Phase::Decode, called - received);
     let record = answered.await.map_err(|fault| Box::new(fault.problem()))?;
-    let response = answer(thread, &version, index, operation, &record, media, query);
+    let back = Instant::now();
+    metrics.phase(Phase::Call, back - called);
+    let client = Client { peer, headers: &head.headers, media, query };
+    let response = answer(thread, &version, index, operation, &record, &client);
     thread.buffers.give(record);
+    metrics.phase(Phase::Encode, back.elapsed());
     response
+}
+
+/// Who the client is, and whether it may ask now.
+fn admit(
+    thread: &Thread,
+    peer: &Peer,
+    operation: &Operation,
+    headers: &HeaderMap,
+    known: &mut Known,
+) -> Result<(), Box<Problem>> {
+    let shared = &thread.shared;
+    let header = |name: &str| text(headers, name).map(str::to_owned);
+    let checked = thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens);
+    let refused = |problem| {
+        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        problem
+    };
+    known.identity = checked.map_err(refused)?;
+    if shared.limiter.is_active() {
+        let client = match &known.identity {
+            Some(identity) => format!("{}:{}", identity.how, identity.name),
+            None => peer.address.ip().to_string(),
+        };
+        match shared.limiter.enter(&client, Instant::now()) {
+            Ok(()) => known.entered = Some(client),
+            Err(Refused::Rate(seconds)) => {
+                return Err(refused(Box::new(Problem::too_many(
+                    "the client sends more requests a second than it may",
+                    seconds,
+                ))));
+            }
+            Err(Refused::Concurrent) => {
+                return Err(refused(Box::new(Problem::too_many(
+                    "the client has as many requests in progress as it may",
+                    1,
+                ))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What of the request shapes the answer.
+struct Client<'a> {
+    peer: &'a Peer,
+    headers: &'a HeaderMap,
+    media: Media,
+    query: &'a str,
 }
 
 fn answer(
@@ -93,35 +202,115 @@ fn answer(
     index: usize,
     operation: &Operation,
     record: &[u8],
-    media: Media,
-    query: &str,
+    client: &Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
-    let fields = asked_fields(operation, query);
-    let answer = version
-        .with_lane(index, |lane| lane.answer(operation, record, media, fields.as_deref(), thread.buffers.take()))?;
-    let mut response = match answer.media {
-        Some(media) => {
-            let mut response = Response::new(Body::pooled(answer.buffer, answer.len, &thread.buffers));
-            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.name()));
+    let fields = asked_fields(operation, client.query);
+    let buffer = thread.buffers.take();
+    let answer =
+        version.with_lane(index, |lane| lane.answer(operation, record, client.media, fields.as_deref(), buffer))?;
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    let Some(media) = answer.media else {
+        thread.buffers.give(answer.buffer);
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = status;
+        return Ok(response);
+    };
+    let bytes = &answer.buffer[..answer.len];
+    let tag = (operation.etag && status == StatusCode::OK).then(|| etag(bytes));
+    if let Some(tag) = &tag
+        && text(client.headers, "if-none-match").is_some_and(|known| matches_etag(known, tag))
+    {
+        thread.buffers.give(answer.buffer);
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        insert(response.headers_mut(), header::ETAG, tag);
+        return Ok(response);
+    }
+    let accept_encoding = text(client.headers, "accept-encoding");
+    let zipped = if compress::pays(operation.compression, answer.len, client.peer.address.ip(), accept_encoding) {
+        compress::gzip(bytes, thread.buffers.take())
+    } else {
+        None
+    };
+    let mut response = match zipped {
+        Some(zipped) => {
+            thread.buffers.give(answer.buffer);
+            let len = zipped.len();
+            let mut response = Response::new(Body::pooled(zipped, len, &thread.buffers));
+            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             response
         }
-        None => {
-            thread.buffers.give(answer.buffer);
-            Response::new(Body::empty())
-        }
+        None => Response::new(Body::pooled(answer.buffer, answer.len, &thread.buffers)),
     };
-    *response.status_mut() = hyper::StatusCode::from_u16(answer.status).unwrap_or(hyper::StatusCode::OK);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media.name()));
+    headers.insert(header::VARY, HeaderValue::from_static("accept, accept-encoding"));
+    match &tag {
+        Some(tag) => {
+            // The compressed form is another representation; the tag says only that the content is the same.
+            let weak = headers.contains_key(header::CONTENT_ENCODING);
+            insert(headers, header::ETAG, &if weak { format!("W/{tag}") } else { tag.clone() });
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
+        None => {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+    }
     Ok(response)
 }
 
-async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Problem>> {
+/// RFC 9110, section 13.1.2: the weak comparison.
+fn matches_etag(known: &str, tag: &str) -> bool {
+    known.trim() == "*" || known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+}
+
+/// OPTIONS of a path that there is: what it takes, and the answer to a browser's preflight.
+fn options(thread: &Thread, methods: &[&str], headers: &HeaderMap) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let all = allowed(methods);
+    insert(response.headers_mut(), header::ALLOW, &all);
+    let preflight = headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if preflight && allowed_origin(thread, headers.get(header::ORIGIN)).is_some() {
+        let out = response.headers_mut();
+        insert(out, header::ACCESS_CONTROL_ALLOW_METHODS, &all);
+        insert(
+            out,
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, x-api-key, if-none-match, traceparent",
+        );
+        let age = thread.shared.config.cors.max_age_seconds.unwrap_or(600);
+        out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(age));
+    }
+    response
+}
+
+fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
+    let origin = origin?;
+    let origins = &thread.shared.config.cors.origins;
+    if origins.iter().any(|known| known == "*") {
+        return Some(HeaderValue::from_static("*"));
+    }
+    origins.iter().any(|known| known.as_bytes() == origin.as_bytes()).then(|| origin.clone())
+}
+
+fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
+    if let Some(origin) = allowed_origin(thread, origin) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, retry-after"));
+    }
+}
+
+async fn read_body(mut body: Incoming, limit: usize, seconds: u64) -> Result<Vec<u8>, Box<Problem>> {
     let too_large = || Box::new(Problem::too_large(413, "the request's body", limit));
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
     while let Some(frame) = core::future::poll_fn(|cx| core::pin::Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(frame) = frame else { return Err(Box::new(Problem::too_slow(0))) };
+        let Ok(frame) = frame else { return Err(Box::new(Problem::too_slow(seconds))) };
         if let Ok(data) = frame.into_data() {
             if bytes.len() + data.len() > limit {
                 return Err(too_large());
@@ -132,60 +321,18 @@ async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Prob
     Ok(bytes)
 }
 
-/// The form that the client likes best (RFC 9110, section 12.5.1); JSON where it does not say.
-fn accepted(headers: &HeaderMap) -> Option<Media> {
-    let mut best: Option<(u16, Media)> = None;
-    let mut said = false;
-    // The most specific range decides for a form: its own name, then application/*, then */*.
-    for media in [Media::Json, Media::Xml] {
-        let mut found: Option<(u8, u16)> = None;
-        for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')) {
-            said = true;
-            let mut parts = range.split(';').map(str::trim);
-            let name = parts.next().unwrap_or("");
-            let specific = match name {
-                "*/*" => 0,
-                "application/*" => 1,
-                name if name.eq_ignore_ascii_case(media.name()) => 2,
-                _ => continue,
-            };
-            let quality = parts.find_map(|p| p.strip_prefix("q=")).map_or(1000, thousandths);
-            if found.is_none_or(|(known, _)| specific > known) {
-                found = Some((specific, quality));
-            }
-        }
-        if let Some((_, quality)) = found
-            && quality > 0
-            && best.is_none_or(|(known, _)| quality > known)
-        {
-            best = Some((quality, media));
-        }
-    }
-    if said { best.map(|(_, media)| media) } else { Some(Media::Json) }
-}
-
-/// A quality value such as `0.8` in thousandths; what is none is 0.
-fn thousandths(text: &str) -> u16 {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let part: String = part.chars().chain("000".chars()).take(3).collect();
-    match (whole, part.parse::<u16>()) {
-        ("1", Ok(0)) => 1000,
-        ("0", Ok(part)) => part,
-        _ => 0,
-    }
-}
-
-pub(crate) fn problem_response(thread: &Thread, problem: &Problem) -> Response<Body> {
+pub(crate) fn problem_response(thread: &Thread, problem: &Problem, trace: &Trace) -> Response<Body> {
+    let id = trace.id();
     if let Some(note) = &problem.for_log {
-        thread.shared.log(&format!("{} {}: {note}", problem.status, problem.code));
+        thread.shared.log(&format!("{} {} request {id}: {note}", problem.status, problem.code));
     }
-    let mut response = Response::new(Body::shared(problem.json("").to_string()));
-    *response.status_mut() =
-        hyper::StatusCode::from_u16(problem.status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = Response::new(Body::shared(problem.json(&id).to_string()));
+    *response.status_mut() = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(Problem::MEDIA_TYPE));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(Problem::MEDIA_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = problem.retry_after_s {
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     if let Some((name, value)) = &problem.header {
         insert(headers, HeaderName::from_static(name), value);
@@ -193,7 +340,46 @@ pub(crate) fn problem_response(thread: &Thread, problem: &Problem) -> Response<B
     response
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+/// Audit and access log.
+#[expect(clippy::too_many_arguments, reason = "what one line holds")]
+fn record(
+    thread: &Thread,
+    peer: &Peer,
+    known: &Known,
+    method: &Method,
+    status: u16,
+    bytes: usize,
+    began: Instant,
+    trace: &Trace,
+) {
+    let shared = &thread.shared;
+    if shared.audit.is_none() && shared.access_log.is_none() {
+        return;
+    }
+    // The path as the API has it: values of parameters are the clients' affair.
+    let path = known.operation.as_ref().map_or("-", |operation| operation.path.as_str());
+    let id = known.operation.as_ref().map_or("-", |operation| operation.id.as_str());
+    let client = known.identity.as_ref().map_or("-", |identity| identity.name.as_str());
+    let how = known.identity.as_ref().map_or("none", |identity| identity.how);
+    let micros = began.elapsed().as_micros();
+    let (now, ip) = (crate::access::now_s(), peer.address.ip());
+    if let Some(audit) = &shared.audit {
+        let client = quayline_gateway::Json::text(client);
+        audit.line(format!(
+            "{{\"time\":{now},\"request\":\"{}\",\"from\":\"{ip}\",\"client\":{client},\"by\":\"{how}\",\"operation\":\"{id}\",\"method\":\"{method}\",\"path\":\"{path}\",\"status\":{status},\"bytes\":{bytes},\"micros\":{micros}}}",
+            trace.id()
+        ));
+    }
+    if let Some(log) = &shared.access_log {
+        log.line(format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us {}", trace.id()));
+    }
+}
+
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+pub(crate) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }

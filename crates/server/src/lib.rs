@@ -1,12 +1,36 @@
-//! The gateway over HTTP.
+//! The gateway over HTTP/1.1: connections, TLS, who may call, limits, metrics, audit, reload and drain.
+//!
+//! ```text
+//! listener ─▶ thread ─▶ route ─▶ access, limits ─▶ lane (request → record) ─▶ provider ─▶ lane (record → answer) ─▶ etag, gzip ─▶ client
+//! ```
+//!
+//! Each server thread runs a runtime of its own with its own connections, lanes, buffers and program workers; threads share the settings, the
+//! current definitions and counters, and nothing that a request waits for.
+//!
+//! Providers that do I/O live here: programs in worker processes, HTTP services.
 
+mod access;
+mod admin;
 mod body;
+mod compress;
 mod config;
+mod encoding;
 mod handle;
+mod io;
+mod journal;
+mod limiter;
+mod metrics;
+mod negotiate;
+mod pages;
 mod program;
 mod run;
 mod shared;
 mod thread;
+mod tls;
+mod trace;
+mod upstream;
 
+pub use access::key_digest;
 pub use config::{AdminConfig, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig};
-pub use run::{LogLine, serve};
+pub use encoding::to_base64url;
+pub use run::{LogLine, serve, serve_fixed};

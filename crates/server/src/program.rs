@@ -104,7 +104,7 @@ impl Drop for ProgramProvider {
 }
 
 impl Provider for ProgramProvider {
-    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>) -> Answered<'a> {
+    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>, _: &dyn Fn() -> String) -> Answered<'a> {
         let (reply, answered) = oneshot::channel();
         self.shared.submit(&parts, Call { answer, reply, tries: 0 });
         Box::pin(async move {

@@ -17,9 +17,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
 
 use crate::ServeConfig;
+use crate::body::Body;
 use crate::handle::{Peer, handle};
+use crate::io::Patient;
 use crate::shared::Shared;
 use crate::thread::Thread;
+use crate::tls;
 
 /// Takes lines for the operator.
 pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
@@ -41,7 +44,8 @@ pub fn serve(
     let address = listener.local_addr()?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = config.threads.unwrap_or(cores).max(1);
-    let shared = Arc::new(Shared::new(config, root, definitions, log));
+    let admin = config.admin.listen.map(std::net::TcpListener::bind).transpose()?;
+    let shared = Arc::new(Shared::new(config, root, definitions, log)?);
     let (stop, stopped) = watch::channel(false);
     let mut others = Vec::new();
     let mut handles = Vec::new();
@@ -63,6 +67,16 @@ pub fn serve(
             Ok(listener) => listener,
             Err(error) => return shared.log(&format!("the listener cannot be used: {error}")),
         };
+        if let Some(admin) = admin {
+            let listener = admin.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(admin));
+            match listener {
+                Ok(listener) => {
+                    tokio::task::spawn_local(crate::admin::serve(Rc::clone(&thread), listener));
+                }
+                Err(error) => return shared.log(&format!("the admin listener cannot be used: {error}")),
+            }
+        }
+        tokio::task::spawn_local(watch_files(Rc::clone(&thread)));
         ready(address);
         accept(&thread, &listener, &others, &stop, stopped).await;
         drop(others);
@@ -91,38 +105,69 @@ async fn accept(
     else {
         return thread.shared.log("signals cannot be taken");
     };
-    let connections = LocalSet::new();
     let mut turn = 0usize;
-    let work = async {
-        loop {
-            tokio::select! {
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        if thread.shared.connections.load(Ordering::Relaxed) >= thread.shared.config.limits.connections {
-                            continue;
-                        }
-                        turn = (turn + 1) % (others.len() + 1);
-                        if turn == 0 {
-                            begin(thread, stream, stopped.clone());
-                        } else if let Ok(stream) = stream.into_std() {
-                            let _ = others[turn - 1].send(stream);
-                        }
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    if thread.shared.connections.load(Ordering::Relaxed) >= thread.shared.config.limits.connections {
+                        continue;
                     }
-                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-                },
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
-                _ = hangup.recv() => match thread.shared.reload() {
-                    Ok(()) => thread.shared.log("definitions were read again"),
-                    Err(findings) => thread.shared.log(&format!("the old definitions stay in force:\n{findings}")),
-                },
+                    turn = (turn + 1) % (others.len() + 1);
+                    if turn == 0 {
+                        begin(thread, stream, stopped.clone());
+                    } else if let Ok(stream) = stream.into_std() {
+                        let _ = others[turn - 1].send(stream);
+                    }
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            },
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => {
+                reload(thread);
+                reload_secrets(thread);
             }
         }
-    };
-    connections.run_until(work).await;
+    }
+    thread.shared.stopping.store(true, Ordering::Relaxed);
     thread.shared.log("stopping: no new connections; requests in progress are answered");
     let _ = stop.send(true);
     drain(thread).await;
+}
+
+fn reload(thread: &Thread) {
+    match thread.shared.reload() {
+        Ok(()) => thread.shared.log("definitions were read again"),
+        Err(findings) => thread.shared.log(&format!("the old definitions stay in force:\n{findings}")),
+    }
+}
+
+fn reload_secrets(thread: &Thread) {
+    if let Err(why) = thread.shared.reload_secrets() {
+        thread.shared.log(&format!("the old keys and certificates stay in force: {why}"));
+    }
+}
+
+/// Looks at the files now and then.
+async fn watch_files(thread: Rc<Thread>) {
+    let seconds = thread.shared.config.reload_seconds.unwrap_or(2);
+    if seconds == 0 {
+        return;
+    }
+    let stamp = || thread.shared.definitions().1.stamp(&thread.shared.root);
+    let mut known = (stamp(), thread.shared.secrets_stamp());
+    loop {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+        let now = (stamp(), thread.shared.secrets_stamp());
+        if now.0 != known.0 {
+            reload(&thread);
+        }
+        if now.1 != known.1 {
+            reload_secrets(&thread);
+        }
+        known = now;
+    }
 }
 
 /// Connections that the accepting thread hands over.
@@ -165,16 +210,39 @@ fn begin(thread: &Rc<Thread>, stream: TcpStream, stopped: watch::Receiver<bool>)
     let thread = Rc::clone(thread);
     tokio::task::spawn_local(async move {
         let shared = Arc::clone(&thread.shared);
-        connection(thread, stream, Peer { address }, stopped).await;
+        connection(thread, stream, address, stopped).await;
         shared.connections.fetch_sub(1, Ordering::Relaxed);
     });
 }
 
-async fn connection(thread: Rc<Thread>, stream: TcpStream, peer: Peer, mut stopped: watch::Receiver<bool>) {
+async fn connection(
+    thread: Rc<Thread>,
+    stream: TcpStream,
+    address: std::net::SocketAddr,
+    stopped: watch::Receiver<bool>,
+) {
+    let limits = &thread.shared.config.limits;
+    let patience = Duration::from_secs(limits.write_seconds);
+    let Some(tls) = thread.shared.tls() else {
+        let peer = Peer { address, certificate: None };
+        return exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
+    };
+    // A client that does not shake hands is one that does not send headers.
+    let hands = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
+    let Ok(Ok(stream)) = tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands).await else { return };
+    let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| tls::common_name(chain.first()?));
+    let peer = Peer { address, certificate };
+    exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
+}
+
+async fn exchange<T>(thread: &Rc<Thread>, stream: T, peer: Peer, mut stopped: watch::Receiver<bool>)
+where
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
     let peer = Rc::new(peer);
     let limits = &thread.shared.config.limits;
     let service = service_fn({
-        let thread = Rc::clone(&thread);
+        let thread = Rc::clone(thread);
         move |request| handle(Rc::clone(&thread), Rc::clone(&peer), request)
     });
     let mut server = http1::Builder::new();
@@ -191,4 +259,49 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, peer: Peer, mut stopp
             let _ = connection.await;
         }
     }
+}
+
+/// Serves the same bytes for every request on one thread, by the same HTTP stack and settings and nothing else: what an answer costs that
+/// needs no gateway. Until SIGTERM.
+///
+/// # Errors
+/// The listener's.
+pub fn serve_fixed(
+    listen: std::net::SocketAddr,
+    bytes: Vec<u8>,
+    media_type: &'static str,
+    ready: impl FnOnce(std::net::SocketAddr),
+) -> io::Result<()> {
+    let listener = std::net::TcpListener::bind(listen)?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let bytes = bytes::Bytes::from(bytes);
+    on_thread(async move {
+        let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+        ready(address);
+        loop {
+            let stream = tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(_) => continue,
+                },
+                _ = terminate.recv() => return,
+            };
+            let _ = stream.set_nodelay(true);
+            let bytes = bytes.clone();
+            tokio::task::spawn_local(async move {
+                let service = service_fn(move |_: hyper::Request<hyper::body::Incoming>| {
+                    let mut response = hyper::Response::new(Body::shared(bytes.clone()));
+                    response
+                        .headers_mut()
+                        .insert(hyper::header::CONTENT_TYPE, hyper::header::HeaderValue::from_static(media_type));
+                    async move { Ok::<_, core::convert::Infallible>(response) }
+                });
+                let mut server = http1::Builder::new();
+                server.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(75)).max_buf_size(16 << 10);
+                let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            });
+        }
+    })
 }

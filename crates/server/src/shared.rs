@@ -1,22 +1,37 @@
 //! What all server threads share.
 
+use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::Findings;
 use quayline_gateway::Definitions;
 
 use crate::ServeConfig;
+use crate::access::Access;
+use crate::journal::{Full, Journal};
+use crate::limiter::Limiter;
+use crate::metrics::Metrics;
+use crate::tls;
 
-/// Settings, the current definitions, counters.
+/// Settings, the current definitions and secrets, counters.
 pub(crate) struct Shared {
     pub(crate) config: ServeConfig,
     pub(crate) root: PathBuf,
     definitions: Mutex<Arc<Definitions>>,
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
+    access: Mutex<Arc<Access>>,
+    /// The same for keys and tokens.
+    pub(crate) access_generation: AtomicU64,
+    tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     pub(crate) connections: AtomicUsize,
+    pub(crate) stopping: AtomicBool,
+    pub(crate) limiter: Limiter,
+    pub(crate) metrics: Metrics,
+    pub(crate) audit: Option<Journal>,
+    pub(crate) access_log: Option<Journal>,
     log: Box<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -26,33 +41,92 @@ impl Shared {
         root: PathBuf,
         definitions: Definitions,
         log: Box<dyn Fn(&str) + Send + Sync>,
-    ) -> Self {
-        Shared {
+    ) -> io::Result<Self> {
+        let access = Access::load(&config.authentication).map_err(io::Error::other)?;
+        let tls = config.tls.as_ref().map(tls::load).transpose().map_err(io::Error::other)?;
+        let audit = config.audit.as_ref().map(|path| Journal::to_file(path, Full::Wait)).transpose()?;
+        let access_log = match config.access_log.as_deref() {
+            None | Some("off") => None,
+            Some("stderr") => Some(Journal::to_stderr()),
+            Some(path) => Some(Journal::to_file(&root.join(path), Full::Drop)?),
+        };
+        Ok(Shared {
+            limiter: Limiter::new(&config.limits),
             config,
             root,
             definitions: Mutex::new(Arc::new(definitions)),
             generation: AtomicU64::new(1),
+            access: Mutex::new(Arc::new(access)),
+            access_generation: AtomicU64::new(1),
+            tls: Mutex::new(tls),
             connections: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+            metrics: Metrics::default(),
+            audit,
+            access_log,
             log,
-        }
+        })
     }
 
     pub(crate) fn definitions(&self) -> (u64, Arc<Definitions>) {
-        let definitions = self.definitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let definitions = lock(&self.definitions);
         (self.generation.load(Ordering::Acquire), Arc::clone(&definitions))
+    }
+
+    pub(crate) fn access(&self) -> (u64, Arc<Access>) {
+        let access = lock(&self.access);
+        (self.access_generation.load(Ordering::Acquire), Arc::clone(&access))
+    }
+
+    /// Settings of new handshakes; `None` where there is no TLS.
+    pub(crate) fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
+        lock(&self.tls).clone()
     }
 
     /// Reads the definitions again. What is wrong leaves the old ones in force.
     pub(crate) fn reload(&self) -> Result<(), Findings> {
-        let new = Definitions::load(&self.root)?;
-        let mut definitions = self.definitions.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = Definitions::load(&self.root).inspect_err(|_| {
+            self.metrics.reloads_failed.fetch_add(1, Ordering::Relaxed);
+        })?;
+        let mut definitions = lock(&self.definitions);
         *definitions = Arc::new(new);
         self.generation.fetch_add(1, Ordering::AcqRel);
+        self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Reads keys, tokens' keys and certificates again. What is wrong leaves the old ones in force.
+    pub(crate) fn reload_secrets(&self) -> Result<(), String> {
+        let access = Access::load(&self.config.authentication)?;
+        let new = self.config.tls.as_ref().map(tls::load).transpose()?;
+        *lock(&self.access) = Arc::new(access);
+        self.access_generation.fetch_add(1, Ordering::AcqRel);
+        *lock(&self.tls) = new;
+        Ok(())
+    }
+
+    /// What the files with secrets look like: changes when one of them does.
+    pub(crate) fn secrets_stamp(&self) -> Vec<Option<(u64, std::time::SystemTime)>> {
+        let authentication = &self.config.authentication;
+        let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
+        paths.extend(authentication.jwt.as_ref().map(|jwt| &jwt.jwks));
+        if let Some(tls) = &self.config.tls {
+            paths.extend([&tls.certificate, &tls.key]);
+            paths.extend(tls.client_authorities.as_ref());
+        }
+        let of = |path: &PathBuf| {
+            let data = std::fs::metadata(path).ok()?;
+            Some((data.len(), data.modified().ok()?))
+        };
+        paths.into_iter().map(of).collect()
     }
 
     /// A line for the operator.
     pub(crate) fn log(&self, line: &str) {
         (self.log)(line);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

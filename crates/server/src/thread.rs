@@ -5,10 +5,15 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
-use quayline_gateway::{CannedRecords, Definitions, OperationLane, Provider, ProviderFault, ProviderSpec, Service};
+use quayline_gateway::{
+    CannedRecords, Definitions, Operation, OperationLane, Provider, ProviderFault, ProviderSpec, Service,
+};
 
+use crate::access::{Access, TokenCache};
 use crate::body::Buffers;
+use crate::metrics::OperationMetrics;
 use crate::program::{Log, ProgramProvider};
 use crate::shared::Shared;
 
@@ -16,22 +21,67 @@ use crate::shared::Shared;
 pub(crate) struct Thread {
     pub(crate) shared: Arc<Shared>,
     pub(crate) buffers: Rc<Buffers>,
+    pub(crate) tokens: TokenCache,
     version: RefCell<Rc<Version>>,
     generation: Cell<u64>,
+    access: RefCell<Arc<Access>>,
+    access_generation: Cell<u64>,
+    metrics: RefCell<Vec<(String, Arc<OperationMetrics>)>>,
 }
 
 /// What the thread made of one version of the definitions. Requests in progress keep theirs.
 pub(crate) struct Version {
     pub(crate) definitions: Arc<Definitions>,
     lanes: RefCell<Vec<Option<Box<OperationLane>>>>,
-    providers: Vec<(ProviderSpec, usize, Rc<dyn Provider>)>,
+    providers: Vec<Provided>,
+}
+
+/// A provider and what it was made from; it goes on through a reload that changes none of that.
+#[derive(Clone)]
+struct Provided {
+    spec: ProviderSpec,
+    length: usize,
+    module: Option<SystemTime>,
+    provider: Rc<dyn Provider>,
 }
 
 impl Thread {
     pub(crate) fn new(shared: Arc<Shared>) -> Rc<Thread> {
         let (generation, definitions) = shared.definitions();
         let version = RefCell::new(Rc::new(Version::new(&shared, definitions, &[])));
-        Rc::new(Thread { shared, buffers: Rc::new(Buffers::default()), version, generation: Cell::new(generation) })
+        let (access_generation, access) = shared.access();
+        Rc::new(Thread {
+            shared,
+            buffers: Rc::new(Buffers::default()),
+            tokens: TokenCache::default(),
+            version,
+            generation: Cell::new(generation),
+            access: RefCell::new(access),
+            access_generation: Cell::new(access_generation),
+            metrics: RefCell::default(),
+        })
+    }
+
+    /// Who may call; keys that were read again are taken over between requests.
+    pub(crate) fn access(&self) -> Arc<Access> {
+        if self.shared.access_generation.load(Ordering::Acquire) != self.access_generation.get() {
+            let (generation, access) = self.shared.access();
+            *self.access.borrow_mut() = access;
+            self.access_generation.set(generation);
+            self.tokens.clear();
+        }
+        Arc::clone(&self.access.borrow())
+    }
+
+    /// What is counted for an operation.
+    pub(crate) fn metrics(&self, operation: &Operation) -> Arc<OperationMetrics> {
+        let mut known = self.metrics.borrow_mut();
+        if let Some((_, metrics)) = known.iter().find(|(id, _)| *id == operation.id) {
+            return Arc::clone(metrics);
+        }
+        let metrics = self.shared.metrics.of(&operation.id);
+        known.push((operation.id.clone(), Arc::clone(&metrics)));
+        metrics
     }
 
     /// The current version; a new one is taken over between requests.
@@ -47,22 +97,25 @@ impl Thread {
 }
 
 impl Version {
-    fn new(
-        shared: &Arc<Shared>,
-        definitions: Arc<Definitions>,
-        old: &[(ProviderSpec, usize, Rc<dyn Provider>)],
-    ) -> Version {
-        let mut providers: Vec<(ProviderSpec, usize, Rc<dyn Provider>)> = Vec::new();
+    fn new(shared: &Arc<Shared>, definitions: Arc<Definitions>, old: &[Provided]) -> Version {
+        let mut providers: Vec<Provided> = Vec::new();
         for service in &definitions.services {
-            // A program goes on through a reload that does not concern it, and services with one program share its workers.
-            let known = |(spec, length, _): &&(ProviderSpec, usize, Rc<dyn Provider>)| {
-                *spec == service.provider && *length == service.length
+            let module = match &service.provider {
+                ProviderSpec::Program(program) => program.module_time(),
+                ProviderSpec::Records(records) => {
+                    std::fs::metadata(&records.file).and_then(|data| data.modified()).ok()
+                }
+                ProviderSpec::Http(_) => None,
             };
-            let provider = match providers.iter().find(known).or_else(|| old.iter().find(known)) {
-                Some((_, _, provider)) => Rc::clone(provider),
+            // A program goes on through a reload that does not concern it, and services with one program share its workers.
+            let same = |known: &&Provided| {
+                known.spec == service.provider && known.length == service.length && known.module == module
+            };
+            let provider = match providers.iter().find(same).or_else(|| old.iter().find(same)) {
+                Some(known) => Rc::clone(&known.provider),
                 None => provider(shared, service),
             };
-            providers.push((service.provider.clone(), service.length, provider));
+            providers.push(Provided { spec: service.provider.clone(), length: service.length, module, provider });
         }
         let lanes = RefCell::new(definitions.operations.iter().map(|_| None).collect());
         Version { definitions, lanes, providers }
@@ -77,14 +130,23 @@ impl Version {
     }
 
     pub(crate) fn provider(&self, service: usize) -> Rc<dyn Provider> {
-        Rc::clone(&self.providers[service].2)
+        Rc::clone(&self.providers[service].provider)
+    }
+
+    /// Services that cannot be called now, and why.
+    pub(crate) fn not_ready(&self) -> Vec<(String, String)> {
+        let services = self.definitions.services.iter().zip(&self.providers);
+        services.filter_map(|(service, known)| Some((service.name.clone(), known.provider.ready().err()?))).collect()
     }
 }
 
 fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
     let log: Log = {
         let shared = Arc::clone(shared);
-        Rc::new(move |line| shared.log(&line))
+        Rc::new(move |line: String| {
+            shared.metrics.workers_ended.fetch_add(1, Ordering::Relaxed);
+            shared.log(&line);
+        })
     };
     match &service.provider {
         ProviderSpec::Program(spec) => {
@@ -98,7 +160,10 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
                 Err(why) => Rc::new(Absent(format!("{}: {why}", spec.file.display()))),
             }
         }
-        _ => Rc::new(Absent("this kind of provider is not built in".to_owned())),
+        ProviderSpec::Http(spec) => match crate::upstream::provider(spec, service.length) {
+            Ok(provider) => provider,
+            Err(why) => Rc::new(Absent(why)),
+        },
     }
 }
 
@@ -106,7 +171,7 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
 struct Absent(String);
 
 impl Provider for Absent {
-    fn call<'a>(&'a self, _: [&[u8]; 2], _: Vec<u8>) -> quayline_gateway::Answered<'a> {
+    fn call<'a>(&'a self, _: [&[u8]; 2], _: Vec<u8>, _: &dyn Fn() -> String) -> quayline_gateway::Answered<'a> {
         Box::pin(core::future::ready(Err(ProviderFault::Absent { reason: self.0.clone() })))
     }
 

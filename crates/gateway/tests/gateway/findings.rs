@@ -1,0 +1,65 @@
+//! What is wrong with service and API files is found at once, with its place.
+
+use crate::world::{GET, SERVICE, World};
+
+#[track_caller]
+fn finds(service: &str, api: &str, expected: &[&str]) {
+    let Err(text) = World::of(service, api).map(|_| ()) else { panic!("nothing was found: expected {expected:?}") };
+    for part in expected {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+}
+
+#[test]
+fn services() {
+    finds(&SERVICE.replace("order.cpy", "absent.cpy"), GET, &["GTW-002", "services/orders.toml:2:12", "absent.cpy"]);
+    finds(&SERVICE.replace("ascii", "ebcdic-ish"), GET, &["GTW-005", "ebcdic-ish"]);
+    finds(&SERVICE.replace("\"records\"", "\"magic\""), GET, &["GTW-005", "program, records or http"]);
+    finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files"]);
+    finds(&format!("{SERVICE}[response.default]\n\"RESP-CODE\" = 1\n"), GET, &["GTW-008", "RESP-CODE"]);
+    finds(&SERVICE.replace("[provider]", "length = 10\n[provider]"), GET, &["GTW-010", "`length` is 10"]);
+    finds(
+        &format!(
+            "{SERVICE}[[type]]\nfield = \"RESP-DAY\"\nis = \"date\"\npattern = \"yyyyQQ\"\n[[type]]\nfield = \"REQ\"\nis = \"codes\"\n"
+        ),
+        GET,
+        &["GTW-007", "QQ", "one elementary field"],
+    );
+    finds(&format!("{SERVICE}[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"RESP-NOTE\"\n"), GET, &["GTW-009"]);
+    finds(&SERVICE.replace("exclude = [\"REQ\"]", "exclude = [\"NOPE\"]"), GET, &["PLN-001", "NOPE"]);
+}
+
+#[test]
+fn apis() {
+    let operation = |more: &str| format!("{GET}{more}");
+    finds(SERVICE, &GET.replace("\"orders\"\n", "\"other\"\n"), &["GTW-003", "the services are orders"]);
+    finds(SERVICE, &GET.replace("/orders\"", "/orders/{id}\""), &["GTW-011", "`{id}`"]);
+    finds(SERVICE, &GET.replace("GET", "FETCH"), &["GTW-005", "GET, POST"]);
+    finds(SERVICE, "base-path = \"/v1\"", &["GTW-006"]);
+    finds(
+        SERVICE,
+        &operation("[[operation.parameter]]\nname = \"a\"\nin = \"query\"\nfield = \"RESP-CODE\"\n"),
+        &["GTW-003", "not part of the service's request"],
+    );
+    finds(
+        SERVICE,
+        &operation("[[operation.parameter]]\nname = \"a\"\nin = \"cookie\"\nfield = \"REQ-NAME\"\n"),
+        &["GTW-005", "path, query or header"],
+    );
+    let twice = "[[operation.parameter]]\nname = \"a\"\nin = \"query\"\nfield = \"REQ-NAME\"\n";
+    finds(SERVICE, &operation(&format!("{twice}{}", twice.replace("\"a\"", "\"b\""))), &["GTW-004"]);
+    finds(
+        SERVICE,
+        &operation("[[operation.response]]\nstatus = 200\n[[operation.response]]\nstatus = 404\n"),
+        &["GTW-012"],
+    );
+    finds(
+        SERVICE,
+        &operation("[[operation.response]]\nstatus = 200\nwhen = [{ field = \"LINE-TEXT\", equals = 1 }]\n"),
+        &["GTW-012", "outside of tables"],
+    );
+    finds(SERVICE, &operation("[[operation.response]]\nstatus = 20\n"), &["GTW-005"]);
+    let both =
+        format!("{GET}{}", GET.split_once("[[operation]]").map(|(_, rest)| format!("[[operation]]{rest}")).unwrap());
+    finds(SERVICE, &both, &["GTW-004", "getV1Orders"]);
+}

@@ -1,0 +1,13 @@
+//! Services and APIs as their users see them, without HTTP.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::result_large_err,
+    reason = "a test stops at what is wrong, and a problem is what it looks at"
+)]
+
+mod findings;
+mod openapi;
+mod requests;
+mod responses;
+mod world;

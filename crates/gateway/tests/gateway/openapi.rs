@@ -1,0 +1,64 @@
+//! The OpenAPI document says what the layout says.
+
+use expect_test::expect;
+use quayline_gateway::{Json, Security};
+
+use crate::world::{SERVICE, World};
+
+fn at<'a>(json: &'a Json, path: &[&str]) -> &'a Json {
+    path.iter().fold(json, |json, name| json.get(name).unwrap_or_else(|| panic!("no {name} in {json}")))
+}
+
+#[test]
+fn schemas_have_lengths_ranges_and_what_is_required() {
+    let api = r#"
+base-path = "/v1"
+roles = ["clerk"]
+[[operation]]
+method = "POST"
+path = "/orders/{name}"
+service = "orders"
+[[operation.parameter]]
+name = "name"
+in = "path"
+field = "REQ-NAME"
+[[operation.parameter]]
+name = "count"
+in = "query"
+field = "REQ-COUNT"
+maximum = 50
+[operation.body]
+required = true
+[[operation.response]]
+status = 404
+when = [{ field = "RESP-CODE", equals = 4 }]
+body = "problem"
+description = "No such order."
+[[operation.response]]
+status = 200
+"#;
+    let service = SERVICE.replace("[provider]", "required = [\"REQ-AMOUNT\"]\n[provider]")
+        + "[[type]]\nfield = \"REQ-FLAG\"\nis = \"boolean\"\n";
+    let world = World::new(&service, api);
+    let json = world.definitions.apis[0].openapi("/", Security { api_key: true, ..Security::default() });
+    let operation = at(&json, &["paths", "/v1/orders/{name}", "post"]);
+    let body = at(operation, &["requestBody", "content", "application/json", "schema"]);
+    expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":-99999.99,"maximum":99999.99,"multipleOf":0.01,"description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[0.00]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
+        .assert_eq(&body.to_string());
+    let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
+    expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":0,"maximum":50,"format":"int64","description":"REQ-COUNT PIC 9(4)","examples":[0]}}"#]]
+        .assert_eq(&parameters[1].to_string());
+    let Json::Object(responses) = at(operation, &["responses"]) else { panic!() };
+    let statuses: Vec<&str> = responses.iter().map(|(status, _)| status.as_str()).collect();
+    assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "429", "413", "415", "5XX"]);
+    let answer = at(
+        operation,
+        &["responses", "200", "content", "application/json", "schema", "properties", "resp", "properties"],
+    );
+    expect![[r#"{"type":"array","items":{"type":"object","properties":{"lineText":{"type":"string","maxLength":4,"description":"LINE-TEXT PIC X(4)"}}},"maxItems":3}"#]]
+        .assert_eq(&at(answer, &["lineItem"]).to_string());
+    expect![[r#"{"type":"integer","minimum":-9999,"maximum":9999,"format":"int64","description":"RESP-CODE PIC S9(4) COMP","examples":[0]}"#]]
+        .assert_eq(&at(answer, &["respCode"]).to_string());
+    assert_eq!(at(operation, &["security"]).to_string(), r#"[{"apiKey":[]}]"#);
+    assert_eq!(at(operation, &["x-roles"]).to_string(), r#"["clerk"]"#);
+}

@@ -1,0 +1,226 @@
+//! Requests to records: precedence, absent against empty, parameters, bodies, types, what is refused.
+
+use expect_test::{Expect, expect};
+
+use crate::world::{SERVICE, World, lines};
+
+const POST: &str = r#"
+base-path = "/v1"
+[[operation]]
+method = "POST"
+path = "/orders/{name}"
+service = "orders"
+assign = { "REQ-FLAG" = "N" }
+[[operation.parameter]]
+name = "name"
+in = "path"
+field = "REQ-NAME"
+[[operation.parameter]]
+name = "count"
+in = "query"
+field = "REQ-COUNT"
+default = 12
+minimum = 1
+maximum = 50
+[operation.body]
+"#;
+
+const BODY: &str = r#"
+base-path = "/v1"
+[[operation]]
+method = "POST"
+path = "/orders"
+service = "orders"
+[operation.body]
+"#;
+
+#[track_caller]
+fn check(world: &World, method: &str, target: &str, body: &str, expect: Expect) {
+    let shown = match world.record(method, target, body) {
+        // The request's part; the rest is what no request reaches.
+        Ok(record) => record.replace("\\x00", "."),
+        Err(problem) => lines(&problem),
+    };
+    expect.assert_eq(&shown);
+}
+
+#[test]
+fn absent_is_low_values_and_empty_is_spaces() {
+    let world = World::new(SERVICE, BODY);
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        "{}",
+        expect![".................................................................."],
+    );
+    let empty = r#"{"req":{"reqName":"","reqAmount":-12.5,"reqCount":7}}"#;
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        empty,
+        expect![[r#"        .\x01%\r0007.................................................."#]],
+    );
+}
+
+#[test]
+fn initialisation_is_the_last_resort_and_defaults_come_before_it() {
+    let with = |initialize: &str| {
+        let service = SERVICE.replace(
+            "exclude = [\"RESP\"]",
+            "exclude = [\"RESP\"]\n[request.default]\n\"REQ-NAME\" = \"DEF\"\n\"REQ-COUNT\" = 3",
+        );
+        World::new(&format!("{service}[options]\ninitialize = \"{initialize}\"\n"), BODY)
+    };
+    check(
+        &with("low-values"),
+        "POST",
+        "/v1/orders",
+        "{}",
+        expect!["DEF     ....0003.................................................."],
+    );
+    check(
+        &with("initial"),
+        "POST",
+        "/v1/orders",
+        "{}",
+        expect![[r#"DEF     ...\x0c0003            .. 00000000      00000                "#]],
+    );
+    // The value of the request wins, also where it is empty.
+    let body = r#"{"req":{"reqName":"","reqCount":4}}"#;
+    check(
+        &with("low-values"),
+        "POST",
+        "/v1/orders",
+        body,
+        expect!["        ....0004.................................................."],
+    );
+}
+
+#[test]
+fn parameters_set_fields_and_close_them_to_the_body() {
+    let world = World::new(SERVICE, POST);
+    check(
+        &world,
+        "POST",
+        "/v1/orders/A%20B",
+        "",
+        expect!["A B     ....0012........N........................................."],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders/X?count=50",
+        "{}",
+        expect!["X       ....0050........N........................................."],
+    );
+    let twice = r#"{"req":{"reqName":"Y","reqFlag":"Y"}}"#;
+    check(
+        &world,
+        "POST",
+        "/v1/orders/X",
+        twice,
+        expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqName closed: this member is not part of the request
+            body $.req.reqFlag closed: this member is not part of the request"#]],
+    );
+}
+
+#[test]
+fn what_breaks_a_rule_is_named_and_never_repeated() {
+    let world = World::new(SERVICE, POST);
+    check(
+        &world,
+        "POST",
+        "/v1/orders/SECRETNAME?count=51&count=2&other=SECRET",
+        "",
+        expect![[r#"
+            400 GTW-102 some values break rules
+            query count once: the parameter stands twice
+            query other unknown: the operation has no such parameter
+            query count range: expected a number at least 1 at most 50
+            path name REC-021: text has 10 characters, field holds 8"#]],
+    );
+    for (count, rule) in [
+        ("", "type"),
+        ("1e1", "type"),
+        ("01", "type"),
+        ("+1", "type"),
+        (" 1", "type"),
+        ("1.5", "REC-024"),
+        ("0.9", "range"),
+    ] {
+        let problem = world.record("POST", &format!("/v1/orders/X?count={count}"), "").unwrap_err();
+        assert_eq!(problem.errors[0].rule, rule, "{count:?}: {}", lines(&problem));
+    }
+    check(
+        &world,
+        "POST",
+        "/v1/orders/X?count=%zz",
+        r#"{"req":{"reqAmount":"12","reqDate":null,"extra":1}}"#,
+        expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqAmount JSON-012: expected a number, found a string (line 1, column 21)
+            body $.req.reqDate JSON-012: expected a string, found null (line 1, column 36)
+            body $.req.extra JSON-011: the layout has no such member (line 1, column 41)
+            query  encoding: a name or value is not percent-encoded UTF-8"#]],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders/X",
+        "{\"req\":",
+        expect![[r#"
+            400 GTW-103 a value breaks a rule
+            body $.req JSON-002: the document ends where an object is expected (line 1, column 8)"#]],
+    );
+}
+
+#[test]
+fn types_are_read_as_their_texts() {
+    let service = SERVICE.replace("[provider]", "required = [\"REQ-NAME\"]\n[provider]")
+        + r#"
+[[type]]
+field = "REQ-DATE"
+is = "date"
+pattern = "yyyyMMdd"
+[[type]]
+field = "REQ-FLAG"
+is = "boolean"
+"#;
+    let world = World::new(&service, BODY);
+    let body = r#"{"req":{"reqName":"A","reqDate":"2026-02-28","reqFlag":true}}"#;
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        body,
+        expect!["A       ........20260228Y........................................."],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"req":{"reqDate":"2026-02-30","reqFlag":"Y"}}"#,
+        expect![[r#"
+            400 GTW-103 some values break rules
+            body $.req.reqDate type: expected a date such as 2026-01-31
+            body $.req.reqFlag JSON-012: expected true or false, found a string (line 1, column 42)
+            body $.req.reqName required: the member is missing"#]],
+    );
+}
+
+#[test]
+fn a_counter_is_set_from_its_list() {
+    let service = SERVICE.replace("exclude = [\"RESP\"]", "exclude = [\"RESP-CODE\", \"LINE-COUNT\", \"REQ\"]")
+        + "[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"LINE-COUNT\"\n";
+    let world = World::new(&service, BODY);
+    let body = r#"{"resp":{"lineItem":[{"lineText":"a"},{"lineText":"b"}]}}"#;
+    let record = world.record_bytes("POST", "/v1/orders", body).unwrap();
+    assert_eq!(&record[48..60], b"02a   b   \x00\x00");
+    let four = r#"{"resp":{"lineItem":[{},{},{},{}]}}"#;
+    let problem = world.record("POST", "/v1/orders", four).unwrap_err();
+    assert_eq!(problem.errors[0].rule, "REC-030");
+}

@@ -1,0 +1,130 @@
+//! Records to answers: rules, types, options, `fields`, XML, bad records.
+
+use quayline_gateway::Media;
+
+use crate::world::{GET, SERVICE, World, lines};
+
+/// 28 bytes of request, then the response: code, state, day, note, number, count, three items, raw.
+fn record(code: i16, rest: &str) -> Vec<u8> {
+    [&[b' '; 28][..], &code.to_be_bytes(), rest.as_bytes()].concat()
+}
+
+const GOOD: &str = "O20260131AB    00702aa  bb  cc  0042";
+
+fn json(service: &str, api: &str, record: &[u8], target: &str) -> String {
+    match World::new(service, api).answer(record, target, Media::Json) {
+        Ok((status, body)) => format!("{status} {body}"),
+        Err(problem) => lines(&problem),
+    }
+}
+
+#[test]
+fn an_answer_shows_what_the_interface_includes() {
+    assert_eq!(
+        json(SERVICE, GET, &record(0, GOOD), "/v1/orders"),
+        r#"200 {"resp":{"respCode":0,"respState":"O","respDay":20260131,"respNote":"AB","respNumber":7,"lineCount":2,"lineItem":[{"lineText":"aa"},{"lineText":"bb"},{"lineText":"cc"}],"raw":"0042"}}"#
+    );
+}
+
+#[test]
+fn a_redefinition_is_shown_where_it_is_included() {
+    let service =
+        SERVICE.replace("exclude = [\"REQ\"]", "exclude = [\"REQ\", \"LINE-ITEM\"]\ninclude = [\"RAW-NUMBER\"]");
+    assert!(json(&service, GET, &record(0, GOOD), "/v1/orders").ends_with(r#""raw":"0042","rawNumber":42}}"#));
+}
+
+#[test]
+fn types_and_counters_change_what_is_shown() {
+    let service = format!(
+        "{SERVICE}[[type]]\nfield = \"RESP-STATE\"\nis = \"codes\"\n[[type]]\nfield = \"RESP-DAY\"\nis = \"date\"\npattern = \"yyyyMMdd\"\n[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"LINE-COUNT\"\n"
+    );
+    let shown = json(&service, GET, &record(0, GOOD), "/v1/orders");
+    assert!(shown.contains(r#""respState":"open","respDay":"2026-01-31""#), "{shown}");
+    assert!(shown.contains(r#""lineItem":[{"lineText":"aa"},{"lineText":"bb"}]"#), "{shown}");
+    let odd = GOOD.replace("O20260131", "Q00000000");
+    let shown = json(&service, GET, &record(0, &odd), "/v1/orders");
+    assert!(shown.contains(r#""respState":"Q","respDay":null"#), "{shown}");
+}
+
+#[test]
+fn options_leave_out_what_is_empty_or_low() {
+    let service =
+        format!("{SERVICE}[options]\nomit-empty = true\nomit-low-values = true\ncontrol-characters = \"space\"\n");
+    let low = "O20260131\0\0\0\0\0\0\0\0\x0002            a\x07b ";
+    assert_eq!(
+        json(&service, GET, &record(0, low), "/v1/orders"),
+        r#"200 {"resp":{"respCode":0,"respState":"O","respDay":20260131,"lineCount":2,"lineItem":[{},{},{}],"raw":"a b"}}"#
+    );
+    // Without the options: text as it is, and a number that is none is the service's fault.
+    assert_eq!(
+        json(SERVICE, GET, &record(0, low), "/v1/orders"),
+        "502 GTW-120 the service's answer does not fit its copybook\nanswer RESP.RESP-NUMBER REC-005: field holds only low-values (0x00)"
+    );
+    let null = format!("{SERVICE}[options]\nblank-numbers = \"null\"\n");
+    let blank = GOOD.replace("007", "   ");
+    assert!(json(&null, GET, &record(0, &blank), "/v1/orders").contains("\"respNumber\":null"));
+}
+
+#[test]
+fn rules_choose_the_response() {
+    let api = format!(
+        "{GET}{}",
+        r#"
+[[operation.response]]
+status = 404
+when = [{ field = "RESP-CODE", equals = 4 }]
+body = "problem"
+detail = "there is no such order"
+[[operation.response]]
+status = 202
+when = [{ field = "RESP-CODE", one-of = [8, 12] }, { field = "RESP-STATE", not = "C" }]
+include = ["RESP-NOTE"]
+exclude = ["RESP"]
+[[operation.response]]
+status = 204
+when = [{ field = "RESP-NUMBER", at-least = 500 }]
+body = "none"
+[[operation.response]]
+status = 200
+when = [{ field = "RESP-CODE", at-most = 0 }]
+exclude = ["LINE-ITEM", "RAW", "LINE-COUNT", "RESP-DAY"]
+"#
+    );
+    let show = |code, rest: &str| json(SERVICE, &api, &record(code, rest), "/v1/orders");
+    assert_eq!(show(4, GOOD), "404 GTW-126 there is no such order");
+    assert_eq!(show(12, GOOD), r#"202 {"resp":{"respNote":"AB"}}"#);
+    assert_eq!(show(12, &GOOD.replacen('O', "C", 1)), "502 GTW-125 no response of the API fits the service's answer");
+    assert_eq!(show(16, &GOOD.replace("007", "500")), "204 ");
+    assert_eq!(show(-1, GOOD), r#"200 {"resp":{"respCode":-1,"respState":"O","respNote":"AB","respNumber":7}}"#);
+}
+
+#[test]
+fn fields_select_members() {
+    let show = |fields: &str| json(SERVICE, GET, &record(0, GOOD), &format!("/v1/orders?fields={fields}"));
+    assert_eq!(
+        show("respNote,lineItem(lineText)"),
+        r#"200 {"resp":{"respNote":"AB","lineItem":[{"lineText":"aa"},{"lineText":"bb"},{"lineText":"cc"}]}}"#
+    );
+    assert_eq!(show("resp.raw"), r#"200 {"resp":{"raw":"0042"}}"#);
+    assert_eq!(show("nothing"), "400 GTW-106 `fields`: the response has no member `nothing`");
+}
+
+#[test]
+fn xml_has_the_same_members() {
+    let world = World::new(SERVICE, GET);
+    let (status, body) = world.answer(&record(0, GOOD), "/v1/orders?fields=respNote,respCode", Media::Xml).unwrap();
+    assert_eq!(status, 200);
+    assert!(body.contains("<resp><respCode>0</respCode><respNote>AB</respNote></resp></answer>"), "{body}");
+}
+
+#[test]
+fn a_record_that_is_none_names_fields_and_no_content() {
+    let bad = GOOD.replace("20260131", "SECRET!!");
+    let shown = json(SERVICE, GET, &record(0, &bad), "/v1/orders");
+    assert!(
+        shown.starts_with("502 GTW-120") && shown.contains("answer RESP.RESP-DAY REC-001") && !shown.contains("SECRET"),
+        "{shown}"
+    );
+    let short = json(SERVICE, GET, &record(0, "O2026"), "/v1/orders");
+    assert!(short.starts_with("502 GTW-120"), "{short}");
+}

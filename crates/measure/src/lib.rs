@@ -1,0 +1,21 @@
+//! Workload drivers and what they found.
+//!
+//! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
+//!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
+//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
+//!
+//! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
+//! connection was free; with think time a client that waits for its answer sends nothing else by definition of the workload, and the report
+//! says how far throughput stayed behind what was asked for.
+
+mod client;
+mod cpu;
+mod figures;
+mod load;
+mod server;
+mod study;
+
+pub use cpu::CpuClock;
+pub use load::{Load, Pace, Run};
+pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};
+pub use study::{GatewayStudy, StudyOptions};

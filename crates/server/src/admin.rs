@@ -1,0 +1,94 @@
+//! The listener for operators: health, readiness, metrics, reload. Never on an address that other machines reach.
+
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use quayline_gateway::Json;
+
+use crate::body::Body;
+use crate::thread::Thread;
+
+/// Answers operators until the server ends.
+pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            continue;
+        };
+        let thread = Rc::clone(&thread);
+        tokio::task::spawn_local(async move {
+            let service = service_fn(move |request| {
+                let answer = answer(&thread, &request);
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            let mut server = hyper::server::conn::http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(std::time::Duration::from_secs(30));
+            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
+    let shared = &thread.shared;
+    let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
+        (&Method::GET, "/ready") => {
+            let missing = thread.version().not_ready();
+            let draining = shared.stopping.load(Ordering::Relaxed);
+            let ready = missing.is_empty() && !draining;
+            let services = missing
+                .into_iter()
+                .map(|(service, why)| Json::object([("service", Json::text(service)), ("reason", Json::text(why))]));
+            let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            let word = if draining {
+                "stopping"
+            } else if ready {
+                "ready"
+            } else {
+                "not ready"
+            };
+            json(status, Json::object([("status", Json::text(word)), ("services", Json::List(services.collect()))]))
+        }
+        (&Method::GET, "/metrics") => {
+            let connections = shared.connections.load(Ordering::Relaxed);
+            response(StatusCode::OK, shared.metrics.text(connections), "text/plain; version=0.0.4; charset=utf-8")
+        }
+        (&Method::POST, "/reload") => match shared.reload() {
+            Ok(()) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
+            Err(findings) => {
+                response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
+            }
+        },
+        (&Method::GET, "/definitions") => {
+            let version = thread.version();
+            let operations = version.definitions.operations.iter().map(|operation| {
+                Json::object([
+                    ("id", Json::text(operation.id.clone())),
+                    ("method", Json::text(operation.method.clone())),
+                    ("path", Json::text(operation.path.clone())),
+                    ("service", Json::text(operation.service.name.clone())),
+                    ("public", Json::Bool(operation.public)),
+                ])
+            });
+            json(StatusCode::OK, Json::object([("operations", Json::List(operations.collect()))]))
+        }
+        _ => json(
+            StatusCode::NOT_FOUND,
+            Json::object([("paths", Json::text("/health /ready /metrics /definitions; POST /reload"))]),
+        ),
+    }
+}
+
+fn response(status: StatusCode, text: String, media: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::shared(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}

@@ -1,0 +1,70 @@
+//! Which form of an answer a client likes best.
+
+use hyper::header::{ACCEPT, HeaderMap};
+use quayline_gateway::Media;
+
+/// The form that the client likes best (RFC 9110, section 12.5.1); JSON where it does not say.
+pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
+    let mut best: Option<(u16, Media)> = None;
+    let mut said = false;
+    // The most specific range decides for a form: its own name, then application/*, then */*.
+    for media in [Media::Json, Media::Xml] {
+        let mut found: Option<(u8, u16)> = None;
+        for range in headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(',')) {
+            said = true;
+            let mut parts = range.split(';').map(str::trim);
+            let name = parts.next().unwrap_or("");
+            let specific = match name {
+                "*/*" => 0,
+                "application/*" => 1,
+                name if name.eq_ignore_ascii_case(media.name()) => 2,
+                _ => continue,
+            };
+            let quality = parts.find_map(|p| p.strip_prefix("q=")).map_or(1000, thousandths);
+            if found.is_none_or(|(known, _)| specific > known) {
+                found = Some((specific, quality));
+            }
+        }
+        if let Some((_, quality)) = found
+            && quality > 0
+            && best.is_none_or(|(known, _)| quality > known)
+        {
+            best = Some((quality, media));
+        }
+    }
+    if said { best.map(|(_, media)| media) } else { Some(Media::Json) }
+}
+
+/// A quality value such as `0.8` in thousandths; what is none is 0.
+fn thousandths(text: &str) -> u16 {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let part: String = part.chars().chain("000".chars()).take(3).collect();
+    match (whole, part.parse::<u16>()) {
+        ("1", Ok(0)) => 1000,
+        ("0", Ok(part)) => part,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_for_whoever_does_not_say_otherwise() {
+        let check = |accept: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in accept {
+                headers.append(ACCEPT, value.parse().unwrap());
+            }
+            accepted(&headers)
+        };
+        assert_eq!(check(&[]), Some(Media::Json));
+        assert_eq!(check(&["*/*"]), Some(Media::Json));
+        assert_eq!(check(&["text/html, application/xml;q=0.9, */*;q=0.8"]), Some(Media::Xml));
+        assert_eq!(check(&["application/xml;q=0.5", "application/json;q=0.6"]), Some(Media::Json));
+        assert_eq!(check(&["application/json;q=0, */*"]), Some(Media::Xml));
+        assert_eq!(check(&["text/html"]), None);
+        assert_eq!(check(&["application/json;q=bad"]), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! Documents of APIs: `BASE/openapi.json`, `BASE/docs`, `BASE/docs.js`.
+
+use hyper::Response;
+use hyper::header::{self, HeaderName, HeaderValue};
+use quayline_gateway::{DOCS_POLICY, DOCS_SCRIPT, Security, docs_page};
+
+use crate::body::Body;
+use crate::thread::{Thread, Version};
+
+/// The document at a path that no operation has; documents of APIs that are not public are only shown where the settings say so.
+pub(crate) fn page(thread: &Thread, version: &Version, path: &str) -> Option<Response<Body>> {
+    let config = &thread.shared.config;
+    let (base, name) = path.rsplit_once('/')?;
+    let api = version.definitions.apis.iter().find(|api| api.base_path == base)?;
+    if !api.public && config.authentication.required && !config.public_documents {
+        return None;
+    }
+    let security = Security {
+        api_key: config.authentication.api_keys.is_some(),
+        bearer: config.authentication.jwt.is_some(),
+        mutual_tls: config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some()),
+    };
+    let openapi = || api.openapi("/", security);
+    let (text, media) = match name {
+        "openapi.json" => (openapi().pretty(), "application/json"),
+        "docs" => (docs_page(&openapi()), "text/html; charset=utf-8"),
+        "docs.js" => (DOCS_SCRIPT.to_owned(), "text/javascript; charset=utf-8"),
+        _ => return None,
+    };
+    let mut response = Response::new(Body::shared(text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(DOCS_POLICY));
+    headers.insert(HeaderName::from_static("referrer-policy"), HeaderValue::from_static("no-referrer"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Some(response)
+}

@@ -1,0 +1,138 @@
+//! A COBOL program that loops, aborts, overruns its COMMAREA or answers with garbage: a 5xx with a reason, and the next request is served.
+
+use std::process::Command;
+
+use crate::world::{Server, project};
+
+const PROGRAM: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. ECHOPGM.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 CALLS PIC 9(4) VALUE 0.
+01 I PIC 9(9) COMP-5.
+LINKAGE SECTION.
+01 ECHO-AREA.
+   05 REQ-TEXT  PIC X(20).
+   05 REQ-HOW   PIC X(8).
+   05 RESP-CODE PIC 9(4).
+   05 RESP-TEXT PIC X(3000).
+01 BEYOND PIC X(20000).
+PROCEDURE DIVISION USING ECHO-AREA.
+    ADD 1 TO CALLS.
+    MOVE CALLS TO RESP-CODE.
+    MOVE REQ-TEXT TO RESP-TEXT.
+    EVALUATE REQ-HOW
+       WHEN 'LOOP' PERFORM UNTIL CALLS = 0 ADD 1 TO I END-PERFORM
+       WHEN 'ABORT' CALL 'abort'
+       WHEN 'OVERRUN'
+          SET ADDRESS OF BEYOND TO ADDRESS OF ECHO-AREA
+          MOVE ALL 'X' TO BEYOND
+       WHEN 'STOP' STOP RUN
+       WHEN 'GARBAGE' MOVE LOW-VALUES TO ECHO-AREA MOVE 'SECRET' TO RESP-CODE
+    END-EVALUATE.
+    GOBACK.
+";
+
+fn server(provider: &str) -> Option<Server> {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = format!("kind = \"program\"\nprogram = \"ECHOPGM\"\n{provider}");
+    project(folder.path(), "[serve.authentication]\nrequired = false", &provider, "");
+    std::fs::write(folder.path().join("echo.cbl"), PROGRAM).unwrap();
+    let module = folder.path().join("modules/ECHOPGM.so");
+    let cobc = Command::new("cobc")
+        .args(["-m", "-free", "-std=ibm", "-o"])
+        .arg(module)
+        .arg(folder.path().join("echo.cbl"))
+        .output();
+    let Ok(cobc) = cobc else {
+        eprintln!("skipped: failing_programs: GnuCOBOL (cobc) is not installed");
+        return None;
+    };
+    assert!(cobc.status.success(), "{}", String::from_utf8(cobc.stderr).unwrap());
+    Some(Server::start(folder))
+}
+
+#[test]
+fn each_failure_is_one_answer_and_the_next_request_is_served() {
+    let Some(server) = server("time-limit-ms = 300") else { return };
+    let good = || {
+        let answer = server.post("/v1/echo", "", r#"{"reqText":"hello"}"#);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert!(answer.text().contains("\"respText\":\"hello\""));
+    };
+    good();
+    for (how, status, code) in [
+        ("LOOP", 504, "GTW-122"),
+        ("ABORT", 502, "GTW-121"),
+        ("OVERRUN", 502, "GTW-121"),
+        ("STOP", 502, "GTW-121"),
+        ("GARBAGE", 502, "GTW-120"),
+    ] {
+        let answer = server.get(&format!("/v1/echo/{how}"), "");
+        assert_eq!(answer.status, status, "{how}: {}", answer.text());
+        assert!(answer.text().contains(code) && !answer.text().contains("SECRET"), "{how}: {}", answer.text());
+        good();
+    }
+}
+
+#[test]
+fn other_calls_survive_a_failing_one() {
+    let Some(server) = server("time-limit-ms = 300\nworkers = 2") else { return };
+    std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8)
+            .map(|i| {
+                let server = &server;
+                scope.spawn(move || {
+                    let how = ["FINE", "FINE", "FINE", "ABORT"][i % 4];
+                    (0..10).map(|_| (how, server.get(&format!("/v1/echo/{how}"), "").status)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for caller in callers {
+            for (how, status) in caller.join().unwrap() {
+                assert_eq!(status, if how == "FINE" { 200 } else { 502 }, "{how}");
+            }
+        }
+    });
+}
+
+#[test]
+fn more_calls_than_wait_are_refused_with_a_time() {
+    let Some(server) = server("time-limit-ms = 1500\nwait-limit-ms = 300\nqueue = 1") else { return };
+    std::thread::scope(|scope| {
+        let looping = scope.spawn(|| server.get("/v1/echo/LOOP", "").status);
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let callers: Vec<_> = (0..4).map(|_| scope.spawn(|| server.get("/v1/echo/FINE", ""))).collect();
+        for caller in callers {
+            let answer = caller.join().unwrap();
+            assert_eq!(answer.status, 503, "{}", answer.text());
+            assert!(answer.header("retry-after").is_some() && answer.text().contains("GTW-123"));
+        }
+        assert_eq!(looping.join().unwrap(), 504);
+    });
+}
+
+#[test]
+fn a_program_that_is_not_there_is_503_until_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    project(
+        folder.path(),
+        "reload-seconds = 1\n[serve.authentication]\nrequired = false",
+        "kind = \"program\"\nprogram = \"ECHOPGM\"\n",
+        "",
+    );
+    std::fs::write(folder.path().join("echo.cbl"), PROGRAM).unwrap();
+    let server = Server::start(folder);
+    crate::world::wait_for("the worker's end", || server.get("/v1/echo/FINE", "").text().contains("GTW-124"));
+    let module = server.folder.path().join("modules/ECHOPGM.so");
+    let cobc = Command::new("cobc")
+        .args(["-m", "-free", "-std=ibm", "-o"])
+        .arg(module)
+        .arg(server.folder.path().join("echo.cbl"))
+        .output();
+    if cobc.is_err() {
+        eprintln!("skipped: a_program_that_is_not_there: GnuCOBOL (cobc) is not installed");
+        return;
+    }
+    crate::world::wait_for("the program", || server.get("/v1/echo/FINE", "").status == 200);
+}

@@ -1,0 +1,112 @@
+//! Methods, forms, conditions, compression, documents.
+
+use std::io::Write as _;
+
+use crate::world::{Server, read};
+
+const OPEN: &str = "[serve.authentication]\nrequired = false";
+
+#[test]
+fn one_connection_answers_many_requests_of_all_kinds() {
+    let server = Server::new(OPEN, "");
+    let mut stream = server.connect();
+    let mut call = |request: &str| {
+        stream.write_all(request.as_bytes()).unwrap();
+        read(&mut stream)
+    };
+    let answer = call("GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/json")));
+    assert!(answer.text().starts_with("{\"respCode\":7,\"respText\":\"answer answer"), "{}", answer.text());
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let xml = call("GET /v1/echo/x?fields=respCode HTTP/1.1\r\nhost: x\r\naccept: application/xml\r\n\r\n");
+    assert!(
+        xml.text().ends_with("<respCode>7</respCode></answer>\n") || xml.text().contains("<respCode>7</respCode>"),
+        "{}",
+        xml.text()
+    );
+    let missing = call("GET /v2 HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert_eq!((missing.status, missing.header("content-type")), (404, Some("application/problem+json")));
+    let method = call("DELETE /v1/echo HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert_eq!((method.status, method.header("allow")), (405, Some("POST, OPTIONS")));
+    assert_eq!(call("OPTIONS /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").header("allow"), Some("GET, HEAD, OPTIONS"));
+    assert_eq!(call("GET /v1/echo/x HTTP/1.1\r\nhost: x\r\naccept: text/html\r\n\r\n").status, 406);
+    let bad = call("POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ncontent-type: text/plain\r\n\r\nhi");
+    assert_eq!(bad.status, 415);
+    let bad = call(
+        "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-length: 18\r\ncontent-type: application/json\r\n\r\n{\"reqTextt\":\"abc\"}",
+    );
+    assert!(
+        bad.status == 400 && bad.text().contains("did you mean") || bad.text().contains("$.reqTextt"),
+        "{}",
+        bad.text()
+    );
+}
+
+#[test]
+fn head_has_the_headers_of_get_and_no_body() {
+    let server = Server::new(OPEN, "");
+    let get = server.get("/v1/echo/x", "");
+    let mut stream = server.connect();
+    stream.write_all(b"HEAD /v1/echo/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut all = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut all).unwrap();
+    assert!(all.contains(&format!("content-length: {}", get.body.len())) && all.ends_with("\r\n\r\n"), "{all}");
+}
+
+#[test]
+fn a_known_answer_is_not_sent_again() {
+    let server = Server::new(OPEN, "etag = true");
+    let first = server.get("/v1/echo/x", "");
+    let tag = first.header("etag").unwrap();
+    assert_eq!(server.get("/v1/echo/x", &format!("if-none-match: \"x\", W/{tag}\r\n")).status, 304);
+    assert_eq!(server.get("/v1/echo/x", "if-none-match: \"x\"\r\n").status, 200);
+    assert_ne!(server.get("/v1/echo/x?fields=respCode", "").header("etag"), Some(tag));
+}
+
+#[test]
+fn compression_is_for_whoever_takes_it_where_the_api_says_so() {
+    let always = Server::new(OPEN, "compression = \"always\"");
+    let zipped = always.get("/v1/echo/x", "accept-encoding: gzip\r\n");
+    assert_eq!(zipped.header("content-encoding"), Some("gzip"));
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&zipped.body[..]), &mut text).unwrap();
+    assert_eq!(text, always.get("/v1/echo/x", "").text());
+    assert!(zipped.body.len() * 4 < text.len());
+    let auto = Server::new(OPEN, "");
+    assert_eq!(
+        auto.get("/v1/echo/x", "accept-encoding: gzip\r\n").header("content-encoding"),
+        None,
+        "not on this machine"
+    );
+}
+
+#[test]
+fn documents_are_there_for_public_apis() {
+    let server = Server::new("", "public = true");
+    let openapi = server.get("/v1/openapi.json", "");
+    assert_eq!(openapi.status, 200);
+    let json: serde_json::Value = serde_json::from_slice(&openapi.body).unwrap();
+    assert_eq!(json["openapi"], "3.1.1");
+    assert_eq!(json["paths"]["/v1/echo/{how}"]["get"]["operationId"], "show");
+    let docs = server.get("/v1/docs", "");
+    assert!(docs.text().contains("docs.js") && docs.header("content-security-policy").is_some());
+    assert_eq!(server.get("/v1/docs.js", "").header("content-type"), Some("text/javascript; charset=utf-8"));
+    assert_eq!(Server::new("", "").get("/v1/docs", "").status, 404);
+    assert_eq!(Server::new("public-documents = true", "").get("/v1/docs", "").status, 200);
+}
+
+#[test]
+fn browsers_of_listed_origins_may_call() {
+    let server = Server::new(&format!("{OPEN}\n[serve.cors]\norigins = [\"https://app.example\"]"), "");
+    let preflight = |origin: &str| {
+        server.call(&format!(
+            "OPTIONS /v1/echo HTTP/1.1\r\nhost: x\r\norigin: {origin}\r\naccess-control-request-method: POST\r\n\r\n"
+        ))
+    };
+    let good = preflight("https://app.example");
+    assert_eq!(good.header("access-control-allow-origin"), Some("https://app.example"));
+    assert_eq!(good.header("access-control-allow-methods"), Some("POST, OPTIONS"));
+    assert_eq!(preflight("https://evil.example").header("access-control-allow-origin"), None);
+    let get = server.get("/v1/echo/x", "origin: https://app.example\r\n");
+    assert_eq!(get.header("access-control-allow-origin"), Some("https://app.example"));
+}

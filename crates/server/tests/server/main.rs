@@ -1,0 +1,10 @@
+//! The server as its clients and operators see it: real sockets, real programs.
+#![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
+
+mod access;
+mod failing_programs;
+mod http;
+mod limits;
+mod operation;
+mod tls;
+mod world;

@@ -1,0 +1,145 @@
+//! Reload, drain, metrics, readiness, audit, upstream services.
+
+use std::io::{Read as _, Write as _};
+
+use crate::world::{Server, canned, project, read, wait_for};
+
+const OPEN: &str = "[serve.authentication]\nrequired = false";
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_changed_file_changes_the_api_and_a_broken_one_does_not() {
+    let server = Server::new(&format!("reload-seconds = 1\n{OPEN}"), "");
+    let mut stream = server.connect();
+    let mut get = |target: &str| {
+        stream.write_all(format!("GET {target} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();
+        read(&mut stream).status
+    };
+    assert_eq!((get("/v1/echo/x"), get("/v2/echo/x")), (200, 404));
+    let path = server.folder.path().join("apis/echo.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("/v1", "/v2")).unwrap();
+    wait_for("the new path", || get("/v2/echo/x") == 200);
+    assert_eq!(get("/v1/echo/x"), 404);
+    std::fs::write(&path, "nonsense = ").unwrap();
+    wait_for("the finding", || server.log().contains("the old definitions stay in force"));
+    assert_eq!(get("/v2/echo/x"), 200);
+    std::fs::write(&path, text).unwrap();
+    server.signal("-HUP");
+    wait_for("the old path", || get("/v1/echo/x") == 200);
+}
+
+#[test]
+fn a_request_in_progress_is_answered_when_the_server_stops() {
+    let mut server = Server::new(OPEN, "");
+    let mut stream = server.connect();
+    stream
+        .write_all(
+            b"POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{\"req",
+        )
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut idle = server.connect();
+    server.signal("-TERM");
+    assert_eq!(idle.read(&mut [0; 1]).unwrap_or(0), 0, "an idle connection is closed");
+    stream.write_all(b"Text\":1}").unwrap();
+    let answer = read(&mut stream);
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert_eq!(answer.header("connection"), Some("close"));
+    assert!(server.process.wait().unwrap().success());
+}
+
+#[test]
+fn operators_see_health_readiness_and_metrics() {
+    let port = free_port();
+    let server = Server::new(&format!("{OPEN}\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""), "");
+    assert_eq!(server.get("/v1/echo/x", "").status, 200);
+    assert_eq!(server.get("/nowhere", "").status, 404);
+    let admin = |request: &str| {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        read(&mut stream)
+    };
+    let get = |path: &str| admin(&format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n"));
+    assert_eq!((get("/health").status, get("/ready").status, get("/other").status), (200, 200, 404));
+    let metrics = get("/metrics").text();
+    for line in [
+        "quayline_answers_total{operation=\"show\",status=\"2xx\"} 1",
+        "quayline_phase_seconds_count{operation=\"show\",phase=\"call\"} 1",
+        "quayline_unrouted_total 1",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    assert_eq!(admin("POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n").status, 200);
+    assert_eq!(server.get("/metrics", "").status, 404, "not where clients are");
+    std::fs::remove_file(server.folder.path().join("canned.dat")).unwrap();
+    std::fs::write(
+        server.folder.path().join("services/echo.toml"),
+        std::fs::read_to_string(server.folder.path().join("services/echo.toml")).unwrap() + "\n",
+    )
+    .unwrap();
+    admin("POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n");
+    wait_for("not ready", || get("/ready").status == 503);
+}
+
+#[test]
+fn every_request_leaves_a_line_without_values() {
+    let server = Server::new(&format!("audit = \"logs/audit.jsonl\"\n{OPEN}"), "");
+    server.get(
+        "/v1/echo/SECRET?fields=respCode",
+        "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n",
+    );
+    server.get("/v1/echo/x?fields=SECRET", "");
+    let path = server.folder.path().join("logs/audit.jsonl");
+    wait_for("two lines", || std::fs::read_to_string(&path).unwrap().lines().count() == 2);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["operation"], "show");
+    assert_eq!(first["status"], 200);
+    assert_eq!(first["request"], "0af7651916cd43dd8448eb211c80319c");
+    assert!(!text.contains("SECRET"), "{text}");
+}
+
+#[test]
+fn an_upstream_answers_with_a_record() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let upstream = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut requests = Vec::new();
+        // Two calls over one connection: a record, then something that is none.
+        for body in [canned(), b"no record".to_vec()] {
+            let request = read(&mut stream);
+            requests.push((request.head, request.body));
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            stream.write_all(&[head.as_bytes(), &body].concat()).unwrap();
+        }
+        requests
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let provider =
+        format!("kind = \"http\"\nurl = \"http://127.0.0.1:{port}/records\"\nheaders = {{ x-secret = \"s3\" }}\n");
+    project(folder.path(), OPEN, &provider, "");
+    let server = Server::start(folder);
+    let good = server.post(
+        "/v1/echo",
+        "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n",
+        r#"{"reqText":"hi"}"#,
+    );
+    assert!(good.status == 200 && good.text().contains("\"respCode\":7"), "{}", good.text());
+    let bad = server.post("/v1/echo", "", "{}");
+    assert!(bad.status == 502 && bad.text().contains("GTW-120"), "{}", bad.text());
+    let requests = upstream.join().unwrap();
+    assert!(
+        requests[0].0.starts_with("POST /records HTTP/1.1") && requests[0].0.contains("x-secret: s3"),
+        "{}",
+        requests[0].0
+    );
+    assert!(requests[0].0.contains("traceparent: 00-0af7651916cd43dd8448eb211c80319c-"));
+    assert_eq!(requests[0].1.len(), 3032);
+    assert!(requests[0].1.starts_with(b"hi  "));
+    assert_eq!(server.post("/v1/echo", "", "{}").status, 503, "nobody listens any more");
+}

@@ -1,0 +1,126 @@
+//! TLS, with OpenSSL as an independent client.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::world::{RECORDS, Server, project};
+
+/// Makes a key and a certificate that an authority has signed; `None` where OpenSSL is not installed.
+fn certificate(folder: &Path, name: &str, extension: &str) -> Option<()> {
+    let run = |arguments: &[&str]| {
+        let done = Command::new("openssl").args(arguments).current_dir(folder).output().ok()?;
+        assert!(done.status.success(), "{}", String::from_utf8(done.stderr).unwrap());
+        Some(())
+    };
+    if !folder.join("ca.pem").exists() {
+        run(&[
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.pem",
+            "-subj",
+            "/CN=authority",
+            "-days",
+            "30",
+        ])?;
+    }
+    let (key, csr, pem) = (format!("{name}.key"), format!("{name}.csr"), format!("{name}.pem"));
+    run(&[
+        "req",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-keyout",
+        &key,
+        "-out",
+        &csr,
+        "-subj",
+        &format!("/O=Shop/CN={name}"),
+    ])?;
+    std::fs::write(folder.join("ext.cnf"), extension).unwrap();
+    run(&[
+        "x509",
+        "-req",
+        "-in",
+        &csr,
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+        "-CAcreateserial",
+        "-days",
+        "30",
+        "-extfile",
+        "ext.cnf",
+        "-out",
+        &pem,
+    ])
+}
+
+/// What OpenSSL's client says and gets for one request.
+fn client(server: &Server, arguments: &[&str]) -> String {
+    let mut process = Command::new("openssl")
+        .args([
+            "s_client",
+            "-quiet",
+            "-verify_return_error",
+            "-CAfile",
+            "ca.pem",
+            "-servername",
+            "localhost",
+            "-connect",
+        ])
+        .arg(server.address.to_string())
+        .args(arguments)
+        .current_dir(server.folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A client that was refused has closed its input already.
+    let _ = process
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"GET /v1/echo/x?fields=respCode HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let done = process.wait_with_output().unwrap();
+    String::from_utf8(done.stdout).unwrap()
+}
+
+#[test]
+fn an_independent_client_is_served_by_both_versions_and_by_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = certificate(folder.path(), "localhost", "subjectAltName=DNS:localhost,IP:127.0.0.1") else {
+        eprintln!("skipped: tls: OpenSSL is not installed");
+        return;
+    };
+    certificate(folder.path(), "shop", "extendedKeyUsage=clientAuth").unwrap();
+    certificate(folder.path(), "guest", "extendedKeyUsage=clientAuth").unwrap();
+    let settings = "[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\nclient-authorities = \"ca.pem\"\n[serve.authentication.certificate-roles]\nshop = [\"clerk\"]";
+    project(folder.path(), settings, RECORDS, "roles = [\"clerk\"]");
+    let server = Server::start(folder);
+    let shop = ["-cert", "shop.pem", "-key", "shop.key"];
+    for version in ["-tls1_2", "-tls1_3"] {
+        let answer = client(&server, &[&[version], &shop[..]].concat());
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("{\"respCode\":7}"), "{version}: {answer}");
+    }
+    assert!(client(&server, &[]).starts_with("HTTP/1.1 401"), "no certificate");
+    assert!(client(&server, &["-cert", "guest.pem", "-key", "guest.key"]).starts_with("HTTP/1.1 403"), "no role");
+    assert_eq!(client(&server, &["-tls1_1"]), "", "an old version");
+    let mut plain = server.connect();
+    plain.write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut plain, &mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "nothing is served without TLS");
+}
