@@ -124,6 +124,9 @@ pub(crate) const CLI_PARTIAL: Code = Code("CLI-004");
 /// An address cannot be listened on.
 pub(crate) const CLI_LISTEN: Code = Code("CLI-005");
 
+/// A study cannot be made.
+pub(crate) const CLI_MEASURE: Code = Code("CLI-006");
+
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)

@@ -29,9 +29,9 @@ use console::Console;
 use exit::{Exit, Stop};
 
 fn main() -> ExitCode {
-    // Before anything else: this process calls a COBOL program and has nothing of the command line.
+    // Before anything else: a process that calls a COBOL program has nothing of the command line.
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if let Some(code) = serve::worker(&arguments) {
+    if let Some(code) = serve::hidden(&arguments) {
         std::process::exit(code);
     }
     exit::report_our_bugs();
@@ -51,6 +51,7 @@ fn run() -> Exit {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
+        Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),

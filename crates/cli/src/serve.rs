@@ -1,15 +1,15 @@
-//! `quayline serve`.
+//! `quayline serve` and `quayline measure`.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use quayline_core::{Fault, Finding};
 use quayline_gateway::Definitions;
+use quayline_measure::{GatewayStudy, StudyOptions};
 use quayline_server::ServeConfig;
 
-use crate::args::ServeArgs;
+use crate::args::{MeasureArgs, MeasureCommand, ServeArgs};
 use crate::console::Console;
-use crate::exit::{CLI_LISTEN, Exit, Stop};
+use crate::exit::{CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -32,8 +32,28 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// The process that calls a COBOL program: not a command for people, so it is no part of the arguments.
-pub(crate) fn worker(arguments: &[OsString]) -> Option<i32> {
+/// Runs a study and prints its tables; rejected where a bar is missed.
+pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, Stop> {
+    let MeasureCommand::Gateway(args) = &args.what;
+    let options = StudyOptions {
+        project: args.project.clone(),
+        seconds: args.seconds,
+        clients: args.clients.clone(),
+        out: args.out.clone(),
+        saturated_only: args.saturated,
+    };
+    let study = GatewayStudy::run(&options)
+        .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
+    crate::console::write_stdout(study.tables().as_bytes())?;
+    Ok(if study.holds() { Exit::Done } else { Exit::Rejected })
+}
+
+/// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.
+pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
     let (command, rest) = arguments.get(1..)?.split_first()?;
-    (command == Path::new(quayline_program::WORKER_ARGUMENT)).then(|| quayline_program::run_worker(rest))
+    match command.to_str()? {
+        quayline_program::WORKER_ARGUMENT => Some(quayline_program::run_worker(rest)),
+        quayline_measure::CHILD_ARGUMENT => Some(quayline_measure::run_child(rest)),
+        _ => None,
+    }
 }

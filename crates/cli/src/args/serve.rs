@@ -22,3 +22,38 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 }
+
+/// Measures what transactions cost on this machine; exit code 1 where a bar is missed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureArgs {
+    /// What is measured.
+    #[command(subcommand)]
+    pub(crate) what: MeasureCommand,
+}
+
+/// The studies.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum MeasureCommand {
+    /// The scenarios of IBM's report over the dealership: throughput, CPU per transaction, response times
+    Gateway(MeasureGatewayArgs),
+}
+
+/// Arguments of `quayline measure gateway`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureGatewayArgs {
+    /// Folder of the dealership
+    #[arg(default_value = "examples/dealership", value_name = "FOLDER")]
+    pub(crate) project: PathBuf,
+    /// Seconds that are measured in each run
+    #[arg(long, default_value_t = 5.0, value_name = "N")]
+    pub(crate) seconds: f64,
+    /// Numbers of keep-alive clients with 500 ms think time
+    #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N")]
+    pub(crate) clients: Vec<usize>,
+    /// Folder for gateway.html and gateway.json
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    /// Only the saturated comparison with static bytes
+    #[arg(long)]
+    pub(crate) saturated: bool,
+}
