@@ -326,7 +326,8 @@ fn quoted(text: &str) -> Option<usize> {
 fn character(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {
-        Some((_, '\\')) => text[2..].find('\'').map_or(1, |end| end + 3),
+        // The escaped character may be the quote itself.
+        Some((_, '\\')) => text.get(3..).and_then(|rest| rest.find('\'')).map_or(1, |end| end + 4),
         Some(_) => match chars.next() {
             Some((end, '\'')) => end + 1,
             _ => 1,
@@ -351,7 +352,7 @@ mod tests {
             #[derive(Debug, X("]"))]
             pub struct _850 { pub r#ref: Vec<crate::v1::REF>, /// one
               #[serde(rename = "01")] pub loop_n1: Option<Box<_850LoopN1>>, pub se: SE }
-            impl X for _850 { fn f<'a>(&'a self) -> char { '}' } }
+            impl X for _850 { fn f<'a>(&'a self) -> [char; 3] { ['}', '\'', '\u{7d}'] } }
             pub struct Unit;
             crate::code_enum!(
                 /// **98** Entity

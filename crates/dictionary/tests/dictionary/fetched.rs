@@ -31,12 +31,16 @@ pub(crate) fn fetched(test: &str, names: &[&str]) -> Option<Vec<PathBuf>> {
 fn all_compile(test: &str, names: &[&str], expected: &Expect) -> Option<Imported> {
     let imported = import_all(&fetched(test, names)?).unwrap_or_else(|findings| panic!("{findings}"));
     let mut ambiguous: Vec<(&str, usize)> = Vec::new();
-    for guide in &imported.guides {
+    for (at, guide) in imported.guides.iter().enumerate() {
         let compiled = CompiledGuide::new(guide).unwrap_or_else(|findings| panic!("{}: {findings}", guide.name));
         let places = compiled.ambiguities().len();
         ambiguous.extend((places > 0).then_some((guide.name.as_str(), places)));
         let read = parse_guide(&guide.name, &write_guide(guide), &NoGuides, &Limits::default());
         assert!(read.as_ref() == Ok(guide), "{}: its file says something else", guide.name);
+        // The slowest way and the same for all.
+        if at % 9 != 0 {
+            continue;
+        }
         let text = json::write_guide(guide);
         let read = json::read_guides(quayline_dictionary::SourceText::new("", &text)).expect("what we write");
         assert!(read.guides == [guide.clone()], "{}: its JSON says something else", guide.name);

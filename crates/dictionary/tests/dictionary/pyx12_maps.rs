@@ -212,3 +212,14 @@ fn what_is_missing_is_told_with_its_line() {
           |                                                                           ^"#]],
     );
 }
+
+#[test]
+fn a_cut_off_map_is_refused() {
+    let text = |text| SourceText::new("shared.xml", text);
+    let pyx12 = Pyx12::new(text(ELEMENTS), text(CODES), text(INDEX), None).expect("the shared files are fine");
+    let map = map(&segment("N1", 10, &element(1, "98", "R", "85 87")));
+    assert!(pyx12.import(SourceText::new("x.xml", &map)).is_ok());
+    for end in 0..map.len() {
+        assert!(pyx12.import(SourceText::new("x.xml", &map[..end])).is_err(), "{end}");
+    }
+}

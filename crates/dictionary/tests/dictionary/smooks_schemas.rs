@@ -114,3 +114,11 @@ fn what_is_missing_is_told() {
           |                                                                                       ^"#]],
     );
 }
+
+#[test]
+fn a_cut_off_schema_is_refused() {
+    for end in 0..SEGMENTS.len() {
+        let cut = SourceText::new("segments", &SEGMENTS[..end]);
+        assert!(smooks::import(SourceText::new("messages", SEGMENTS), cut, None).is_err(), "{end}");
+    }
+}

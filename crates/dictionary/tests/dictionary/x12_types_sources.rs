@@ -157,3 +157,13 @@ fn a_segment_that_is_not_defined_is_told() {
           |     ^"#]],
     );
 }
+
+#[test]
+fn a_cut_off_source_does_no_harm() {
+    for text in [ELEMENTS, SEGMENTS, SET] {
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+            let files = [SourceText::new("file.rs", &text[..end])];
+            let _ = X12Types::new("005010", &files, None).and_then(|types| types.import());
+        }
+    }
+}

@@ -127,3 +127,10 @@ fn what_a_schema_must_have_is_told() {
            |         ^"#]],
     );
 }
+
+#[test]
+fn a_cut_off_schema_is_refused() {
+    for end in 0..ORDER.trim_end().len() {
+        assert!(xsd::import(SourceText::new("mine.xsd", &ORDER[..end])).is_err(), "{end}");
+    }
+}
