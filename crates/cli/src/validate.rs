@@ -9,9 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quayline_convert::edi::{
-    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, GuideSet, Rules, Stamp, ValidationLevel,
-};
+use quayline_convert::edi::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, GuideSet, Rules, Stamp};
 use quayline_convert::{
     AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict, read_guides,
 };
@@ -20,7 +18,7 @@ use serde::Serialize;
 
 use crate::args::{AckArg, LevelArg, ValidateArgs};
 use crate::console::{Console, shown};
-use crate::convert::{Bar, packed_input};
+use crate::convert::{Bar, level, packed_input};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 use crate::render::{count_of, finding_json, finding_text, grouped};
@@ -145,12 +143,7 @@ fn validate(
         input: source,
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: guides.clone(),
-        level: match args.level {
-            LevelArg::Envelope => ValidationLevel::Envelope,
-            LevelArg::Guide => ValidationLevel::Guide,
-            LevelArg::Notes => ValidationLevel::Notes,
-            LevelArg::Rules => ValidationLevel::Rules,
-        },
+        level: level(args.level),
         limits: limits.clone(),
         cancel: Arc::clone(stop),
         progress: progress.map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>),

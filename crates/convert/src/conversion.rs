@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use quayline_charset::Charset;
 use quayline_core::Limits;
-use quayline_edi::{EdiWriterOptions, Rules};
+use quayline_edi::guide::GuideDocuments;
+use quayline_edi::{EdiWriterOptions, Rules, ValidationLevel};
 use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
@@ -101,7 +102,7 @@ pub enum SourceFormat {
 }
 
 /// How interchanges are read.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EdiRead {
     /// How departures from the standards are judged.
     pub rules: Rules,
@@ -109,6 +110,11 @@ pub struct EdiRead {
     pub charset: Option<Charset>,
     /// What becomes a document.
     pub documents: EdiDocuments,
+    /// Guides, by which transactions become documents of the shape [`Schema::edi_by_guide`]; only for [`EdiDocuments::Transactions`]. Their
+    /// digest belongs to [`Checkpoints::definitions`].
+    pub guides: Option<Arc<GuideDocuments>>,
+    /// How much of a transaction is checked by its guide; one with errors is rejected.
+    pub level: ValidationLevel,
     /// Bytes from which on a transaction is converted in pages, each a document of its own with `transaction.page`, so that memory does not
     /// depend on its length. Default 1 MiB: a page and what it becomes stay within some megabytes.
     pub page_bytes: usize,
@@ -116,7 +122,28 @@ pub struct EdiRead {
 
 impl Default for EdiRead {
     fn default() -> Self {
-        EdiRead { rules: Rules::default(), charset: None, documents: EdiDocuments::default(), page_bytes: 1 << 20 }
+        EdiRead {
+            rules: Rules::default(),
+            charset: None,
+            documents: EdiDocuments::default(),
+            guides: None,
+            level: ValidationLevel::default(),
+            page_bytes: 1 << 20,
+        }
+    }
+}
+
+/// Without the guides, whose tables are long.
+impl core::fmt::Debug for EdiRead {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("EdiRead")
+            .field("rules", &self.rules)
+            .field("charset", &self.charset)
+            .field("documents", &self.documents)
+            .field("by_guide", &self.guides.is_some())
+            .field("level", &self.level)
+            .field("page_bytes", &self.page_bytes)
+            .finish()
     }
 }
 

@@ -37,7 +37,7 @@ pub mod edi {
         AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, Stamp, When,
     };
     pub use quayline_edi::guide::{
-        Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
+        Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide, write_guide,
     };
     pub use quayline_edi::{CharacterSet, Delimiters, EdiWriterOptions, LineBreak, Rules, Standard, ValidationLevel};
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::CopybookArgs;
+use super::{CopybookArgs, LevelArg};
 
 /// Arguments of `quayline convert`.
 #[derive(Debug, clap::Args)]
@@ -41,7 +41,21 @@ pub(crate) struct ConvertArgs {
     /// XML element of one record [default: record]
     #[arg(long, value_name = "NAME", help_heading = "Formats")]
     pub(crate) xml_record: Option<String>,
-    /// One document a segment instead of one a transaction; tables always have these
+    /// Guide for the documents of transactions; or a folder of guides
+    ///
+    /// May be given several times. Documents have a member for each loop, segment and element of the guide instead of lists of segments. What
+    /// a guide does not allow is an error; --level says how much is checked.
+    #[arg(short, long, value_name = "PATH", help_heading = "EDI")]
+    pub(crate) guide: Vec<PathBuf>,
+    /// How much to check by guide: envelope, guide, notes or rules
+    #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, requires = "guide", hide_default_value = true, help_heading = "EDI")]
+    pub(crate) level: LevelArg,
+    /// Members by guide: reference (NM103) or name
+    #[arg(long, value_enum, value_name = "WHICH", requires = "guide", help_heading = "EDI")]
+    pub(crate) names: Option<NamesArg>,
+    /// One document a segment instead of one a transaction
+    ///
+    /// Tables (CSV, Parquet, Arrow) have these unless there is a guide.
     #[arg(long, help_heading = "EDI")]
     pub(crate) rows: bool,
     /// Bytes from which on a transaction is converted in pages
@@ -176,6 +190,15 @@ fn size(text: &str) -> Result<usize, String> {
     let size = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).filter(|size| *size > 0);
     size.filter(|size| *size <= 1 << 30)
         .ok_or_else(|| "it is a number of bytes from 1 to 1024M, such as 500K".to_owned())
+}
+
+/// How members are called.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum NamesArg {
+    /// As the standard refers to them: NM103, 2010AA (default)
+    Reference,
+    /// As the guide names them, in lower case with underscores
+    Name,
 }
 
 /// Formats to read.

@@ -8,8 +8,8 @@ mod serve;
 mod validate;
 
 pub(crate) use convert::{
-    AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg,
-    RedefinesArg, ToFormat, TrimArg, UnknownArg,
+    AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
+    NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use inspect::{As, InspectArgs};

@@ -7,15 +7,17 @@ use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
 use quayline_convert::csv::{CsvStyle, Header};
+use quayline_convert::edi::{GuideDocuments, NodeNames, ValidationLevel, write_guide};
 use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest};
+use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest, read_guides};
+use quayline_core::Limits;
 use quayline_frame::FramingSpec;
 use quayline_project::{InterfaceFile, RecordRules, TypeUse};
 
 use super::jobs::Job;
 use crate::args::{
-    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, NumbersArg, RedefinesArg,
-    ToFormat, TrimArg, UnknownArg,
+    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, NamesArg,
+    NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
@@ -47,6 +49,9 @@ pub(crate) struct Definitions {
     pub(crate) page_bytes: usize,
     pub(crate) edi_charset: Option<Charset>,
     pub(crate) strict: bool,
+    /// The guides of documents, and how much they check.
+    pub(crate) guides: Option<Arc<GuideDocuments>>,
+    pub(crate) level: ValidationLevel,
     digest: u64,
 }
 
@@ -55,6 +60,10 @@ impl Definitions {
     pub(crate) fn read(args: &ConvertArgs, jobs: &[Job], console: &Console) -> Result<Self, Stop> {
         if jobs.iter().any(Job::is_edi) {
             return Definitions::edi(args, jobs);
+        }
+        if !args.guide.is_empty() {
+            let finding = argument("--guide is for interchanges, and neither end is any");
+            return Err(finding.hint("leave it out, or name the format with --from edi or --to edi").into());
         }
         let from_records = jobs.iter().any(|job| job.from == FromFormat::Record);
         let to_records = jobs.iter().any(|job| job.to == ToFormat::Record);
@@ -118,6 +127,8 @@ impl Definitions {
             page_bytes: args.page,
             edi_charset: None,
             strict: args.strict,
+            guides: None,
+            level: ValidationLevel::default(),
             digest,
         })
     }
@@ -145,8 +156,17 @@ impl Definitions {
             return Err(finding.hint("leave it out").into());
         }
         let charset = args.encoding.as_deref().map(charset_named).transpose()?;
-        let schema = if jobs[0].rows { Schema::edi_rows() } else { Schema::edi() };
-        let settings = format!("{:?} {:?}", args.encoding, args.numbers);
+        let guides = guides(args)?;
+        let schema = match &guides {
+            _ if jobs[0].rows => Schema::edi_rows(),
+            Some(documents) => Schema::edi_by_guide(documents),
+            None => Schema::edi(),
+        };
+        let mut settings = vec![format!("{:?} {:?} {:?}", args.encoding, args.numbers, args.names)];
+        if let (Some(documents), true) = (&guides, jobs.iter().any(|job| job.checkpoint.is_some())) {
+            let set = documents.guides();
+            settings.extend((0..set.len()).map(|number| write_guide(set.guide(number))));
+        }
         Ok(Definitions {
             schema: Arc::new(schema),
             target_schema: None,
@@ -163,7 +183,9 @@ impl Definitions {
             page_bytes: args.page,
             edi_charset: charset,
             strict: args.strict,
-            digest: definition_digest([settings.as_bytes()]),
+            guides,
+            level: level(args.level),
+            digest: definition_digest(settings.iter().map(String::as_bytes)),
         })
     }
 
@@ -193,6 +215,29 @@ impl Definitions {
     /// Checkpoints at this path.
     pub(crate) fn checkpoints(&self, path: PathBuf) -> Checkpoints {
         Checkpoints::new(path, self.digest)
+    }
+}
+
+/// The documents of the guides that the arguments name.
+fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
+    if args.guide.is_empty() {
+        return Ok(None);
+    }
+    let names = match args.names {
+        None | Some(NamesArg::Reference) => NodeNames::References,
+        Some(NamesArg::Name) => NodeNames::Words,
+    };
+    let set = read_guides(&args.guide, &Limits::default())?;
+    Ok(Some(Arc::new(GuideDocuments::new(set, names))))
+}
+
+/// How much a guide checks.
+pub(crate) fn level(level: LevelArg) -> ValidationLevel {
+    match level {
+        LevelArg::Envelope => ValidationLevel::Envelope,
+        LevelArg::Guide => ValidationLevel::Guide,
+        LevelArg::Notes => ValidationLevel::Notes,
+        LevelArg::Rules => ValidationLevel::Rules,
     }
 }
 

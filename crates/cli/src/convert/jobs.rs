@@ -147,7 +147,7 @@ impl Job {
             rejects => rejects.clone(),
         };
         let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
-        let rows = from == FromFormat::Edi && (args.rows || table);
+        let rows = from == FromFormat::Edi && (args.rows || table && args.guide.is_empty());
         Ok(Job { input: input.to_owned(), file, from, to, rows, output, rejects, checkpoint, stream })
     }
 
@@ -168,6 +168,8 @@ impl Job {
                 charset: definitions.edi_charset,
                 documents: if self.rows { EdiDocuments::Rows } else { EdiDocuments::Transactions },
                 page_bytes: definitions.page_bytes,
+                guides: definitions.guides.clone().filter(|_| !self.rows),
+                level: definitions.level,
             }),
         };
         let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
@@ -190,9 +192,11 @@ impl Job {
             ToFormat::Arrow => TargetFormat::ArrowFile,
             ToFormat::ArrowStream => TargetFormat::ArrowStream,
             ToFormat::Record => TargetFormat::Records(definitions.target_framing()?),
-            ToFormat::Edi => {
-                TargetFormat::Edi(EdiWriterOptions { charset: definitions.edi_charset, ..EdiWriterOptions::default() })
-            }
+            ToFormat::Edi => TargetFormat::Edi(EdiWriterOptions {
+                charset: definitions.edi_charset,
+                guides: definitions.guides.clone(),
+                ..EdiWriterOptions::default()
+            }),
         };
         let output = match &self.output {
             Some(path) if becomes_regular_file(path) => Output::File(path.clone()),

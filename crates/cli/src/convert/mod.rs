@@ -20,6 +20,7 @@ use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
 use crate::render::{count_of, grouped};
 
+pub(crate) use definitions::level;
 pub(crate) use jobs::packed_input;
 pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, source_format};

@@ -7,7 +7,7 @@ use quayline_columnar::{
     ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore,
 };
 use quayline_core::{Fault, Finding, Findings, Limits, Shape};
-use quayline_edi::{DocumentReader, EdiWriter, GenericOptions};
+use quayline_edi::{DocumentReader, EdiWriter, GenericOptions, ValidatorOptions, guide::GuideDocuments};
 use quayline_flat::CsvWriter;
 use quayline_frame::{FramerOptions, FramingSpec, SpecError};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
@@ -63,11 +63,22 @@ impl<'c> Ends<'c> {
                 .hint("use one copybook and one interface file for both; only code page and policies may differ")
                 .into());
         }
-        let generic = matches!(self.target, TargetFormat::Edi(_))
-            || matches!(self.source, SourceFormat::Edi(EdiRead { documents: EdiDocuments::Transactions, .. }));
-        let rows = matches!(self.source, SourceFormat::Edi(EdiRead { documents: EdiDocuments::Rows, .. }));
-        let other = |wanted: &dyn Fn() -> Shape| *self.shape() != wanted();
-        if generic && other(&quayline_edi::generic_shape) || rows && other(&quayline_edi::row_shape) {
+        let by_guide = |guides: &Option<Arc<GuideDocuments>>| match guides {
+            Some(documents) => *self.shape() == *documents.shape(),
+            None => *self.shape() == quayline_edi::generic_shape(),
+        };
+        let source = match self.source {
+            SourceFormat::Edi(EdiRead { documents: EdiDocuments::Rows, .. }) => {
+                *self.shape() == quayline_edi::row_shape()
+            }
+            SourceFormat::Edi(read) => by_guide(&read.guides),
+            _ => true,
+        };
+        let target = match self.target {
+            TargetFormat::Edi(options) => by_guide(&options.guides),
+            _ => true,
+        };
+        if !(source && target) {
             let message = "interchanges are converted as documents of another shape than the other end has";
             let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
             return Err(finding.hint("leave copybook and interface file out").into());
@@ -100,9 +111,7 @@ impl<'c> Ends<'c> {
             SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
             SourceFormat::Csv(style) => Box::new(CsvCutter::new(*style, self.limits, from, file)),
             SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
-            SourceFormat::Edi(read) => {
-                Box::new(EdiCutter::new(&self.edi(read), read.page_bytes, self.block_bytes(), from))
-            }
+            SourceFormat::Edi(read) => Box::new(EdiCutter::new(&self.edi(read), self.block_bytes(), from)),
         })
     }
 
@@ -112,7 +121,16 @@ impl<'c> Ends<'c> {
             limits: Limits { findings_max: usize::MAX, ..self.limits.clone() },
             rules: read.rules,
             charset: read.charset,
-            ..GenericOptions::default()
+            validation: read.guides.as_ref().map(|_| ValidatorOptions {
+                level: read.level,
+                findings_max: usize::MAX,
+                ..ValidatorOptions::default()
+            }),
+            guides: match read.documents {
+                EdiDocuments::Transactions => read.guides.clone(),
+                EdiDocuments::Rows => None,
+            },
+            page_bytes: Some(read.page_bytes as u64),
         }
     }
 
@@ -169,7 +187,7 @@ impl<'c> Ends<'c> {
                     EdiWriter::resume(options.clone(), state)
                 };
                 let writer = writer.ok_or_else(crate::engine::checkpoint_file::bad_state)?;
-                let lanes = (0..n).map(|_| self.lane(EdiTarget::new(), header)).collect::<Result<_, _>>()?;
+                let lanes = (0..n).map(|_| self.lane(EdiTarget::new(options), header)).collect::<Result<_, _>>()?;
                 Ok((OutputWriter::Edi(Box::new(EdiOutput::new(text, writer))), lanes))
             }
             TargetFormat::JsonLines(write) => self.json(out, write, Stream::Lines, written, header, n),

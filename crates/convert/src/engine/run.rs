@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
-use quayline_edi::ExcerptWriter;
+use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
 
 use crate::codes;
-use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start};
+use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start, TargetFormat};
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::csv_header::{self, CsvHeader};
@@ -518,11 +518,15 @@ fn findings_path(rejects: &Path) -> PathBuf {
 /// Digest of everything that shapes output, rejects and their order. The bound on rejects is not part of it: it may be raised to go on.
 fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
     let rejects = matches!(conversion.rejects, Rejects::File { .. });
+    let target = match &conversion.target.format {
+        TargetFormat::Edi(options) => TargetFormat::Edi(EdiWriterOptions { guides: None, ..options.clone() }),
+        other => other.clone(),
+    };
     let settings = format!(
         "{} {:?} {:?} {rejects} {:?} {:?}",
         env!("CARGO_PKG_VERSION"),
         conversion.source.format,
-        conversion.target.format,
+        target,
         conversion.limits,
         ends(conversion).block_bytes(),
     );

@@ -8,6 +8,7 @@ use quayline_charset::Charset;
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Shape};
+use quayline_edi::guide::GuideDocuments;
 use quayline_project::InterfaceFile;
 
 pub(crate) use record_types::{Found, RecordTypes};
@@ -67,6 +68,12 @@ impl Schema {
     #[must_use]
     pub fn edi() -> Schema {
         Schema::of_shape(quayline_edi::generic_shape())
+    }
+
+    /// Transactions by guide.
+    #[must_use]
+    pub fn edi_by_guide(documents: &GuideDocuments) -> Schema {
+        Schema::of_shape(documents.shape().clone())
     }
 
     /// Segments of transactions of any kind as rows.

@@ -31,7 +31,7 @@ impl SyncHook for StopAt {
 
 /// What a stop leaves of bytes that were written and not yet made durable.
 #[derive(Clone, Copy, Debug)]
-enum Unsynced {
+pub(crate) enum Unsynced {
     /// All of them.
     Kept,
     /// None beyond what the checkpoint speaks of, which the test cannot know; so garbage stands there.
@@ -85,7 +85,7 @@ fn spoil(kit: &Kit, unsynced: Unsynced) {
     }
 }
 
-fn check(kit: &Kit, unsynced: Unsynced) {
+pub(crate) fn check(kit: &Kit, unsynced: Unsynced) {
     let report = kit.ok();
     let whole: Vec<Vec<u8>> = ["out", "rejects", "rejects.findings.jsonl"].map(|name| kit.bytes(name)).into();
     let (result, steps) = run(kit, Start::Anew, usize::MAX);

@@ -1,6 +1,7 @@
 //! Conversions from file to file.
 
 mod crash;
+mod edi;
 mod ends;
 mod kit;
 mod rejects;

@@ -24,9 +24,16 @@ pub(crate) struct EdiCutter {
     page_bytes: usize,
 }
 
+/// So many times the bytes of a page, a transaction ends as a page anywhere.
+const GUIDE_PAGES: u64 = 16;
+
 impl EdiCutter {
     /// `None` where the state is not one of a reader.
-    pub(crate) fn new(options: &GenericOptions, page_bytes: usize, block_bytes: usize, from: &Position) -> Self {
+    pub(crate) fn new(options: &GenericOptions, block_bytes: usize, from: &Position) -> Self {
+        // By guide, pages end where loops begin, which the reader sees; only where none begins for long do they end here.
+        let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
+        let page_bytes = options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages));
+        let page_bytes = usize::try_from(page_bytes).unwrap_or(usize::MAX);
         let mut reader = from.reader.as_deref().map_or_else(|| DocumentReader::new(options), DocumentReader::clone);
         EdiCutter {
             before: Arc::new(reader.snapshot()),
@@ -57,10 +64,11 @@ impl EdiCutter {
                 pass.take_faults().for_each(drop);
                 self.passed = from + pass.consumed();
                 match step {
-                    DocumentStep::Document { .. } => {
+                    DocumentStep::Document { more, .. } => {
                         self.documents += 1;
                         if self.passed >= self.enough && pass.is_between() {
-                            return Some(EdiPart { len: self.passed, ..EdiPart::default() });
+                            // What ends a page by guide is the segment behind it, which the lane does not see.
+                            return Some(EdiPart { len: self.passed, ends_page: more, ..EdiPart::default() });
                         }
                     }
                     DocumentStep::Done => {

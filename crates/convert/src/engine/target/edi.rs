@@ -1,7 +1,7 @@
 //! Interchanges: lanes hand documents over, and the writer, which knows what is open, writes them in order.
 
 use quayline_core::Finding;
-use quayline_edi::{EdiDraft, EdiDrafter};
+use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions};
 
 use crate::engine::lane::Target;
 use crate::engine::lot::Payload;
@@ -12,8 +12,9 @@ pub(crate) struct EdiTarget {
 }
 
 impl EdiTarget {
-    pub(crate) fn new() -> Self {
-        EdiTarget { drafter: EdiDrafter::new(), drafts: Vec::new() }
+    pub(crate) fn new(options: &EdiWriterOptions) -> Self {
+        let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
+        EdiTarget { drafter, drafts: Vec::new() }
     }
 }
 
