@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The main job on files of this repository: an EBCDIC file with its copybook to JSON and Parquet, and back byte for byte.
+# The main jobs on files of this repository: an EBCDIC file with its copybook to JSON and Parquet and back byte for byte; EDI checked,
+# answered, and to JSON and back.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -38,4 +39,24 @@ printf '%s bytes of JSON: %s...\n' "$(wc -c <"$out/car100.jsonl")" "$(head -c 30
 say "The same file as Parquet, lists and decimals kept:"
 show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --format fixed \
   --output "$out/car100.parquet"
+say "What is in a file of health care claims (X12)?"
+show quayline inspect examples/edi/claims.x12
+
+say "Claims with two faults, checked by a guide and answered with a 999 in the same pass:"
+show quayline validate examples/edi/claims-with-faults.x12 --guide examples/edi/837p.guide --ack 999 --ack-time 202604011300 \
+  --output "$out/answer.x12" || true
+cat "$out/answer.x12"
+printf '\n'
+
+say "The good file as JSON by the same guide, and back: the same bytes."
+show quayline convert examples/edi/claims.x12 --guide examples/edi/837p.guide --output "$out/claims.jsonl"
+head -c 600 "$out/claims.jsonl"
+printf '...\n'
+show quayline convert "$out/claims.jsonl" --guide examples/edi/837p.guide --output "$out/claims.x12"
+show cmp examples/edi/claims.x12 "$out/claims.x12"
+
+say "Orders (EDIFACT) without a guide, as rows of a table:"
+show quayline convert examples/edi/orders.edi --to csv --output "$out/orders.csv"
+cut -d, -f1-12 "$out/orders.csv" | head -n 5
+
 ls -l "$out" | awk 'NR > 1 { printf "%10d  %s\n", $5, $9 }'

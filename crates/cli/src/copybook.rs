@@ -11,7 +11,8 @@ use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, SourceFormatArg};
 use crate::console::shown;
-use crate::exit::{CLI_INPUT, Stop, argument};
+use crate::exit::{CLI_INPUT, CLI_NO_COPYBOOK, Stop, argument};
+use crate::inspect::has_data_descriptions;
 use crate::spelling::nearest;
 
 /// The record descriptions of one copybook. A layout is built only for a record that is asked for: in a program, records that nobody asks
@@ -56,8 +57,28 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
         ..ParseOptions::default()
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };
-    let parsed = copybook::parse(&SourceText::new(name, text.as_str()), &options)?;
+    let parsed = copybook::parse(&SourceText::new(name.clone(), text.as_str()), &options);
+    let parsed = parsed.map_err(|findings| if looks_like_cobol(&text) { findings } else { no_copybook(&name) })?;
     Ok(Described { records: parsed.records, dialect, warnings: parsed.warnings })
+}
+
+/// Whether a text may be told of line by line: data that was taken for a copybook must not be shown.
+fn looks_like_cobol(text: &str) -> bool {
+    let control = |c: char| c.is_control() && !c.is_whitespace() && c != '\u{1a}';
+    let words = |line: &str| {
+        let line = line.get(6..).unwrap_or(line);
+        let first = line.split_whitespace().next().unwrap_or_default().trim_end_matches('.');
+        first.eq_ignore_ascii_case("copy") || matches!(first.parse::<u8>(), Ok(1..=49 | 66 | 77 | 88))
+    };
+    !text.chars().any(control) && (has_data_descriptions(text) || text.lines().any(words))
+}
+
+/// A file of data in the copybook's place.
+fn no_copybook(name: &str) -> Findings {
+    let place = Place { file: Some(name.into()), ..Place::default() };
+    let finding =
+        Finding::error(CLI_NO_COPYBOOK, Fault::Caller, "the file is no copybook: no line describes a data item");
+    finding.at(place).hint("name the copybook with --copybook, and the data file as INPUT").into()
 }
 
 impl Described {

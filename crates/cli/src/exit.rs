@@ -127,6 +127,9 @@ pub(crate) const CLI_LISTEN: Code = Code("CLI-005");
 /// A study cannot be made.
 pub(crate) const CLI_MEASURE: Code = Code("CLI-006");
 
+/// A file that was named as a copybook is none.
+pub(crate) const CLI_NO_COPYBOOK: Code = Code("CLI-007");
+
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use quayline_charset::Charset;
@@ -14,7 +14,7 @@ use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
 
-use crate::{Progress, Schema, SyncHook};
+use crate::{Progress, Report, Schema, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -44,6 +44,8 @@ pub struct Conversion {
     pub progress: Option<Box<dyn Progress>>,
     /// Fault injection at sync points, for crash tests.
     pub sync_hook: Option<Box<dyn SyncHook>>,
+    /// Where the report of a run that ends early goes: what was written until then.
+    pub early: Option<Arc<Mutex<Option<Report>>>>,
 }
 
 impl Conversion {
@@ -62,6 +64,7 @@ impl Conversion {
             cancel: Arc::new(AtomicBool::new(false)),
             progress: None,
             sync_hook: None,
+            early: None,
         }
     }
 }
@@ -176,6 +179,14 @@ pub struct Target {
 pub enum Output {
     /// A file. It is written as `PATH.partial` and takes its name only when it is complete and durable, replacing a file of that name.
     File(PathBuf),
+    /// A folder that is there: one file a document of JSON lines, XML or EDI, named by its number and, of a transaction, type and control
+    /// number. Each is written under a `.partial` name; such a run cannot be resumed, but run again, since the names are the same.
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Extension of the files.
+        extension: &'static str,
+    },
     /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`](crate::ConvertError::ClosedPipe).
     Stream(Box<dyn Write + Send>),
 }

@@ -343,7 +343,7 @@ impl SpecError {
         use quayline_core::{Code, Fault, Finding};
         let hint = match self {
             SpecError::ZeroLength => "give the length of a record in bytes, as in `fixed:200`",
-            SpecError::AboveLimit { .. } | SpecError::FieldOffset { .. } => "raise the limit or correct the number",
+            SpecError::AboveLimit { .. } | SpecError::FieldOffset { .. } => "correct the number",
             SpecError::FieldSize { .. } => "give the field's size in bytes, as in `length:size=2`",
             SpecError::StripBehindData { .. } => "leave out `strip` and describe the field in the copybook",
             SpecError::SkipLast { .. } => "skip fewer records",

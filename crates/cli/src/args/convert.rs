@@ -21,6 +21,12 @@ pub(crate) struct ConvertArgs {
     /// It is written as FILE.partial and takes its name when it is complete.
     #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) output: Option<PathBuf>,
+    /// Folder for one file a document, of JSON, XML or EDI
+    ///
+    /// Each is named by its number and, where it is a transaction, by type and control number: 000001-837-0001.json. It is written as
+    /// NAME.partial and takes its name when it is complete. The folder must be there. --to says which format; JSON is the default.
+    #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Formats")]
+    pub(crate) split: Option<PathBuf>,
     /// Format to read, where content leaves doubt: record, edi, json, csv or xml
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
@@ -142,6 +148,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
     /// Rejected records after which the run stops
+    ///
+    /// It is looked at behind each block of some 256 KiB, so a few more may be rejected.
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
     pub(crate) max_rejects: Option<u64>,
     /// File that holds the state to resume from

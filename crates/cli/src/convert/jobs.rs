@@ -32,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) to: ToFormat,
     /// Whether documents are segments of interchanges.
     pub(crate) rows: bool,
+    /// The folder that gets a file for each document.
+    pub(crate) split: Option<PathBuf>,
     /// The file to write; standard output without one.
     pub(crate) output: Option<PathBuf>,
     /// The rejects file.
@@ -46,6 +48,9 @@ pub(crate) struct Job {
 pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let several = args.inputs.len() > 1;
+    if let Some(folder) = &args.split {
+        check_split(folder, several)?;
+    }
     if several {
         check_several(args, output)?;
     }
@@ -54,6 +59,19 @@ pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
         check_apart(&jobs[..i], job)?;
     }
     Ok(jobs)
+}
+
+/// The folder of `--split` must be there, for one input: files are named by their numbers.
+fn check_split(folder: &Path, several: bool) -> Result<(), Stop> {
+    if several {
+        let finding = argument("--split is for one input: its files are named by the numbers of the documents");
+        return Err(finding.hint("convert inputs one at a time, each to a folder of its own").into());
+    }
+    if !folder.is_dir() {
+        let finding = argument(format!("{} is no folder", shown(folder)));
+        return Err(finding.hint("make it first").into());
+    }
+    Ok(())
 }
 
 /// No two inputs may be written to one file: the second would replace what the first gave.
@@ -120,6 +138,7 @@ impl Job {
                 let finding = argument(format!("the name {} does not say which format to write", shown(path)));
                 finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
             })?,
+            (None, None) if args.split.is_some() => ToFormat::Json,
             (None, _) if matches!(from, FromFormat::Record | FromFormat::Edi) => ToFormat::Jsonl,
             (None, _) => ToFormat::Record,
         };
@@ -128,7 +147,7 @@ impl Job {
             (Some(folder), _) => Some(folder.join(output_name(input, to)?)),
             (None, output) => output.map(Path::to_owned),
         };
-        if output.is_none() && is_binary(to) && std::io::stdout().is_terminal() {
+        if output.is_none() && args.split.is_none() && is_binary(to) && std::io::stdout().is_terminal() {
             let finding = argument("this format is bytes that no terminal can show");
             return Err(finding.hint("name a file with -o, or send standard output elsewhere").into());
         }
@@ -148,7 +167,18 @@ impl Job {
         };
         let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
         let rows = from == FromFormat::Edi && (args.rows || table && args.guide.is_empty());
-        Ok(Job { input: input.to_owned(), file, from, to, rows, output, rejects, checkpoint, stream })
+        Ok(Job {
+            input: input.to_owned(),
+            file,
+            from,
+            to,
+            rows,
+            split: args.split.clone(),
+            output,
+            rejects,
+            checkpoint,
+            stream,
+        })
     }
 
     /// Whether one end is interchanges.
@@ -185,6 +215,7 @@ impl Job {
         let json = JsonWrite { numbers: definitions.numbers };
         let format = match self.to {
             ToFormat::Jsonl => TargetFormat::JsonLines(json),
+            ToFormat::Json if self.split.is_some() => TargetFormat::JsonLines(json),
             ToFormat::Json => TargetFormat::JsonArray(json),
             ToFormat::Csv => TargetFormat::Csv(definitions.csv(self.output.as_deref())),
             ToFormat::Xml => TargetFormat::Xml(definitions.xml()),
@@ -198,6 +229,10 @@ impl Job {
                 ..EdiWriterOptions::default()
             }),
         };
+        if let Some(folder) = &self.split {
+            let output = Output::Folder { path: folder.clone(), extension: extension_of(self.to) };
+            return Ok(Target { output, format });
+        }
         let output = match &self.output {
             Some(path) if becomes_regular_file(path) => Output::File(path.clone()),
             // A device or pipe is written as it is: it has no `.partial` beside it.

@@ -8,13 +8,13 @@ mod show_data;
 mod stats;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start};
 use quayline_core::{Fault, Finding, Severity};
 
-use crate::args::ConvertArgs;
+use crate::args::{ConvertArgs, FromFormat};
 use crate::console::{Console, shown};
 use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
@@ -56,6 +56,7 @@ fn convert(
     console: &Console,
 ) -> Result<Exit, Stop> {
     let source = shown(&job.input);
+    let unit = if job.from == FromFormat::Edi { "transaction" } else { "record" };
     let file = job.file.clone();
     let output = job.output.clone();
     let checkpoint = job.checkpoint.clone();
@@ -78,14 +79,21 @@ fn convert(
     if !args.no_progress && !console.json() {
         conversion.progress = Bar::on_terminal().map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>);
     }
+    let early = Arc::new(Mutex::new(None));
+    if args.stats {
+        conversion.early = Some(Arc::clone(&early));
+    }
     match conversion.run() {
         Ok(report) => {
             let shows = if args.show_data { file.as_deref() } else { None };
-            Ok(tell(&source, &report, args, shows, definitions, console))
+            Ok(tell(&source, unit, &report, args, shows, definitions, console))
         }
         Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
         Err(error) => {
             let mut findings = error.findings().0;
+            if unit == "transaction" {
+                without_records(&mut findings);
+            }
             if let (true, Some(file)) = (args.show_data, file.as_deref()) {
                 show_data::add(&mut findings, file, definitions);
             }
@@ -97,6 +105,9 @@ fn convert(
             };
             findings.extend(output.and_then(|output| incomplete(&output, &error, resumable, args)));
             console.findings(&findings);
+            if let Some(report) = early.lock().ok().and_then(|mut early| early.take()) {
+                tell_stats(&source, &report, console);
+            }
             Ok(exit)
         }
     }
@@ -139,6 +150,7 @@ fn is_of_a_record(finding: &Finding) -> bool {
 /// Tells what is worth telling of a run that came to its end.
 fn tell(
     source: &str,
+    unit: &str,
     report: &Report,
     args: &ConvertArgs,
     shows: Option<&Path>,
@@ -150,13 +162,16 @@ fn tell(
     if let Some(file) = shows {
         show_data::add(&mut findings, file, definitions);
     }
+    if unit == "transaction" {
+        without_records(&mut findings);
+    }
     console.findings(&findings);
     if let Some(misfit) = &report.misfit {
         console.findings(std::slice::from_ref(misfit));
     }
     let rejected = report.tally.records_rejected;
     if rejected > 0 {
-        let of = count_of(report.tally.records_in, "record");
+        let of = count_of(report.tally.records_in, unit);
         let place = report.rejects.as_ref().map_or_else(String::new, |path| {
             let path = shown(path);
             format!(": {path} holds them whole, {path}.findings.jsonl says why")
@@ -164,11 +179,23 @@ fn tell(
         console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
     }
     if args.stats {
-        if console.json() {
-            console.line(&stats_json(source, report));
-        } else {
-            console.paragraph(&stats_text(source, report));
-        }
+        tell_stats(source, report, console);
     }
-    if rejected > 0 { Exit::Rejected } else { Exit::Done }
+    if report.errors > 0 {
+        console.paragraph(&format!("{} reject nothing, but something is wrong", count_of(report.errors, "error")));
+    }
+    if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
+}
+
+/// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.
+fn without_records(findings: &mut [Finding]) {
+    findings.iter_mut().for_each(|finding| finding.place.record = None);
+}
+
+fn tell_stats(source: &str, report: &Report, console: &Console) {
+    if console.json() {
+        console.line(&stats_json(source, report));
+    } else {
+        console.paragraph(&stats_text(source, report));
+    }
 }

@@ -36,7 +36,13 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("documents", grouped(report.documents));
     }
     if let Some(first) = report.resumed_at {
-        line("resumed", format!("at record {}", grouped(first.0)));
+        line(
+            "resumed",
+            format!(
+                "at record {}; records and bytes out count from the start, the rest is of this run",
+                grouped(first.0)
+            ),
+        );
     }
     line("bytes", format!("{} in, {} out", grouped(report.source_bytes), grouped(report.output_bytes)));
     let threads = count_of(u64::from(cost.lanes), "thread");

@@ -82,7 +82,7 @@ fn what_it_is(path: &Path, sample: &Sample) -> As {
 }
 
 /// Whether some line is a level number, a name and a clause of the data division.
-fn has_data_descriptions(text: &str) -> bool {
+pub(crate) fn has_data_descriptions(text: &str) -> bool {
     const CLAUSES: [&str; 10] =
         ["PIC", "PICTURE", "USAGE", "OCCURS", "REDEFINES", "VALUE", "COMP", "COMP-3", "BINARY", "PACKED-DECIMAL"];
     text.lines().any(|line| {

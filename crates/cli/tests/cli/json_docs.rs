@@ -70,6 +70,11 @@ fn statistics_have_the_members_that_are_documented() {
     same("quayline.stats/1", &members_of(&ran.code(0).stderr), &["phases_s", "findings_by_code"]);
 }
 
+/// Holds a JSON object against the section that documents it.
+pub(crate) fn documented(section: &str, json: &[u8], open: &[&str]) {
+    same(section, &members_of(json), open);
+}
+
 /// Holds the members that were seen against those of one section; below the ones named `open`, names are free.
 fn same(section: &str, seen: &BTreeSet<String>, open: &[&str]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");

@@ -4,6 +4,7 @@ mod arguments;
 mod bad_input;
 mod carddemo;
 mod convert;
+mod edi;
 mod golden;
 mod guide;
 mod inspect;

@@ -90,7 +90,7 @@ pub(crate) fn records(
                 codes::TOO_MANY_FIELDS,
                 entry.at,
                 message,
-                "raise the limit, or read fewer records at once",
+                "keep the record descriptions that you need in a copybook of their own",
             );
             break;
         }

@@ -139,7 +139,7 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
             options.limits.copybook_bytes_max
         );
         return Err(Finding::error(codes::SOURCE_TOO_LARGE, Fault::Config, message)
-            .hint("raise the limit, or name another file")
+            .hint("name the copybook itself: a record description has far less text")
             .into());
     }
     let text = source.text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&source.text), Arc::from);

@@ -44,6 +44,8 @@ pub(crate) struct LaneFacts {
     pub(crate) reject_form: RejectForm,
     /// Whether a lane may stop at its first reject.
     pub(crate) stop_at_reject: bool,
+    /// Whether each document goes to a file of its own.
+    pub(crate) split: bool,
     /// For a source of records.
     pub(crate) records: Option<SourceFacts>,
 }

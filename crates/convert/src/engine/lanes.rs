@@ -178,6 +178,7 @@ impl<'c> Ends<'c> {
         header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+        let split = matches!(out, OutFile::Folder(_));
         match self.target {
             TargetFormat::Edi(options) => {
                 let text = TextOutput::start(out, &[], Vec::new(), 0)?;
@@ -207,7 +208,7 @@ impl<'c> Ends<'c> {
                 writer.clear();
                 writer.end();
                 let output = TextOutput::start(out, &prologue, writer.bytes().to_vec(), 0)?;
-                let lane = |_| self.lane(XmlTarget::new(self.shape(), style)?, header);
+                let lane = |_| self.lane(XmlTarget::new(self.shape(), style, split)?, header);
                 Ok((OutputWriter::Text(output), (0..n).map(lane).collect::<Result<_, _>>()?))
             }
             TargetFormat::Parquet(write) => {
@@ -244,6 +245,7 @@ impl<'c> Ends<'c> {
         header: Option<&CsvHeader>,
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+        let split = matches!(out, OutFile::Folder(_));
         let numbers = match write.numbers {
             JsonNumbers::Exact => Numbers::Exact,
             JsonNumbers::SafeStrings => Numbers::StringsWhenUnsafe,
@@ -258,7 +260,7 @@ impl<'c> Ends<'c> {
         // In an array every document begins with the comma behind the one before.
         let drop_first = usize::from(stream == Stream::Array && !written);
         let output = TextOutput::start(out, &prologue, writer.bytes().to_vec(), drop_first)?;
-        let lane = |_| self.lane(JsonTarget::new(self.shape(), style), header);
+        let lane = |_| self.lane(JsonTarget::new(self.shape(), style, split), header);
         Ok((OutputWriter::Text(output), (0..n).map(lane).collect::<Result<_, _>>()?))
     }
 

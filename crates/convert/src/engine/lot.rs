@@ -68,6 +68,9 @@ pub(crate) struct Payload {
     pub(crate) columns: Option<Columns>,
     /// Output as documents that the writer turns into interchanges.
     pub(crate) drafts: Vec<EdiDraft>,
+    /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
+    pub(crate) cuts: Vec<usize>,
+    pub(crate) names: Vec<String>,
 }
 
 /// Output that a columnar writer takes.
@@ -112,6 +115,8 @@ impl Lot {
         self.payload.len = 0;
         self.payload.columns = None;
         self.payload.drafts.clear();
+        self.payload.cuts.clear();
+        self.payload.names.clear();
         self.rejects.clear();
         self.excerpts.clear();
         self.deferred.clear();

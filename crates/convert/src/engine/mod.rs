@@ -18,6 +18,7 @@ mod reject;
 mod resume;
 mod run;
 mod source;
+mod split;
 mod target;
 mod text_place;
 mod writer;

@@ -8,12 +8,14 @@ use quayline_edi::EdiWriter;
 
 use crate::engine::lot::{Columns, Lot, Payload};
 use crate::engine::partial::PartialFile;
+use crate::engine::split::SplitFolder;
 use crate::error::ConvertError;
 
 /// Where bytes go.
 pub(crate) enum OutFile {
     File(PartialFile),
     Stream { stream: Box<dyn Write + Send>, bytes: u64 },
+    Folder(SplitFolder),
 }
 
 impl OutFile {
@@ -21,6 +23,7 @@ impl OutFile {
         match self {
             OutFile::File(file) => file.len(),
             OutFile::Stream { bytes, .. } => *bytes,
+            OutFile::Folder(folder) => folder.bytes,
         }
     }
 
@@ -28,6 +31,7 @@ impl OutFile {
         match self {
             OutFile::File(file) => file.partial().to_owned(),
             OutFile::Stream { .. } => Path::new("<output>").to_owned(),
+            OutFile::Folder(folder) => folder.folder.clone(),
         }
     }
 
@@ -48,6 +52,8 @@ impl Write for OutFile {
                 *bytes += n as u64;
                 Ok(n)
             }
+            // Documents go to files of their own.
+            OutFile::Folder(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -55,6 +61,7 @@ impl Write for OutFile {
         match self {
             OutFile::File(file) => file.flush(),
             OutFile::Stream { stream, .. } => stream.flush(),
+            OutFile::Folder(folder) => folder.finish(),
         }
     }
 }
@@ -85,6 +92,9 @@ impl EdiOutput {
         let drafts = core::mem::take(&mut lot.payload.drafts);
         let deferred = core::mem::take(&mut lot.deferred);
         let raws = core::mem::take(&mut lot.deferred_raw);
+        let split = matches!(self.text.out, OutFile::Folder(_));
+        let names = core::mem::take(&mut lot.payload.names);
+        let mut names = names.into_iter();
         let mut next = drafts.iter();
         lot.deferring = false;
         for document in deferred {
@@ -92,8 +102,15 @@ impl EdiOutput {
                 Some(findings) => findings,
                 None => {
                     let draft = next.next().expect("every document that no lane rejected has its draft");
+                    let name = names.next();
                     match self.writer.write(draft) {
                         Ok(()) => {
+                            if split {
+                                // Each is an interchange of its own.
+                                self.writer.finish();
+                                lot.payload.cuts.push(self.writer.bytes().len());
+                                lot.payload.names.extend(name);
+                            }
                             lot.written(1);
                             continue;
                         }
@@ -137,16 +154,29 @@ pub(crate) struct ColumnOutput<W> {
 impl TextOutput {
     /// Starts with `prologue`, unless the file goes on.
     pub(crate) fn start(
-        out: OutFile,
+        mut out: OutFile,
         prologue: &[u8],
-        epilogue: Vec<u8>,
+        mut epilogue: Vec<u8>,
         drop_first: usize,
     ) -> Result<Self, ConvertError> {
+        if let OutFile::Folder(folder) = &mut out {
+            folder.prologue = prologue.to_vec();
+            folder.epilogue = core::mem::take(&mut epilogue);
+            return Ok(TextOutput { out, epilogue, drop_first: 0 });
+        }
         let mut output = TextOutput { out, epilogue, drop_first };
         if output.out.bytes() == 0 {
             output.put(prologue)?;
         }
         Ok(output)
+    }
+
+    /// The output of a lot.
+    fn put_lot(&mut self, payload: &Payload, from: usize) -> Result<(), ConvertError> {
+        match &mut self.out {
+            OutFile::Folder(folder) => folder.write(payload),
+            OutFile::File(_) | OutFile::Stream { .. } => self.put(&payload.bytes[from..payload.len]),
+        }
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
@@ -213,7 +243,7 @@ impl OutputWriter {
         };
         match out {
             Some(OutFile::File(file)) => Some(file),
-            Some(OutFile::Stream { .. }) | None => None,
+            Some(OutFile::Stream { .. } | OutFile::Folder(_)) | None => None,
         }
     }
 
@@ -232,15 +262,14 @@ impl OutputWriter {
     pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
         match (self, payload.columns.take()) {
             (OutputWriter::Text(text), _) => {
-                let bytes = &payload.bytes[..payload.len];
-                if bytes.is_empty() {
+                if payload.len == 0 {
                     return Ok(());
                 }
                 let drop = core::mem::take(&mut text.drop_first);
-                text.put(&bytes[drop..])
+                text.put_lot(payload, drop)
             }
             (OutputWriter::Edi(output), _) => {
-                output.text.put(&payload.bytes[..payload.len])?;
+                output.text.put_lot(payload, 0)?;
                 output.state = output.writer.state();
                 Ok(())
             }

@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
@@ -27,6 +27,7 @@ use crate::engine::misfit::SourceFacts;
 use crate::engine::output::OutFile;
 use crate::engine::partial::{PartialFile, sync_folder_of, with_suffix};
 use crate::engine::resume::{self, Resume};
+use crate::engine::split::SplitFolder;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
 use crate::error::{ConvertError, Stopped};
 use crate::report::Report;
@@ -75,6 +76,7 @@ impl Run {
         clock.enter(Phase::Other);
         conversion.lanes = conversion.lanes.max(1);
         ends(&conversion).check()?;
+        check_split(&conversion)?;
         check_names(&conversion)?;
         let source = OpenSource::open(&mut conversion.source.input)?;
         let mut run = Run {
@@ -223,6 +225,7 @@ impl Run {
         let output = core::mem::replace(&mut self.conversion.target.output, Output::Stream(Box::new(io::sink())));
         self.out = Some(match (output, &self.resumed) {
             (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
+            (Output::Folder { path, extension }, _) => OutFile::Folder(SplitFolder::new(&path, extension)),
             (Output::File(path), Some(checkpoint)) => OutFile::File(resume::reopen(&path, checkpoint.output_bytes)?),
             (Output::File(path), None) => {
                 let made = PartialFile::create(&path);
@@ -250,7 +253,9 @@ impl Run {
         let output_path = match &out {
             OutFile::File(file) => Some(file.path().to_owned()),
             OutFile::Stream { .. } => None,
+            OutFile::Folder(folder) => Some(folder.folder.clone()),
         };
+        let split = matches!(out, OutFile::Folder(_));
         let (output, lanes) =
             ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)?;
         let rejects_max = match &conversion.rejects {
@@ -281,6 +286,7 @@ impl Run {
             file: Arc::clone(&conversion.source.name),
             reject_form: ends.reject_form(self.header.as_ref())?,
             stop_at_reject: conversion.rejects == Rejects::Stop,
+            split,
             records: match &conversion.source.format {
                 SourceFormat::Records(framing) => Some(SourceFacts {
                     framing: *framing,
@@ -300,8 +306,15 @@ impl Run {
         let mut totals = run_lanes(&exchange, lanes, &ends, &self.meter, &mut clock);
         let (writer, error) = exchange.finish();
         let mut writer = writer.expect("every lane gave the writer back");
+        let stopped = conversion.cancel.load(Ordering::Relaxed);
+        if let (Some(early), true) = (&conversion.early, error.is_some() || stopped) {
+            totals.merge(&clock.finish());
+            let report = self.report(&writer, output_path.clone(), &totals);
+            *early.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+            clock = self.meter.lane();
+        }
         match error {
-            None if conversion.cancel.load(Ordering::Relaxed) => Err(stop(&mut writer)),
+            None if stopped => Err(stop(&mut writer)),
             None => {
                 writer.commit(&mut clock)?;
                 totals.merge(&clock.finish());
@@ -475,6 +488,17 @@ pub(crate) type Opened = (Box<dyn Read + Send>, PathBuf, Option<u64>);
 pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
     let OpenSource { reader, file, path, bytes } = OpenSource::open(input)?;
     Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
+}
+
+/// Files of one document each are JSON, XML or EDI.
+fn check_split(conversion: &Conversion) -> Result<(), ConvertError> {
+    let apart =
+        matches!(conversion.target.format, TargetFormat::JsonLines(_) | TargetFormat::Xml(_) | TargetFormat::Edi(_));
+    if apart || !matches!(conversion.target.output, Output::Folder { .. }) {
+        return Ok(());
+    }
+    let message = "documents of this format do not go to files of their own";
+    Err(Finding::error(codes::NOT_SPLIT, Fault::Caller, message).hint("choose JSON, XML or EDI").into())
 }
 
 /// No two of the files of a run may be one.

@@ -261,7 +261,7 @@ fn a_family_has_a_limit() {
         error[CNV-023]: this record and those nested in it take more than 500000 bytes (record_bytes_max)
           at in.dat, record 1
 
-        hint: raise the limit, or convert the record types without `parent`"#]]
+        hint: convert the record types without `parent`"#]]
     .assert_eq(&said(&kit, &error));
     assert_eq!(kit.ok().documents, 1);
 }

@@ -367,6 +367,12 @@ impl DocumentPass<'_> {
         self.state.faults.drain(..)
     }
 
+    /// Header of the transaction that began last.
+    #[must_use]
+    pub fn transaction(&self) -> &Header {
+        self.pass.transaction()
+    }
+
     /// What is around the document that ended last, as it stands in the file.
     #[must_use]
     pub fn surroundings(&self) -> Surroundings {

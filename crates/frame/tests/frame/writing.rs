@@ -198,7 +198,7 @@ fn text_that_is_no_framing_is_refused() {
         expect![[r#"
         error[FRM-030]: a fixed record length of 99999999 bytes is above the limit record_bytes_max = 16777216
 
-        hint: raise the limit or correct the number"#]],
+        hint: correct the number"#]],
     );
     check(
         "rdw:big",

@@ -99,7 +99,7 @@ fn source_too_large() {
         expect![[r#"
         error[COB-005]: a.cpy has 15 bytes, more than a copybook may have: 10 (limit copybook_bytes_max)
 
-        hint: raise the limit, or name another file"#]],
+        hint: name the copybook itself: a record description has far less text"#]],
     );
     let library = library(&[("M", "05 B PIC X(20).")]);
     let limits = Limits { copybook_bytes_max: 20, ..Limits::default() };
@@ -111,7 +111,7 @@ fn source_too_large() {
         1 | 01 A. COPY M.
           |       ^^^^^^
 
-        hint: raise the limit, or copy less"#]]
+        hint: copy less: look for a member that is copied again and again"#]]
     .assert_eq(&shown("01 A. COPY M.", &options));
     let limits = Limits { copybook_bytes_max: 40, ..Limits::default() };
     let options =
@@ -123,7 +123,7 @@ fn source_too_large() {
         1 | ==B== BY ==BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB==
           | ^
 
-        hint: raise the limit, or replace less"#]]
+        hint: replace less: look for a replacement that grows each time"#]]
     .assert_eq(&shown("01 A. 05 B PIC X.", &options));
     limited(
         &Limits { findings_max: 1, ..Limits::default() },
@@ -230,7 +230,7 @@ fn copy_depth() {
         1 | 05 B PIC X. COPY N.
           |             ^^^^^^
 
-        hint: raise the limit, or copy fewer levels deep"#]]
+        hint: look for a member that copies itself, or copy fewer levels deep"#]]
     .assert_eq(&shown("01 A. COPY M.", &options));
 }
 

@@ -392,7 +392,7 @@ fn limits() {
         3 |  05 C PIC X.
           |     ^
 
-        hint: raise the limit, or read fewer records at once"#]],
+        hint: keep the record descriptions that you need in a copybook of their own"#]],
     );
 }
 

@@ -97,7 +97,7 @@ impl Cutter for RecordCutter {
                     let message =
                         format!("this record and those nested in it take more than {limit} bytes (record_bytes_max)");
                     let finding = Finding::error(codes::LARGE_FAMILY, Fault::Config, message).at(place);
-                    let hint = "raise the limit, or convert the record types without `parent`";
+                    let hint = "convert the record types without `parent`";
                     return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };
                 }
                 if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges) {

@@ -6,6 +6,7 @@ use quayline_edi::{DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFaul
 use crate::engine::block::{Block, EdiPart, Units};
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, edi_place, locate};
+use crate::engine::split;
 
 pub(crate) struct EdiSource {
     reader: DocumentReader,
@@ -59,6 +60,9 @@ impl Source for EdiSource {
                 }
             } else {
                 lot.keep_with_errors(findings);
+                if facts.split {
+                    lot.payload.names.push(name_of(&pass, is_transaction));
+                }
                 if lot.deferring {
                     let around = (!facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
                     lot.deferred_excerpt(edi_place(facts, number, from), around, raw);
@@ -69,6 +73,15 @@ impl Source for EdiSource {
             number.0 += 1;
         }
     }
+}
+
+/// What the name of a document's file says of it.
+fn name_of(pass: &DocumentPass<'_>, is_transaction: bool) -> String {
+    if !is_transaction {
+        return String::new();
+    }
+    let header = pass.transaction();
+    split::name_of(&[&header.transaction_type(), &header.control_number()])
 }
 
 pub(crate) fn part_of(block: &Block) -> EdiPart {

@@ -8,11 +8,13 @@ use crate::engine::lot::Payload;
 
 pub(crate) struct JsonTarget {
     writer: JsonWriter,
+    /// Where documents end, if that is asked for.
+    cuts: Option<Vec<usize>>,
 }
 
 impl JsonTarget {
-    pub(crate) fn new(shape: &Shape, style: JsonStyle) -> Self {
-        JsonTarget { writer: JsonWriter::new(shape, style) }
+    pub(crate) fn new(shape: &Shape, style: JsonStyle, split: bool) -> Self {
+        JsonTarget { writer: JsonWriter::new(shape, style), cuts: split.then(Vec::new) }
     }
 }
 
@@ -26,10 +28,17 @@ impl Target for JsonTarget {
 
     #[inline(always)]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
+        if let Some(cuts) = &mut self.cuts {
+            cuts.push(self.writer.bytes().len());
+        }
         Ok(())
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
+        if let Some(cuts) = &mut self.cuts {
+            core::mem::swap(cuts, &mut payload.cuts);
+            cuts.clear();
+        }
         (payload.bytes, payload.len) = self.writer.exchange(core::mem::take(&mut payload.bytes));
         Ok(())
     }

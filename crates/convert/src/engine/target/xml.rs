@@ -8,11 +8,13 @@ use crate::engine::lot::Payload;
 
 pub(crate) struct XmlTarget {
     writer: XmlWriter,
+    /// Where documents end, if that is asked for.
+    cuts: Option<Vec<usize>>,
 }
 
 impl XmlTarget {
-    pub(crate) fn new(shape: &Shape, style: &XmlStyle) -> Result<Self, Findings> {
-        Ok(XmlTarget { writer: XmlWriter::new(shape, style.clone())? })
+    pub(crate) fn new(shape: &Shape, style: &XmlStyle, split: bool) -> Result<Self, Findings> {
+        Ok(XmlTarget { writer: XmlWriter::new(shape, style.clone())?, cuts: split.then(Vec::new) })
     }
 }
 
@@ -26,10 +28,17 @@ impl Target for XmlTarget {
 
     #[inline(always)]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
+        if let Some(cuts) = &mut self.cuts {
+            cuts.push(self.writer.bytes().len());
+        }
         Ok(())
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
+        if let Some(cuts) = &mut self.cuts {
+            core::mem::swap(cuts, &mut payload.cuts);
+            cuts.clear();
+        }
         payload.fill(self.writer.bytes());
         self.writer.clear();
         Ok(())
