@@ -79,6 +79,11 @@ impl Console {
         }
     }
 
+    /// Somebody else wrote to standard error.
+    pub(crate) fn something_was_said(&self) {
+        self.said.set(true);
+    }
+
     /// Writes a line to standard error. Where even that is closed, nothing can be said, and the exit code still tells.
     pub(crate) fn line(&self, text: &str) {
         self.said.set(true);

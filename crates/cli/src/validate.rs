@@ -43,6 +43,9 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> 
             }
         };
         printer.flush().map_err(Stop::from)?;
+        if to_stdout && printer.begun {
+            console.something_was_said();
+        }
         tell(input, &report, args, guides.is_some(), &mut printer, console)?;
         if report.verdict() == Verdict::Errors {
             exit = Exit::Rejected;
@@ -190,7 +193,7 @@ fn tell(
     }
     if report.untold > 0 {
         let untold = count_of(report.untold, "finding");
-        text.push_str(&format!("\n{untold} more than --max-findings {} are not shown", args.max_findings));
+        text.push_str(&format!("\nnot shown: {untold} more than --max-findings {}", args.max_findings));
     }
     if report.errors + report.warnings > 1 {
         for (code, count) in &report.findings_by_code {

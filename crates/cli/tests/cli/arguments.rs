@@ -19,6 +19,7 @@ fn nothing_at_all_is_answered_with_help() {
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           serve        Serves a project's APIs over HTTP
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
+          guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
           completions  Prints the completion script of a shell
 
         Options:
@@ -53,6 +54,7 @@ fn short_help_is_a_line_an_option() {
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           serve        Serves a project's APIs over HTTP
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
+          guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
           completions  Prints the completion script of a shell
 
         Options:
@@ -78,8 +80,8 @@ fn short_help_is_a_line_an_option() {
               --format <FRAMING>      Framing to hold the data file against, instead of the proposed ones
               --as <WHAT>             What the file is, if content leaves doubt: copybook, edi or data
               --record <NAME>         Record description to use, where the copybook has several
-              --color <WHEN>          When to colour: auto, always or never [default: auto]
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
+              --color <WHEN>          When to colour: auto, always or never [default: auto]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
@@ -102,6 +104,7 @@ fn short_help_is_a_line_an_option() {
 
         Formats:
           -o, --output <FILE>      File to write; `-` or nothing is standard output
+              --split <DIR>        Folder for one file a document, of JSON, XML or EDI
               --from <FORMAT>      Format to read, where content leaves doubt: record, edi, json, csv or xml
               --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
               --delimiter <CHAR>   Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
@@ -110,9 +113,12 @@ fn short_help_is_a_line_an_option() {
               --xml-record <NAME>  XML element of one record [default: record]
 
         EDI:
-              --rows         One document a segment instead of one a transaction; tables always have these
-              --page <SIZE>  Bytes from which on a transaction is converted in pages [default: 1M]
-              --strict       Departures from the standards that are warnings else are errors
+          -g, --guide <PATH>   Guide for the documents of transactions; or a folder of guides
+          -l, --level <LEVEL>  How much to check by guide: envelope, guide, notes or rules
+              --names <WHICH>  Members by guide: reference (NM103) or name
+              --rows           One document a segment instead of one a transaction
+              --page <SIZE>    Bytes from which on a transaction is converted in pages [default: 1M]
+              --strict         Departures from the standards that are warnings else are errors
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
