@@ -1,9 +1,13 @@
 //! The examples of `docs/guides.md` are right.
 
+use std::sync::Arc;
+
 use quayline_core::Limits;
 use quayline_edi::guide::{MemoryGuides, NodeNames, parse_dictionary, parse_guide};
+use quayline_edi::{GenericOptions, ValidatorOptions};
 
-use crate::guide_documents::{documents_of, json};
+use crate::contract::Contract;
+use crate::guide_documents::{documents_of, json, read_with};
 
 /// The blocks of the page: what they are and what is in them.
 fn blocks() -> Vec<(String, String)> {
@@ -56,6 +60,13 @@ fn examples_of_the_page_are_right() {
     let documents = documents_of(vec![guides[1].clone()], NodeNames::References);
     documents_of(guides, NodeNames::Words);
     let (edi, expected) = (of("edi").concat().replace('\n', ""), of("json").concat().replace(['\n', ' '], ""));
+    let options = GenericOptions {
+        guides: Some(Arc::clone(&documents)),
+        validation: Some(ValidatorOptions::default()),
+        ..GenericOptions::default()
+    };
+    let mut contract = Contract::new(documents.shape());
+    assert_eq!(read_with(&options, edi.as_bytes(), [], &mut contract), [""; 0]);
     let line = json(&documents, None, edi.as_bytes());
     let body = &line[line.find("\"BIG\"").expect("there")..];
     assert_eq!(format!("{{{body}").trim_end(), expected);

@@ -39,7 +39,7 @@ pub(crate) fn read(
     read_with(&options, text, ends, sink)
 }
 
-fn read_with(
+pub(crate) fn read_with(
     options: &GenericOptions,
     text: &[u8],
     ends: impl IntoIterator<Item = usize>,
