@@ -203,6 +203,31 @@ structure
 }
 
 #[test]
+fn binary_data() {
+    let guide = r#"guide G
+standard X12
+version 005010
+transaction 275 group PI
+element 784 N0 1..15
+element 785 B 1..99999
+segment BIN
+  784 M
+  785 M
+structure
+  segment BIN M *
+"#;
+    let guide =
+        quayline_edi::guide::parse_guide("g", guide, &NoGuides, &quayline_core::Limits::default()).expect("right");
+    let documents = documents_of(vec![guide], NodeNames::References);
+    let isa = CLAIM.split("ST*").next().expect("there").replace("GS*HC", "GS*PI");
+    let text = format!("{isa}ST*275*0001~BIN*7*a~b*c:^~BIN*1*x~SE*4*0001~GE*1*1~IEA*1*000000001~");
+    let line = json(&documents, None, text.as_bytes());
+    assert!(line.contains(r#""BIN":[{"BIN01":7,"BIN02":"617e622a633a5e"},{"BIN01":1,"BIN02":"78"}]"#), "{line}");
+    assert_eq!(rewrite(&documents, None, text.as_bytes()), text);
+    assert_eq!(write_json(&documents, &line), Ok(text));
+}
+
+#[test]
 fn siblings_in_any_order_are_put_together() {
     let repeated = CLAIM.replace("REF*D9*1~REF*EA*2~", "DTP*454*D8*20260401~DTP*431*D8*20260402~REF*EA*2~REF*D9*1~");
     let repeated = repeated.replace("SE*25", "SE*27");
