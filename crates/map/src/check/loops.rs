@@ -341,6 +341,13 @@ impl Lower<'_> {
                         "take the first ones: for {source} limit {max} make …; as it is, one more is a finding when it comes"
                     ));
                 }
+                // Those that stand there anyway.
+                let fixed = self
+                    .made
+                    .iter()
+                    .filter(|made| made.output == goal.output && made.node == goal.node && made.guards.is_empty())
+                    .count();
+                let least = least.saturating_add(u32::try_from(fixed).unwrap_or(0));
                 if min > least {
                     self.warning(
                         codes::CARDINALITY,
