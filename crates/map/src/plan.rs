@@ -366,6 +366,8 @@ pub(crate) struct RaisePlan {
 /// A leaf of a target with what it can hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetPlan {
+    /// Its bit among the mandatory children of its parent.
+    pub(crate) bit: u8,
     pub(crate) output: u16,
     pub(crate) node: NodeId,
     pub(crate) statement: u32,

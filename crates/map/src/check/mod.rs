@@ -419,6 +419,9 @@ impl<'a> Lower<'a> {
         let root = self.settle(units);
         let texts = self.texts.iter().map(|text| SourceText::clone(text)).collect();
         let outputs = self.output_plans();
+        for target in &mut self.targets {
+            target.bit = outputs[usize::from(target.output)].mandatory[target.node.index()];
+        }
         MapPlan {
             title: core::mem::take(&mut self.title),
             source: self.source.clone(),

@@ -224,6 +224,7 @@ impl Lower<'_> {
             Scalar::Bytes { len_max } => Fit::Bytes { max: len_max.unwrap_or(u32::MAX) },
         };
         Some(TargetPlan {
+            bit: u8::MAX,
             output: u16::try_from(goal.output).unwrap_or(u16::MAX),
             node: goal.node,
             statement: self.statement,

@@ -259,7 +259,7 @@ impl Format {
         let (year, month, day) = civil_from_days(days);
         let seconds = micros / 1_000_000;
         for piece in &self.pieces {
-            let (n, width) = match piece {
+            let (n, width): (i64, usize) = match piece {
                 Piece::Year => (year.into(), 4),
                 Piece::ShortYear => ((year % 100).into(), 2),
                 Piece::Month => (month.into(), 2),
@@ -268,15 +268,19 @@ impl Format {
                 Piece::Hour => (seconds / 3600, 2),
                 Piece::Minute => (seconds / 60 % 60, 2),
                 Piece::Second => (seconds % 60, 2),
-                Piece::Fraction(n) => (micros % 1_000_000 / 10i64.pow(6 - u32::from(*n)), u32::from(*n)),
+                Piece::Fraction(n) => (micros % 1_000_000 / 10i64.pow(6 - u32::from(*n)), usize::from(*n).min(6)),
                 Piece::Literal(c) => {
                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                     continue;
                 }
             };
-            for place in (0..width).rev() {
-                out.push(b'0' + u8::try_from(n / 10i64.pow(place) % 10).unwrap_or(0));
+            let mut digits = [b'0'; 6];
+            let mut rest = n.unsigned_abs();
+            for digit in digits[..width].iter_mut().rev() {
+                *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+                rest /= 10;
             }
+            out.extend_from_slice(&digits[..width]);
         }
     }
 }

@@ -413,7 +413,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         if open.what == Opening::List {
             self.count_value(at, node);
         } else {
-            open.stands(self.plan.outputs[usize::from(output)].mandatory[node.index()]);
+            open.stands(plan.bit);
         }
         let value = self.arena.value(fitted);
         match self.recording.last() {
