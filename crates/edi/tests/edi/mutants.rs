@@ -410,3 +410,19 @@ fn one_fault_gives_one_finding_at_its_place_with_its_code() {
         eprintln!("{right} of {made} are right\n{all}");
     }
 }
+
+/// What went wrong: while no reading was clearly the best, each kept all its faults, so a file of another kind took time by the square of
+/// its length. It cannot again, since a reading with many faults is decided.
+#[test]
+fn data_of_another_kind_is_told_in_linear_time() {
+    let subject = Subject::new("837P", "837p.guide", include_str!("../mutants/837p.x12"));
+    let payments = Subject::new("835", "835.guide", include_str!("../mutants/835.x12"));
+    let body: Vec<Line> = payments.segments.iter().filter(|line| line.item.is_some()).cloned().collect();
+    let mut segments: Vec<Line> = subject.segments[..3].to_vec();
+    for _ in 0..30 {
+        segments.extend_from_slice(&body);
+    }
+    segments.extend_from_slice(&subject.segments[subject.segments.len() - 3..]);
+    let found = findings(subject.text(&segments, true).as_bytes(), &subject.compiled, &ValidatorOptions::default());
+    assert!(found.len() >= 1_000, "{} findings", found.len());
+}

@@ -78,6 +78,14 @@ const MARGIN: u32 = 10;
 /// Segments without a fault after which the best reading is right.
 const SURE_AFTER: u32 = 6;
 
+/// Faults of one reading after which the best one is right, whatever follows: data that fits nothing costs no memory.
+const UNDECIDED_MAX: usize = 24;
+/// Faults of a transaction after which only the likeliest reading is followed: the data is of another kind.
+const CAREFUL_MAX: u32 = 1_000;
+
+/// Faults that wait to be taken; a walk without a validator takes none.
+const HELD_MAX: usize = 1_000;
+
 /// Readings besides that of the walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rivals {
@@ -122,7 +130,7 @@ impl Walk {
             self.rivals.states.push(without);
             self.rivals.clean = 0;
         } else {
-            self.faults.append(&mut self.state.faults);
+            self.tell();
         }
         Placement { doubtful: true, ..placement }
     }
@@ -135,7 +143,7 @@ impl Walk {
         let table = &guide.transitions;
         let at = self.at;
         if self.rivals.is_empty() {
-            self.faults.append(&mut self.state.faults);
+            self.tell();
         }
         let Some(tag) = tag.filter(|tag| (*tag as usize) < table.tags.count) else {
             for state in self.rivals.states.iter_mut().chain([&mut self.state]) {
@@ -146,8 +154,9 @@ impl Walk {
                 };
                 skip(state, kind, at);
             }
-            if self.rivals.is_empty() {
-                self.faults.append(&mut self.state.faults);
+            if self.rivals.is_empty() || self.state.faults.len() >= UNDECIDED_MAX {
+                self.rivals.clear();
+                self.tell();
             }
             return Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: true };
         };
@@ -176,9 +185,12 @@ impl Walk {
         self.rivals.states = kept.map(|reading| reading.state).collect();
         self.rivals.clean = if best.state.cost > cost || !best.from_best { 0 } else { self.rivals.clean + 1 };
         self.state = best.state;
-        if self.rivals.is_empty() || self.rivals.clean >= SURE_AFTER {
+        let decided = self.rivals.clean >= SURE_AFTER
+            || self.state.faults.len() >= UNDECIDED_MAX
+            || self.told >= CAREFUL_MAX;
+        if self.rivals.is_empty() || decided {
             self.rivals.clear();
-            self.faults.append(&mut self.state.faults);
+            self.tell();
         }
         let placement = Placement { doubtful: true, ..best.placement };
         if best.from_best {
@@ -219,7 +231,17 @@ impl Walk {
             }
         }
         self.rivals.clear();
-        self.faults.append(&mut self.state.faults);
+        self.tell();
+    }
+
+    /// What is wrong in the best reading is decided.
+    fn tell(&mut self) {
+        self.told = self.told.saturating_add(u32::try_from(self.state.faults.len()).unwrap_or(u32::MAX));
+        if self.faults.len() < HELD_MAX {
+            self.faults.append(&mut self.state.faults);
+        } else {
+            self.state.faults.clear();
+        }
     }
 }
 
