@@ -60,3 +60,37 @@ show quayline convert examples/edi/orders.edi --to csv --output "$out/orders.csv
 cut -d, -f1-12 "$out/orders.csv" | head -n 5
 
 ls -l "$out" | awk 'NR > 1 { printf "%10d  %s\n", $5, $9 }'
+
+say "The car inquiry as a REST API: a COBOL program answers, in a process of its own."
+cp -r examples/dealership "$out/dealership"
+if command -v cobc >/dev/null 2>&1; then
+  mkdir -p "$out/dealership/modules"
+  (cd "$out/dealership" && show cobc -m -O2 -std=ibm -fodoslide -I . -o modules/CARINQ.so program/CARINQ.cbl)
+else
+  echo "GnuCOBOL (cobc) is not installed: records of a file stand in for the program, whatever is asked for."
+  for service in "$out"/dealership/services/*.toml; do
+    sed -i -e 's/^encoding = .*/encoding = "cp037"/' -e 's/^kind = "program"/kind = "records"\nfile = "car100.ebcdic"/' \
+      -e '/^program = /d' -e '/^modules = /d' -e '/^time-limit-ms = /d' "$service"
+  done
+fi
+quayline serve "$out/dealership" --listen 127.0.0.1:0 2>"$out/serve.log" &
+server=$!
+trap 'kill $server 2>/dev/null || true' EXIT
+for _ in $(seq 100); do
+  address=$(sed -n 's/^listening on //p' "$out/serve.log")
+  [ -n "$address" ] && break
+  sleep 0.1
+done
+fetch() { # fetch TARGET: what a client gets, without a tool that a machine may not have.
+  exec 3<>"/dev/tcp/${address%:*}/${address##*:}"
+  printf 'GET %s HTTP/1.1\r\nhost: demo\r\nconnection: close\r\n\r\n' "$1" >&3
+  sed '1,/^\r$/d' <&3
+  exec 3>&-
+}
+show fetch '/car100rename/models?maxCars=2&maxDealers=1' | cut -c 1-600
+printf '\n'
+show fetch '/car100/models?maxCars=101'
+printf '\n'
+kill $server
+wait $server 2>/dev/null || true
+trap - EXIT

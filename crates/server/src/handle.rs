@@ -134,7 +134,7 @@ async fn respond(
     let provider = version.provider(operation.service_index);
     let answered = version.with_lane(index, |lane| {
         let record = lane.record(operation, &parts)?;
-        Ok::<_, Box<Problem>>(provider.call(record, thread.buffers.take(), &|| trace.traceparent()))
+        Ok::<_, Box<Problem>>(provider.call(record, thread.buffers.take_record(), &|| trace.traceparent()))
     })?;
     let called = Instant::now();
     metrics.phase(Phase::Decode, called - received);
@@ -143,7 +143,7 @@ async fn respond(
     metrics.phase(Phase::Call, back - called);
     let client = Client { peer, headers: &head.headers, media, query };
     let response = answer(thread, &version, index, operation, &record, &client);
-    thread.buffers.give(record);
+    thread.buffers.give_record(record);
     metrics.phase(Phase::Encode, back.elapsed());
     response
 }

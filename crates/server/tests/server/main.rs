@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
 
 mod access;
+mod dealership;
 mod failing_programs;
 mod http;
 mod limits;
