@@ -7,6 +7,7 @@ import java.io.BufferedInputStream;
 import java.io.FileInputStream;
 import java.io.InputStream;
 import java.io.OutputStream;
+import javax.xml.stream.XMLStreamReader;
 import javax.xml.transform.TransformerFactory;
 import javax.xml.transform.stax.StAXSource;
 import javax.xml.transform.stream.StreamResult;
@@ -19,8 +20,10 @@ public final class Peers {
     try (InputStream input = new BufferedInputStream(new FileInputStream(arguments[1]), 1 << 16)) {
       EDIStreamReader reader = factory.createEDIStreamReader(input);
       if (arguments[0].equals("xml")) {
+        XMLStreamReader xml = factory.createXMLStreamReader(reader);
+        xml.next();
         TransformerFactory.newInstance().newTransformer()
-            .transform(new StAXSource(factory.createXMLStreamReader(reader)), new StreamResult(OutputStream.nullOutputStream()));
+            .transform(new StAXSource(xml), new StreamResult(OutputStream.nullOutputStream()));
         return;
       }
       Schema schema = arguments.length > 2 ? SchemaFactory.newFactory().createSchema(new FileInputStream(arguments[2])) : null;
