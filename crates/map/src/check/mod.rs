@@ -104,6 +104,8 @@ pub struct Compiled {
 const EXPRS_MAX: usize = 200_000;
 /// Parts and functions inside each other.
 const INLINE_MAX: usize = 32;
+/// Keys of a lookup; a run holds them in place.
+pub(crate) const KEYS_MAX: usize = 16;
 /// Included maps.
 const INCLUDES_MAX: usize = 64;
 
@@ -393,6 +395,10 @@ impl<'a> Lower<'a> {
                 Item::Table(table) => self.define_table(&table, resolver),
                 Item::Lookup(lookup) => {
                     let name = lookup.name.clone();
+                    if lookup.keys.len() > KEYS_MAX {
+                        self.error(codes::TOO_MANY, name.span, format!("a lookup has at most {KEYS_MAX} keys")).hint =
+                            Some("join keys into one: a & \"/\" & b".to_owned());
+                    }
                     if let Some((first, ..)) = self.lookups.get(&name.text) {
                         let first = first.name.span;
                         self.defined_twice(&name.text, name.span, first);

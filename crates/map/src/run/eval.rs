@@ -7,6 +7,7 @@ use quayline_core::{NodeId, Value};
 use super::fault::What;
 use super::mapper::Mapper;
 use super::value::{Bytes, Val};
+use crate::check::KEYS_MAX;
 use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
@@ -339,7 +340,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     fn lookup(&mut self, lookup: u16, field: u16, first: u32, count: u32) -> Val {
         let plan = self.plan;
         let over = &plan.lookups[usize::from(lookup)];
-        let mut vals = [Val::Absent; 16];
+        let mut vals = [Val::Absent; KEYS_MAX];
         let parts = &plan.lists[first as usize..(first + count) as usize];
         let len = parts.len().min(vals.len());
         for (val, part) in vals.iter_mut().zip(parts) {
@@ -349,7 +350,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 return Val::Absent;
             }
         }
-        let mut keys = [Value::Null; 16];
+        let mut keys = [Value::Null; KEYS_MAX];
         for (key, val) in keys.iter_mut().zip(&vals[..len]) {
             *key = self.arena.value(*val);
         }

@@ -129,6 +129,10 @@ const CASES: &[(&str, &str)] = &[
     ("a variable that is never read", "var n = 0\nset n += 1\nid = id\n"),
     ("skip without a loop", "if flag { skip }\nid = id\n"),
     ("position without a loop", "id = text(position())\n"),
+    (
+        "a lookup of many keys",
+        "lookup c(a: text, b: text, c: text, d: text, e: text, f: text, g: text, h: text, i: text, j: text, k: text, l: text, m: text, n: text, o: text, p: text, q: text) -> (name: text(30))\nid = id\n",
+    ),
     ("a lookup without field", "lookup c(id: text) -> (name: text(30), days: decimal(3))\nid = c(id)\n"),
     (
         "a lookup's field that does not exist",
