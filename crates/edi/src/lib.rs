@@ -6,6 +6,7 @@
 //! * [`DocumentReader`] drives any [`quayline_core::Sink`] with one document per transaction, without a guide; [`EdiWriter`] is the sink that
 //!   makes interchanges of them again; [`RowReader`] gives one row per segment.
 //! * [`acknowledge`] writes TA1, 997, 999 and CONTRL while interchanges are read.
+//! * [`Validator`] checks transactions by a [`guide::CompiledGuide`], one fault once; [`guide::Walk`] finds the places of segments only.
 //! * [`EdiFault`] is one thing that is wrong: a code, a [`Position`], the clause, a remedy, and the codes that acknowledgements give.
 //!
 //! Sans-IO: bytes come in, events go out. Partners, files and guides are not known here.
