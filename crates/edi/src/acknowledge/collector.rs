@@ -15,6 +15,7 @@ use crate::envelope::{Closed, EnvelopePass, Event};
 use crate::fault::{EdiError, EdiFault};
 use crate::level::{Level, Side};
 use crate::position::Position;
+use crate::splitter::LineBreak;
 
 /// Text that is held here before an output holds it.
 pub(super) const HOLD_BYTES: usize = 16 << 10;
@@ -64,6 +65,8 @@ pub struct Acknowledger {
     pub(super) tail: Text,
     /// X12: what the acknowledging interchange has so far.
     pub(super) answers: Answers,
+    /// Line breaks of the interchange that is open, and whether it has UNA. When it ends without its trailer, the pass has those of the next.
+    pub(super) style: (LineBreak, bool),
     /// Headers that cannot be used, to be answered when the interchange before them is.
     pub(super) refused: Vec<EdiFault>,
 }
@@ -175,6 +178,7 @@ impl Acknowledger {
             head: Text::new(),
             tail: Text::new(),
             answers: Answers::default(),
+            style: (LineBreak::None, false),
             refused: Vec::new(),
         }
     }
@@ -253,6 +257,17 @@ impl Acknowledger {
         faults: &[EdiFault],
         output: &mut impl AcknowledgmentOutput,
     ) {
+        if !matches!(
+            event,
+            Event::InterchangeEnd(Closed::Unclosed)
+                | Event::GroupEnd(Closed::Unclosed)
+                | Event::TransactionEnd(Closed::Unclosed)
+                | Event::NeedMore
+                | Event::Done
+        ) {
+            self.style = pass.style();
+            self.body.line_break = self.style.0;
+        }
         match event {
             Event::InterchangeStart => self.open_interchange(pass),
             Event::GroupStart => self.open_group(pass),
@@ -296,7 +311,7 @@ impl Acknowledger {
         self.transaction.is_open = false;
         self.answers = Answers::default();
         self.tally.interchanges += 1;
-        self.body.restart(pass.delimiters(), pass.style().0);
+        self.body.restart(pass.interchange().delimiters(), self.style.0);
     }
 
     fn open_group(&mut self, pass: &EnvelopePass<'_>) {
@@ -311,7 +326,7 @@ impl Acknowledger {
             Standard::X12 => {
                 self.group.answer = self.functional_of(header);
                 self.interchange.subjects += 1;
-                self.body.restart(pass.delimiters(), pass.style().0);
+                self.body.restart(pass.interchange().delimiters(), self.style.0);
             }
             Standard::Edifact => {
                 self.group.before = self.body.segments;

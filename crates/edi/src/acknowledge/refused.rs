@@ -113,10 +113,13 @@ fn isa_fields(text: &[u8]) -> Option<(IsaFields, Delimiters)> {
     };
     let usable = crate::start::check(&delimiters).is_none();
     let usual = Delimiters { repetition: repetition.and(Delimiters::X12.repetition), ..Delimiters::X12 };
-    let named = !fields[6].is_empty() && !fields[8].is_empty() && !fields[13].is_empty();
-    // A letter as separator cuts the elements anywhere: what looks like partners then is not.
-    let trusted = fixed || !separator.is_ascii_alphanumeric();
-    (named && trusted).then_some((IsaFields(fields), if usable { delimiters } else { usual }))
+    let delimiters = if usable { delimiters } else { usual };
+    let named = [6, 8, 13].iter().all(|number| !fields[*number].is_empty());
+    // Where separators are missing, or a letter is one, what looks like an element may be anything.
+    let plain = |byte: &u8| (b' '..0x7f).contains(byte) && !delimiters.is_service(*byte);
+    let trusted = (fixed || !separator.is_ascii_alphanumeric())
+        && [5, 6, 7, 8, 13].iter().all(|number| fields[*number].iter().all(plain));
+    (named && trusted).then_some((IsaFields(fields), delimiters))
 }
 
 /// What a UNB says of its interchange.

@@ -113,8 +113,8 @@ impl Acknowledger {
         let received = header.component(8, 1);
         let version = Version::of(&received);
         let is_999 = self.group.answer == Some(Functional::Implementation);
-        self.head.restart(pass.delimiters(), pass.style().0);
-        self.tail.restart(pass.delimiters(), pass.style().0);
+        self.head.restart(pass.interchange().delimiters(), self.style.0);
+        self.tail.restart(pass.interchange().delimiters(), self.style.0);
         let ids = [header.component(3, 1), header.component(2, 1)].map(|id| match &id[..] {
             b"" => b"UNKNOWN".to_vec(),
             id => id[..id.len().min(PARTNER_BYTES_MAX)].to_vec(),
@@ -222,8 +222,8 @@ impl Acknowledger {
             return;
         }
         let control = ControlNumbers::take(&mut self.options.numbers.interchange);
-        self.head.restart(pass.delimiters(), pass.style().0);
-        self.tail.restart(pass.delimiters(), pass.style().0);
+        self.head.restart(pass.interchange().delimiters(), self.style.0);
+        self.tail.restart(pass.interchange().delimiters(), self.style.0);
         let received = IsaFields::of(header);
         self.isa(&received, control);
         if with_ta1 {

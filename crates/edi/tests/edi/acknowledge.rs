@@ -17,7 +17,7 @@ fn options(name: &str) -> AcknowledgmentOptions {
 }
 
 /// The acknowledgment of an input that comes in chunks of so many bytes.
-fn acknowledge(input: &[u8], chunk: usize, options: &AcknowledgmentOptions) -> Vec<u8> {
+pub(crate) fn acknowledge(input: &[u8], chunk: usize, options: &AcknowledgmentOptions) -> Vec<u8> {
     let limits = Limits { findings_max: usize::MAX, ..Limits::default() };
     let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
     let mut acknowledger = Acknowledger::new(options.clone());
@@ -417,6 +417,21 @@ fn contrl_acknowledges_and_rejects() {
             UNZ+1+1'
         "#]],
     );
+}
+
+#[test]
+fn an_answer_looks_like_what_it_answers() {
+    // The second begins before the first has ended, with other delimiters and without line breaks.
+    let cut = "UNA:+.? '\nUNB+UNOC:3+A+B+260401:1200+1'\nUNH+1+ORDERS:D:96A:UN'\nUNT+9+1'\n";
+    let next = format!("{}IEA*0*000000001~", ISA);
+    let text = acknowledge(format!("{cut}{next}").as_bytes(), 7, &options("999"));
+    let expected =
+        "UNA:+.? '\nUNB+UNOC:3+B+A+260402:0830+1'\nUNH+1+CONTRL:D:3:UN'\nUCI+1+A+B+4+13+UNZ'\nUNT+3+1'\nUNZ+1+1'\n";
+    assert_eq!(text, expected.as_bytes());
+    let whole = format!("{cut}UNZ+1+1'\n");
+    let text = acknowledge(whole.as_bytes(), 7, &options("999"));
+    let expected = "UNA:+.? '\nUNB+UNOC:3+B+A+260402:0830+1'\nUNH+1+CONTRL:D:3:UN'\nUCI+1+A+B+7'\nUCM+1+ORDERS:D:96A:UN+4+29+UNT+2'\nUNT+4+1'\nUNZ+1+1'\n";
+    assert_eq!(text, expected.as_bytes());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::generic::{documents, documents_and_ranges, json, rewrite};
 use crate::trace::trace;
 
 /// Text made of what interchanges are made of.
-fn soup() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn soup() -> impl Strategy<Value = Vec<u8>> {
     let isa =
         "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
     let words = [

@@ -14,8 +14,9 @@ use quayline_edi::{
     ValidatorOptions,
 };
 
-use crate::acknowledge::{ISA, shown};
+use crate::acknowledge::{ISA, acknowledge, shown};
 use crate::corpus::corpus;
+use crate::laws::soup;
 
 /// What the acknowledgments in a file say, what is wrong with the file by its envelope and the shipped guides, and how many segments are stray.
 pub(crate) fn read(text: &[u8]) -> (Vec<Report>, Vec<String>, u64) {
@@ -728,6 +729,24 @@ proptest! {
                 prop_assert!(code.list.words(&code.code).is_some(), "{code:?}");
             }
         }
+    }
+
+    /// Whatever the input is, the answer does not depend on its chunks, is read without a finding, and is not answered again.
+    #[test]
+    fn any_input_is_answered_well(
+        input in soup(),
+        chunk in 1usize..40,
+        name in prop::sample::select(vec!["997", "999", "ta1", "contrl"]),
+    ) {
+        let options = options(name);
+        let text = acknowledge(&input, input.len().max(1), &options);
+        prop_assert_eq!(&text, &acknowledge(&input, chunk, &options));
+        let (_, faults, stray) = read(&text);
+        // Two interchanges of one number may be answered to the same partners in one file, with numbers of ours.
+        prop_assert!(text.is_empty() || faults.is_empty(), "{faults:?} in {}", shown_bytes(&text));
+        prop_assert_eq!(stray, 0);
+        let again = acknowledge(&text, text.len().max(1), &options);
+        prop_assert!(again.is_empty(), "{}", shown_bytes(&again));
     }
 
     /// Whatever headers hold, what answers them is right by its guide: what cannot be repeated has zeros in its place.
