@@ -3,8 +3,13 @@
 //! Other programs do not run here. A bar that the issue gives as a multiple of one is the rate that this multiple of its last measured rate is
 //! ([docs/benchmarks.md](../../../../docs/benchmarks.md) has them, and `scripts/peers.sh` measures both sides in one run).
 
+use std::ffi::OsString;
+use std::fs::File;
+
 use super::{Bar, Bench, Measured, Side, rate};
+use crate::data::Claims;
 use crate::interchange::Interchange;
+use crate::process::{self, Usage};
 use crate::{Run, compare, median};
 
 pub(super) const BARS: &[Bar] = &[
@@ -21,6 +26,25 @@ pub(super) const BARS: &[Bar] = &[
     speed("ORDERS checked and CONTRL written", 250.0, |_| {
         alone(&Interchange::orders(), |orders| orders.acknowledged("contrl"))
     }),
+    memory("peak memory, 60,000 claims to JSON", |bench| peak(bench, Claims::new(60_000), "jsonl")),
+    memory("peak memory, 60,000 claims in one transaction to JSON", |bench| {
+        peak(bench, Claims { claims: 60_000, per_transaction: 60_000 }, "jsonl")
+    }),
+    memory("peak memory, 60,000 claims to XML", |bench| peak(bench, Claims::new(60_000), "xml")),
+    memory("peak memory, 1 GB of claims to JSON", |bench| peak(bench, Claims::new(1_056_000), "jsonl")),
+    Bar {
+        unit: "exponent",
+        ..cost("CPU time by size, 10 MB to 1 GB, claims to JSON", 1.02, |bench| {
+            let time = |claims, times: usize| -> Result<f64, String> {
+                let runs: Result<Vec<f64>, String> =
+                    (0..times).map(|_| Ok(convert(bench, Claims::new(claims), "jsonl")?.cpu.as_secs_f64())).collect();
+                Ok(median(runs?.into_iter()))
+            };
+            let (small, large) = (time(10_560, 9)?, time(1_056_000, 1)?);
+            let detail = format!("{:.1} ms and {:.0} ms", small * 1e3, large * 1e3);
+            Ok(Measured { value: (large / small).ln() / 100.0f64.ln(), detail })
+        })
+    },
 ];
 
 pub(super) const ALSO: &[Bar] = &[
@@ -46,6 +70,35 @@ const fn cost(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measur
 
 const fn speed(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
     Bar { issue: 3, name, bar, side: Side::AtLeast, unit: "MB/s", measure }
+}
+
+/// 32 MiB.
+const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { issue: 3, name, bar: 33.554_432, side: Side::AtMost, unit: "MB", measure }
+}
+
+fn peak(bench: &Bench, claims: Claims, to: &str) -> Result<Measured, String> {
+    let used = convert(bench, claims, to)?;
+    Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) })
+}
+
+/// `quayline convert` of a file of claims, which is kept for the next measurement.
+fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
+    let path = bench.scratch.path(&format!("{}-{}.x12", claims.claims, claims.per_transaction));
+    if !path.exists() {
+        let written = File::create(&path).and_then(|mut file| claims.write_to(&mut file));
+        written.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    let command: [OsString; 7] = [
+        bench.quayline.clone().into(),
+        "convert".into(),
+        path.into(),
+        "--to".into(),
+        to.into(),
+        "--jobs".into(),
+        "1".into(),
+    ];
+    process::run(&bench.this, &command, None)
 }
 
 fn elements(subject: &Interchange) -> Result<Measured, String> {
