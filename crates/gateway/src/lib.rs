@@ -39,6 +39,7 @@ mod openapi;
 mod page;
 mod problem;
 mod project;
+mod propose;
 mod provider;
 mod rule;
 mod schema;
@@ -54,6 +55,7 @@ pub use openapi::Security;
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed};
+pub use propose::{ServiceRow, layout_of, service_file, service_rows, service_table};
 pub use provider::{
     Answered, CannedRecords, HttpSpec, ProgramSpec, Provider, ProviderFault, ProviderSpec, RecordsSpec,
 };

@@ -68,7 +68,7 @@ impl Run {
     /// CPU milliseconds a transaction: CPU time by interval, by rate, as the report calculates it.
     #[must_use]
     pub fn cpu_ms(&self) -> f64 {
-        self.cpu.as_secs_f64() * 1e3 / (self.answers + self.failures).max(1) as f64
+        self.cpu.as_secs_f64() * 1e3 / self.answers.max(1) as f64
     }
 
     /// A percentile of response time in milliseconds.

@@ -286,6 +286,7 @@ impl GatewayStudy {
                 "| {title} | {bytes} | {gateway_us:.1} | {fixed_us:.1} | {ratio:.2} | {bar} | {gateway_rps:.0} | {fixed_rps:.0} |"
             )?;
         }
+        writeln!(text, "\nFailed requests so far: {}", self.failures)?;
         if self.rows.is_empty() {
             return Ok(());
         }

@@ -60,6 +60,9 @@ struct Waiting {
     since: Instant,
 }
 
+/// Calls that wait for a slot; time bounds them too (`wait-limit-ms`). 1,024 COMMAREAs of 30 KB are 30 MB.
+const WAITING_MAX: usize = 1024;
+
 /// How often a call is submitted again because its worker ended before it began: a program may spoil its process so that the next call
 /// ends it.
 const TRIES_MAX: u32 = 3;
@@ -141,8 +144,7 @@ impl Shared {
             return;
         }
         let mut waiting = self.waiting.borrow_mut();
-        // As many as the workers themselves hold: a longer queue would only be left by time.
-        if waiting.len() >= self.spec.queue * self.spec.workers {
+        if waiting.len() >= WAITING_MAX {
             let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
             return;
         }

@@ -508,3 +508,37 @@ pub(crate) fn in_file(mut findings: Findings, name: &str) -> Vec<Finding> {
     }
     findings.0
 }
+
+/// The layout of a copybook's only record, or of the one that is named.
+pub(crate) fn layout_at(
+    path: &Path,
+    folders: &[PathBuf],
+    record: Option<&str>,
+    dialect: &Dialect,
+) -> Result<Layout, Findings> {
+    let bad = |code, message: String, hint: String| {
+        let place = quayline_core::Place { file: Some(path.display().to_string().into()), ..Default::default() };
+        Findings::from(Finding::error(code, quayline_core::Fault::Config, message).at(place).hint(hint))
+    };
+    let text = read_source(path).map_err(|error| {
+        bad(codes::UNREADABLE, format!("the copybook cannot be read: {}", error.kind()), "check its path".to_owned())
+    })?;
+    let beside = path.parent().map(Path::to_owned);
+    let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
+    let options = ParseOptions { library: &library, ..ParseOptions::default() };
+    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
+    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
+    let found = match (record, parsed.records.as_slice()) {
+        (None, [one]) => Some(one),
+        (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name)),
+        (None, _) => None,
+    };
+    let Some(found) = found else {
+        return Err(bad(
+            codes::INCOMPLETE,
+            "no one record is meant".to_owned(),
+            format!("name one of {}", names.join(", ")),
+        ));
+    };
+    Layout::build(found, dialect)
+}

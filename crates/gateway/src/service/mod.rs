@@ -13,7 +13,7 @@ use quayline_core::{NodeId, NodeKind, Scalar, Shape};
 use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
-pub(crate) use compile::{in_file, named_field, node_of, single_values};
+pub(crate) use compile::{in_file, layout_at, named_field, node_of, single_values};
 
 /// A compiled service.
 #[derive(Debug)]
