@@ -137,7 +137,12 @@ impl<'a> Expander<'a> {
         }
         if self.stack.len() > self.limits.copy_depth_max {
             let message = format!("COPY is nested deeper than {} (limit copy_depth_max)", self.limits.copy_depth_max);
-            self.error(codes::COPY_DEPTH, at, message, "look for a member that copies itself, or copy fewer levels deep".to_owned());
+            self.error(
+                codes::COPY_DEPTH,
+                at,
+                message,
+                "look for a member that copies itself, or copy fewer levels deep".to_owned(),
+            );
             return None;
         }
         let found = match self.library.member(&name.text, library.map(|t| t.text.as_str())) {
@@ -160,7 +165,12 @@ impl<'a> Expander<'a> {
                 "the copybook with everything it copies is longer than {} bytes (limit copybook_bytes_max)",
                 self.limits.copybook_bytes_max
             );
-            self.error(codes::SOURCE_TOO_LARGE, at, message, "copy less: look for a member that is copied again and again".to_owned());
+            self.error(
+                codes::SOURCE_TOO_LARGE,
+                at,
+                message,
+                "copy less: look for a member that is copied again and again".to_owned(),
+            );
             return None;
         }
         let file = self.sources.add(Arc::clone(&found.name), found.text, Some(at));
@@ -199,7 +209,12 @@ impl<'a> Expander<'a> {
             self.exhausted = true;
             let message =
                 format!("the copybook after REPLACING is longer than {room} bytes (limit copybook_bytes_max)");
-            self.error(codes::SOURCE_TOO_LARGE, at, message, "replace less: look for a replacement that grows each time".to_owned());
+            self.error(
+                codes::SOURCE_TOO_LARGE,
+                at,
+                message,
+                "replace less: look for a replacement that grows each time".to_owned(),
+            );
             return;
         }
         for unused in replaced.unused {

@@ -185,9 +185,8 @@ impl Walk {
         self.rivals.states = kept.map(|reading| reading.state).collect();
         self.rivals.clean = if best.state.cost > cost || !best.from_best { 0 } else { self.rivals.clean + 1 };
         self.state = best.state;
-        let decided = self.rivals.clean >= SURE_AFTER
-            || self.state.faults.len() >= UNDECIDED_MAX
-            || self.told >= CAREFUL_MAX;
+        let decided =
+            self.rivals.clean >= SURE_AFTER || self.state.faults.len() >= UNDECIDED_MAX || self.told >= CAREFUL_MAX;
         if self.rivals.is_empty() || decided {
             self.rivals.clear();
             self.tell();
