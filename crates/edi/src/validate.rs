@@ -288,7 +288,10 @@ impl Validator {
             loop_id: loop_id(&guide, fault.item),
             data_element: spec.map(|spec| guide.layouts.names[spec.number as usize].to_string()),
             copy: fault.copy.clone(),
-            trigger: None,
+            trigger: fault.trigger.as_ref().filter(|of| (of.at, of.element) != (fault.at, element)).map(|trigger| {
+                let at = self.at(trigger.at).element(count(trigger.element)).component(count(trigger.component));
+                (guide.item(trigger.item).id.to_string(), at)
+            }),
         };
         let at = self.at(fault.at).element(count(element)).component(count(component));
         let name: Box<str> = if element == 0 { tag } else { reference(&tag, element, component).into() };

@@ -55,8 +55,18 @@ pub(super) struct RuleFault {
     pub(super) at: Mark,
     pub(super) element: usize,
     pub(super) component: usize,
-    /// What made a condition true, where it is another segment.
     pub(super) copy: Vec<u8>,
+    /// What made the rule's condition true.
+    pub(super) trigger: Option<Trigger>,
+}
+
+/// A segment and its element that made a condition true.
+#[derive(Debug)]
+pub(super) struct Trigger {
+    pub(super) item: ItemId,
+    pub(super) at: Mark,
+    pub(super) element: usize,
+    pub(super) component: usize,
 }
 
 /// A value of an expression.
@@ -204,7 +214,7 @@ impl RuleRun {
         if self.truth(guide, &rule.test, segment) != Some(false) {
             return;
         }
-        let mut fault = RuleFault { rule: number, item, at, element: 0, component: 0, copy: Vec::new() };
+        let mut fault = RuleFault { rule: number, item, at, element: 0, component: 0, copy: Vec::new(), trigger: None };
         let place = rule.places.iter().find(|operand| self.held[**operand as usize].there);
         if let Some((element, component)) = rule.here {
             (fault.element, fault.component) = (element, component);
@@ -213,7 +223,27 @@ impl RuleRun {
             (fault.item, fault.at, fault.element, fault.component) = (held.item, held.at, of.element, of.component);
             fault.copy = held.text[..held.text.len().min(99)].to_vec();
         }
+        if let Expression::Implies(pair) = &rule.test {
+            fault.trigger = self.trigger(guide, &pair.0);
+        }
         faults.push(fault);
+    }
+
+    /// The first value of a condition that stands in a segment.
+    fn trigger(&self, guide: &CompiledGuide, condition: &Expression) -> Option<Trigger> {
+        match condition {
+            Expression::Operand(operand) => {
+                let (held, of) = (&self.held[*operand as usize], &guide.rules.operands[*operand as usize]);
+                let first = matches!(of.kind, OperandKind::First) && held.there;
+                first.then_some(Trigger { item: held.item, at: held.at, element: of.element, component: of.component })
+            }
+            Expression::And(pair) | Expression::Or(pair) | Expression::Implies(pair) | Expression::Compare(_, pair) => {
+                self.trigger(guide, &pair.0).or_else(|| self.trigger(guide, &pair.1))
+            }
+            Expression::In(value, _) => self.trigger(guide, value),
+            Expression::Not(inner) | Expression::Present(inner) => self.trigger(guide, inner),
+            _ => None,
+        }
     }
 
     #[inline]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quayline_core::{Document, Limits, Severity};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp};
-use quayline_edi::guide::{CompiledGuide, parse_guide};
+use quayline_edi::guide::{CompiledGuide, Rule, parse_guide};
 use quayline_edi::{
     EdiFault, EndOfInput, EnvelopeReader, Event, Rules, SegmentSplitter, Step, Validator, ValidatorOptions,
 };
@@ -202,6 +202,26 @@ fn c5_a_999_has_the_business_unit_and_the_segment_context() {
     let wrong = changed(CLAIMS, "REF*D9*754819746503650", "REF*D9*");
     let answer = acknowledged(&wrong, "999", Some(&compiled("837p.guide")));
     assert!(answer.contains("CTX*CLM01:PCN000000001~"), "{answer}");
+}
+
+#[test]
+fn c5_a_999_says_what_made_a_situational_segment_necessary() {
+    let mut guide = guide("837p.guide");
+    guide.rules.push(Rule {
+        name: "authorized".to_owned(),
+        at: "2300".to_owned(),
+        expression: "if CLM02 > 0 then present(REF[REF01 = \"ZZ\"])".to_owned(),
+        message: None,
+        warning: false,
+    });
+    let guide = Arc::new(CompiledGuide::new(&guide).unwrap_or_else(|findings| panic!("{findings}")));
+    let answer = acknowledged(CLAIMS, "999", Some(&guide));
+    let claims = CLAIMS.matches("CLM*").count();
+    let header = CLAIMS.split('~').position(|segment| segment.trim_start().starts_with("ST*")).expect("ST");
+    let claim = CLAIMS.split('~').position(|segment| segment.trim_start().starts_with("CLM*")).expect("CLM");
+    let trigger = format!("CTX*SITUATIONAL TRIGGER*CLM*{}**2~", claim - header + 1);
+    assert!(answer.contains(&trigger), "{trigger} in {answer}");
+    assert_eq!(answer.matches("SITUATIONAL TRIGGER").count(), claims, "{answer}");
 }
 
 #[test]
