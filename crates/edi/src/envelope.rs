@@ -172,6 +172,9 @@ impl EnvelopePass<'_> {
                         match Level::of(segment.delimiters.standard, segment.tag()) {
                             None if self.envelope.transaction.is_open => return Event::Segment,
                             None => return self.outside(),
+                            Some((level, side)) if self.may_be_another(level, side) => {
+                                return if self.envelope.transaction.is_open { Event::Segment } else { self.outside() };
+                            }
                             Some((level, side)) => self.envelope.held = Held::Control(level, side),
                         }
                     }
@@ -223,6 +226,20 @@ impl EnvelopePass<'_> {
     #[inline(always)]
     pub(crate) fn segment_byte(&self) -> u64 {
         self.pass.segment_byte()
+    }
+
+    /// Whether the source ends inside the segment that was found last, so that it is not what it was meant to be.
+    #[inline(always)]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.pass.is_cut_off()
+    }
+
+    /// Whether a segment of the envelope opens and closes nothing, because the source ends inside it: its tag may go on (`ST` of `STC`), or what
+    /// it begins is not there.
+    fn may_be_another(&self, level: Level, side: Side) -> bool {
+        self.pass.is_cut_off()
+            && level != Level::Interchange
+            && (side == Side::Header || self.pass.segment().element(1).is_none())
     }
 
     /// Header of the group that began last.
@@ -306,6 +323,9 @@ impl EnvelopePass<'_> {
         let may = standard == Standard::X12
             && !self.envelope.group.is_open
             && matches!(self.pass.segment().tag(), b"TA1" | b"ISX" | b"ISB" | b"ISE" | b"TA3");
+        if self.pass.is_cut_off() {
+            return Event::Segment;
+        }
         if !may && !core::mem::replace(&mut self.envelope.outside, true) {
             let at = self.position();
             self.fault(EdiError::Outside { standard }, at);

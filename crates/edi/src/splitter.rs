@@ -66,6 +66,8 @@ pub struct SegmentSplitter {
     numbered: usize,
     /// The source ends inside a segment.
     pub(crate) cut: bool,
+    /// The segment found last is what is left at the end of the source; it has no terminator.
+    pub(crate) open_end: bool,
     index: DelimiterIndex,
 }
 
@@ -180,6 +182,7 @@ impl SegmentSplitter {
             faults_more: 0,
             numbered: 0,
             cut: false,
+            open_end: false,
             index: DelimiterIndex::new(),
         }
     }
@@ -445,6 +448,17 @@ impl Pass<'_> {
     #[must_use]
     pub fn splitter(&mut self) -> &mut SegmentSplitter {
         self.splitter
+    }
+
+    /// Whether the segment that was found last was cut off by the end of the source, and told to be.
+    #[inline(always)]
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.splitter.cut
+    }
+
+    /// Whether it has no terminator; that of an interchange's trailer may be left out.
+    pub(crate) fn is_open_end(&self) -> bool {
+        self.splitter.open_end
     }
 
     pub(crate) fn delimiters(&self) -> &Delimiters {

@@ -111,7 +111,8 @@ impl Validator {
     #[inline(always)]
     pub fn segment(&mut self, pass: &EnvelopePass<'_>) -> Placement {
         let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
-        let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nowhere };
+        // What is left of a segment that was cut off is neither right nor wrong.
+        let Some(walk) = self.walk.as_mut().filter(|_| self.active && !pass.is_cut()) else { return nowhere };
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let placement = walk.place(&segment, at);
@@ -140,7 +141,7 @@ impl Validator {
     #[inline(always)]
     pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>) -> Placement {
         let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
-        let Some(walk) = self.walk.as_mut().filter(|_| self.active) else { return nowhere };
+        let Some(walk) = self.walk.as_mut().filter(|_| self.active && !pass.is_cut()) else { return nowhere };
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let placement = walk.place(&segment, at);

@@ -217,6 +217,9 @@ impl EnvelopePass<'_> {
         envelope.level(level).forgiven = if level == Level::Interchange { 0 } else { forgiven };
         let at = envelope.number(at);
         envelope.level(level).header.set(&self.pass.segment(), at);
+        if self.pass.is_cut_off() {
+            return;
+        }
         self.check_fields(level, standard, at);
         self.check_place(level, standard, at);
     }
@@ -338,15 +341,21 @@ impl EnvelopePass<'_> {
             Level::Group => &self.envelope.group,
             Level::Transaction => &self.envelope.transaction,
         };
-        let same = same_control(standard, level, &open.header.control_number(), control);
-        let uncertain = open.uncertain;
-        if let Some(error) = wrong
-            && !uncertain
-        {
+        let number = open.header.control_number();
+        let same = same_control(standard, level, &number, control);
+        // Where the source ends inside the trailer, its last element may go on.
+        let (is_open, counts_last) = (self.pass.is_open_end(), segment.element(2).is_none());
+        let control_goes_on = is_open && number.starts_with(control);
+        let cut = (wrong.is_some() && is_open && counts_last) || (!same && control_goes_on);
+        let wrong = wrong.filter(|_| !(open.uncertain || is_open && counts_last));
+        if let Some(error) = wrong {
             self.fault(error, at.element(1));
         }
-        if !same {
+        if !same && !control_goes_on {
             self.fault(EdiError::ControlDiffers { standard, level }, at.element(2));
+        }
+        if cut && !self.pass.is_cut_off() {
+            self.fault(EdiError::Unterminated, at);
         }
     }
 }

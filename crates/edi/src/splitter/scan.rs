@@ -123,6 +123,7 @@ impl Pass<'_> {
             return Verdict::Again;
         }
         self.splitter.mode = Mode::Done;
+        self.splitter.open_end = true;
         if !matches!(self.segment().tag(), b"IEA" | b"UNZ") {
             self.splitter.fault(EdiError::Unterminated, at);
         }

@@ -7,7 +7,7 @@ use quayline_core::{Limits, Severity};
 use quayline_edi::guide::{CompiledGuide, MemoryGuides, parse_guide};
 use quayline_edi::{ValidationLevel, ValidatorOptions};
 
-use crate::mutants::findings;
+use crate::mutants::{findings, guide};
 
 const X12: &str = r#"guide TEST
 standard X12
@@ -494,4 +494,40 @@ fn hl_segments() {
         EDI-126 3.1 8/I12 12: HL01 in loop A/B is not the next number, expected 2
     "#]]
     .assert_eq(&told("HL*1*7*20*1~HL*A*1*22*0~"));
+}
+
+#[test]
+fn a_file_that_is_cut_off_anywhere_has_one_finding() {
+    for (name, text) in [
+        ("837p.guide", include_str!("../mutants/837p.x12")),
+        ("835.guide", include_str!("../mutants/835.x12")),
+        ("orders.guide", include_str!("../mutants/orders.edi")),
+    ] {
+        let guide = Arc::new(CompiledGuide::new(&guide(name)).unwrap_or_else(|findings| panic!("{findings}")));
+        let text = text.trim_end();
+        let terminator = text.as_bytes()[text.len() - 1];
+        assert_eq!(findings(text.as_bytes(), &guide, &ValidatorOptions::default()), [], "{name}");
+        // The header of the interchange tells what the others are.
+        let header = text.find(char::from(terminator)).expect("a terminator");
+        let header = if text.starts_with("UNA") { text.find("UNB").expect("a header") + 40 } else { header + 1 };
+        let mut inside = true;
+        for cut in header..text.len() {
+            let found = findings(&text.as_bytes()[..cut], &guide, &ValidatorOptions::default());
+            let codes: Vec<&str> = found.iter().map(|fault| fault.error.code().0).collect();
+            inside = match text.as_bytes()[cut - 1] {
+                byte if byte == terminator => text[..cut - 1].ends_with('?'),
+                b'\r' | b'\n' => inside,
+                _ => true,
+            };
+            let whole = cut + 1 == text.len();
+            let told = match codes[..] {
+                [] => whole,
+                ["EDI-012"] => inside && !whole,
+                // Between two segments, what is open lacks its trailer.
+                [_] => !inside,
+                _ => false,
+            };
+            assert!(told, "{name}, cut at byte {cut}, behind {:?}: {codes:?}", &text[cut.saturating_sub(40)..cut]);
+        }
+    }
 }
