@@ -8,7 +8,7 @@ mod text;
 mod write_error;
 mod writer;
 
-pub(crate) use draft::{Draft, DraftSegment, Part};
+pub(crate) use draft::{Content, Draft, DraftSegment, Form, Slot, Span, number};
 pub use draft::{EdiDraft, EdiDrafter};
 pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};
 pub use rows::{ROW_ELEMENTS, RowPass, RowReader, RowStep, row_shape};

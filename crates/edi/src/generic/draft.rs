@@ -1,6 +1,5 @@
 //! A document on its way to an interchange: what a sink was sent, in arenas that are used again.
 
-use core::ops::Range;
 use std::sync::Arc;
 
 use quayline_core::{NodeId, Sink, Value, write_number};
@@ -25,7 +24,7 @@ pub struct EdiDrafter {
     pub(super) draft: Draft,
     /// Forms that the current element has, a bit each. An empty list is none: XML cannot tell it from one that is absent.
     forms: u32,
-    parts_from: usize,
+    parts_from: u32,
     pub(super) errors: Vec<EdiWriteError>,
     complete: bool,
     /// Nodes behind this one are those of guides.
@@ -105,7 +104,7 @@ impl Sink for EdiDrafter {
         } else if node == nodes.transaction.group {
             self.draft.has_transaction = true;
         } else if node == nodes.segments {
-            self.parts_from = self.draft.parts.len();
+            self.parts_from = number(self.draft.parts.len());
             self.draft.segments.push(DraftSegment::default());
         } else if node == nodes.elements {
             self.forms = 0;
@@ -120,12 +119,12 @@ impl Sink for EdiDrafter {
         if node > self.last
             && let Some(guide) = &mut self.guide
         {
-            return guide.leave(node);
+            return guide.leave(node, &mut self.draft.text);
         }
         if node == self.nodes.segments {
-            let parts = self.parts_from..self.draft.parts.len();
+            let parts = Content::Parts(self.parts_from, number(self.draft.parts.len()));
             if let Some(segment) = self.draft.segments.last_mut() {
-                segment.parts = parts;
+                segment.content = parts;
             }
         } else if node == self.nodes.elements {
             if self.forms.count_ones() > 1 {
@@ -136,6 +135,9 @@ impl Sink for EdiDrafter {
                 && let Err(error) = guide.finish(&mut self.draft)
             {
                 self.errors.push(error);
+            }
+            if self.draft.is_too_long() {
+                self.errors.push(EdiWriteError::TooLong);
             }
             self.complete = true;
         }
@@ -161,7 +163,7 @@ impl Sink for EdiDrafter {
         if node > self.last
             && let Some(guide) = &mut self.guide
         {
-            if let Err(error) = guide.value(node, value) {
+            if let Err(error) = guide.value(node, value, &mut self.draft.text) {
                 self.errors.push(error);
             }
             return;
@@ -212,34 +214,101 @@ impl Sink for EdiDrafter {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     /// Values of header leaves by node.
-    fields: Vec<Option<Range<usize>>>,
-    text: Vec<u8>,
+    fields: Vec<Option<Span>>,
+    pub(crate) text: Vec<u8>,
     pub(crate) segments: Vec<DraftSegment>,
-    pub(crate) parts: Vec<Part>,
+    /// What generic segments consist of.
+    parts: Vec<Part>,
+    /// What segments by guide hold.
+    pub(crate) slots: Vec<Slot>,
     pub(crate) has_group: bool,
     pub(crate) has_transaction: bool,
 }
 
+/// Bytes of a draft's text.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    pub(crate) const EMPTY: Span = Span { start: 0, len: 0 };
+
+    /// From `start` to the end of the text; of a text beyond 4 GiB, which no writer is given, anything.
+    pub(crate) fn behind(start: usize, text: &[u8]) -> Self {
+        Span { start: number(start), len: number(text.len() - start) }
+    }
+
+    pub(crate) fn of(self, text: &[u8]) -> &[u8] {
+        let start = self.start as usize;
+        text.get(start..start + self.len as usize).unwrap_or_default()
+    }
+}
+
+/// The number of something in a draft, [`u32::MAX`] where a draft has too many to be written.
+pub(crate) fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
 /// One segment.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DraftSegment {
-    pub(crate) tag: Range<usize>,
-    pub(crate) parts: Range<usize>,
+    pub(crate) tag: Span,
+    pub(crate) content: Content,
+}
+
+/// What a segment consists of, from one number to before another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// Numbers of parts.
+    Parts(u32, u32),
+    /// Numbers of slots.
+    Slots(u32, u32),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Content::Parts(0, 0)
+    }
+}
+
+/// A value of a segment, and where it stands there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) text: Span,
+    /// From 0.
+    pub(crate) repetition: u16,
+    /// From 1.
+    pub(crate) element: u8,
+    /// From 1; 0 of a simple element.
+    pub(crate) component: u8,
+    pub(crate) form: Form,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Form {
+    Text,
+    /// With a point before its decimal places.
+    Number,
+    /// As it is.
+    Binary,
 }
 
 /// One step in writing a segment.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
     /// An element begins.
     Element,
     /// A repetition of the element begins, the first too.
     Repetition,
     /// A component, the first too: its text.
-    Component(Range<usize>),
+    Component(Span),
     /// A component that is a number, with a point before its decimal places.
-    Number(Range<usize>),
+    Number(Span),
     /// Bytes that are written as they are.
-    Binary(Range<usize>),
+    Binary(Span),
 }
 
 impl Draft {
@@ -252,17 +321,35 @@ impl Draft {
         self.text.clear();
         self.segments.clear();
         self.parts.clear();
+        self.slots.clear();
         self.has_group = false;
         self.has_transaction = false;
     }
 
-    pub(crate) fn bytes(&self, range: &Range<usize>) -> &[u8] {
-        &self.text[range.clone()]
+    pub(crate) fn bytes(&self, span: Span) -> &[u8] {
+        span.of(&self.text)
+    }
+
+    /// Whether there is more of something than its numbers can tell.
+    fn is_too_long(&self) -> bool {
+        [self.text.len(), self.parts.len(), self.slots.len()].into_iter().any(|len| u32::try_from(len).is_err())
+    }
+
+    /// The steps in writing a segment; `scratch` is memory.
+    pub(super) fn parts<'d>(&'d self, segment: DraftSegment, scratch: &'d mut Vec<Part>) -> &'d [Part] {
+        match segment.content {
+            Content::Parts(from, to) => &self.parts[from as usize..to as usize],
+            Content::Slots(from, to) => {
+                scratch.clear();
+                put_parts(&self.slots[from as usize..to as usize], scratch);
+                scratch
+            }
+        }
     }
 
     /// A header field, empty where it is absent.
     pub(crate) fn field(&self, node: NodeId) -> &[u8] {
-        self.fields[node.index()].as_ref().map_or(b"", |range| self.bytes(range))
+        self.fields[node.index()].map_or(b"", |span| self.bytes(span))
     }
 
     /// Which page of its transaction the document is, from 1.
@@ -277,23 +364,58 @@ impl Draft {
     }
 
     pub(crate) fn set_field(&mut self, node: NodeId, text: &[u8]) {
-        let range = self.keep(text);
-        self.fields[node.index()] = Some(range);
+        let span = self.keep(text);
+        self.fields[node.index()] = Some(span);
     }
 
-    pub(crate) fn keep(&mut self, text: &[u8]) -> Range<usize> {
+    pub(crate) fn keep(&mut self, text: &[u8]) -> Span {
         let start = self.text.len();
         self.text.extend_from_slice(text);
-        start..self.text.len()
+        Span::behind(start, &self.text)
     }
 
     /// Whether some data or header field holds a byte, binary data apart.
     pub(super) fn holds(&self, byte: u8) -> bool {
-        let inside = |range: &Range<usize>| memchr::memchr(byte, self.bytes(range)).is_some();
-        let data = self.parts.iter().any(|part| match part {
-            Part::Component(range) | Part::Number(range) => inside(range),
+        let inside = |span: Span| memchr::memchr(byte, self.bytes(span)).is_some();
+        let parts = self.parts.iter().any(|part| match part {
+            Part::Component(span) | Part::Number(span) => inside(*span),
             Part::Element | Part::Repetition | Part::Binary(_) => false,
         });
-        data || self.fields.iter().flatten().any(inside)
+        let slots = || self.slots.iter().any(|slot| slot.form != Form::Binary && inside(slot.text));
+        parts || slots() || self.fields.iter().flatten().any(|span| inside(*span))
+    }
+}
+
+/// Elements, repetitions and components up to the last that holds something.
+fn put_parts(slots: &[Slot], parts: &mut Vec<Part>) {
+    let (mut element, mut repetition, mut component) = (0u8, 0u16, 0u8);
+    for (i, slot) in slots.iter().enumerate() {
+        if slot.element != element {
+            while element < slot.element {
+                parts.push(Part::Element);
+                element += 1;
+            }
+            (repetition, component) = (0, 0);
+            let repeats =
+                slots[i..].iter().take_while(|other| other.element == element).any(|other| other.repetition > 0);
+            if repeats {
+                parts.push(Part::Repetition);
+            }
+        }
+        while repetition < slot.repetition {
+            parts.push(Part::Repetition);
+            repetition += 1;
+            component = 0;
+        }
+        while component + 1 < slot.component {
+            parts.push(Part::Component(Span::EMPTY));
+            component += 1;
+        }
+        component = slot.component;
+        parts.push(match slot.form {
+            Form::Text => Part::Component(slot.text),
+            Form::Number => Part::Number(slot.text),
+            Form::Binary => Part::Binary(slot.text),
+        });
     }
 }

@@ -74,6 +74,9 @@ pub enum EdiWriteError {
         /// Which; 0 is none that can be.
         page: u64,
     },
+    /// `EDI-062`: a document of 4 GiB or more.
+    #[error("the document holds 4 GiB of text or more")]
+    TooLong,
 }
 
 impl EdiWriteError {
@@ -93,6 +96,7 @@ impl EdiWriteError {
             EdiWriteError::Envelope => "EDI-059",
             EdiWriteError::Page { .. } => "EDI-060",
             EdiWriteError::Places { .. } => "EDI-061",
+            EdiWriteError::TooLong => "EDI-062",
         })
     }
 
@@ -114,6 +118,7 @@ impl EdiWriteError {
             EdiWriteError::Page { .. } => finding.hint(
                 "give the pages of a transaction in order, with the same `transaction`, `group` and `interchange`",
             ),
+            EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
             _ => finding,
         }
     }

@@ -50,6 +50,7 @@ pub struct EdiWriter {
     open: Saved,
     errors: Vec<EdiWriteError>,
     encoded: Vec<u8>,
+    parts: Vec<Part>,
 }
 
 /// What is open behind the last document.
@@ -111,6 +112,7 @@ impl EdiWriter {
             open: Saved::default(),
             errors: Vec::new(),
             encoded: Vec::new(),
+            parts: Vec::new(),
         }
     }
 
@@ -327,7 +329,7 @@ impl EdiWriter {
         let standard = page.delimiters.standard;
         if !draft.has_transaction {
             for segment in &draft.segments {
-                self.segment(draft, segment, page)?;
+                self.segment(draft, *segment, page)?;
             }
             return Ok(());
         }
@@ -365,10 +367,10 @@ impl EdiWriter {
             self.open.transaction = Some(OpenTransaction { text, control, page: 1, segments: 1 });
         }
         for segment in &draft.segments {
-            if Level::of(standard, draft.bytes(&segment.tag)).is_some() {
+            if Level::of(standard, draft.bytes(segment.tag)).is_some() {
                 return Err(EdiWriteError::Envelope);
             }
-            self.segment(draft, segment, page)?;
+            self.segment(draft, *segment, page)?;
         }
         if let Some(open) = &mut self.open.transaction {
             open.segments += draft.segments.len() as u64;
@@ -376,8 +378,8 @@ impl EdiWriter {
         Ok(())
     }
 
-    fn segment(&mut self, draft: &Draft, segment: &DraftSegment, page: Page) -> Result<(), EdiWriteError> {
-        let tag = draft.bytes(&segment.tag);
+    fn segment(&mut self, draft: &Draft, segment: DraftSegment, page: Page) -> Result<(), EdiWriteError> {
+        let tag = draft.bytes(segment.tag);
         let good = matches!(tag.len(), 2 | 3)
             && tag[0].is_ascii_uppercase()
             && tag.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
@@ -391,8 +393,17 @@ impl EdiWriter {
             page
         };
         self.out.extend_from_slice(tag);
+        let mut parts = core::mem::take(&mut self.parts);
+        let done = self.parts(draft, draft.parts(segment, &mut parts), page);
+        self.parts = parts;
+        done?;
+        self.end_segment(page);
+        Ok(())
+    }
+
+    fn parts(&mut self, draft: &Draft, parts: &[Part], page: Page) -> Result<(), EdiWriteError> {
         let (mut first_repetition, mut first_component) = (true, true);
-        for part in &draft.parts[segment.parts.clone()] {
+        for part in parts {
             match part {
                 Part::Element => {
                     self.out.push(page.delimiters.element);
@@ -404,26 +415,25 @@ impl EdiWriter {
                     }
                     first_component = true;
                 }
-                Part::Component(range) => {
+                Part::Component(span) => {
                     if !core::mem::replace(&mut first_component, false) {
                         self.out.push(page.delimiters.component);
                     }
-                    page.text(draft.bytes(range), &mut self.encoded, &mut self.out)?;
+                    page.text(draft.bytes(*span), &mut self.encoded, &mut self.out)?;
                 }
-                Part::Number(range) => {
+                Part::Number(span) => {
                     if !core::mem::replace(&mut first_component, false) {
                         self.out.push(page.delimiters.component);
                     }
                     // A decimal mark is no delimiter (ISO 9735-1, service characters).
                     let mark = page.delimiters.decimal_mark;
-                    let text = draft.bytes(range);
+                    let text = draft.bytes(*span);
                     let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
                     page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
-                Part::Binary(range) => self.out.extend_from_slice(draft.bytes(range)),
+                Part::Binary(span) => self.out.extend_from_slice(draft.bytes(*span)),
             }
         }
-        self.end_segment(page);
         Ok(())
     }
 

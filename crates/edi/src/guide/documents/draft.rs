@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use quayline_core::{Digits, NodeId, Run, Value, write_number};
 
-use super::number::{self, Marks};
+use super::number::{self as numbers, Marks};
 use super::{GuideDocuments, Kind};
 use crate::delimiters::Standard;
-use crate::generic::{Draft, DraftSegment, EdiWriteError, Part};
+use crate::generic::{Content, Draft, DraftSegment, EdiWriteError, Form, Slot, Span, number};
 
 /// What a sink was sent below the head of a document, until the document ends.
 #[derive(Clone, Debug)]
@@ -19,17 +19,18 @@ pub(crate) struct GuideDraft {
     guide: Option<usize>,
     frames: Vec<Frame>,
     /// Children of the open loops: place among siblings, and the first segment.
-    children: Vec<(u32, usize)>,
+    children: Vec<(u32, u32)>,
     segments: Vec<Held>,
     slots: Vec<Slot>,
     levels: Vec<Level>,
+    /// Where the text has the tag of an item, once it has.
+    tags: Vec<Span>,
     /// Number of the last HL segment of the transaction.
     last_level: u64,
     /// Element that is being sent.
     element: u8,
     repetition: u16,
     in_list: bool,
-    text: Vec<u8>,
 }
 
 /// What a node stands for.
@@ -69,28 +70,21 @@ struct Frame {
 }
 
 /// A segment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Held {
-    item: usize,
-    slots: Range<usize>,
-    level: Option<usize>,
+    item: u32,
+    /// Its first slot, and the one behind its last.
+    slots: (u32, u32),
+    /// Its number among the levels, [`NO_LEVEL`] where it is none.
+    level: u32,
 }
 
-/// A value of a segment.
-#[derive(Clone, Debug)]
-struct Slot {
-    element: u8,
-    repetition: u16,
-    component: u8,
-    form: Form,
-    text: Range<usize>,
-}
+const NO_LEVEL: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Form {
-    Text,
-    Number,
-    Binary,
+impl Held {
+    fn slots(&self) -> Range<usize> {
+        self.slots.0 as usize..self.slots.1 as usize
+    }
 }
 
 /// An HL segment.
@@ -113,11 +107,11 @@ impl GuideDraft {
             segments: Vec::new(),
             slots: Vec::new(),
             levels: Vec::new(),
+            tags: Vec::new(),
             last_level: 0,
             element: 0,
             repetition: 0,
             in_list: false,
-            text: Vec::new(),
         }
     }
 
@@ -129,7 +123,6 @@ impl GuideDraft {
         self.segments.clear();
         self.slots.clear();
         self.levels.clear();
-        self.text.clear();
         self.frames.push(Frame { segments: 0, children: 0, level: None });
     }
 
@@ -142,8 +135,8 @@ impl GuideDraft {
             }
             Role::Segment { guide, item } => {
                 self.child(guide, item);
-                let slots = self.slots.len();
-                self.segments.push(Held { item, slots: slots..slots, level: None });
+                let slots = number(self.slots.len());
+                self.segments.push(Held { item: number(item), slots: (slots, slots), level: NO_LEVEL });
             }
             Role::Composite { element, list } => {
                 if self.element != element || !self.in_list {
@@ -161,17 +154,17 @@ impl GuideDraft {
         self.guide = Some(guide);
         self.element = 0;
         let rank = self.documents.plans[guide].items[item].rank;
-        self.children.push((rank, self.segments.len()));
+        self.children.push((rank, number(self.segments.len())));
     }
 
-    pub(crate) fn leave(&mut self, node: NodeId) {
+    pub(crate) fn leave(&mut self, node: NodeId, text: &mut Vec<u8>) {
         match self.roles[node.index()] {
             Role::Loop { .. } => {
                 if let Some(frame) = self.frames.pop() {
                     self.put_in_order(frame);
                 }
             }
-            Role::Segment { guide, item } => self.end_segment(guide, item),
+            Role::Segment { guide, item } => self.end_segment(guide, item, text),
             Role::Guide(_) | Role::Composite { .. } | Role::Leaf { .. } | Role::Other => {}
         }
     }
@@ -180,9 +173,9 @@ impl GuideDraft {
     fn put_in_order(&mut self, frame: Frame) {
         let children = &self.children[frame.children..];
         if !children.is_sorted_by_key(|(rank, _)| rank) {
-            let ends = children[1..].iter().map(|(_, from)| *from).chain([self.segments.len()]);
+            let ends = children[1..].iter().map(|(_, from)| *from).chain([number(self.segments.len())]);
             let mut blocks: Vec<(u32, Range<usize>)> =
-                children.iter().zip(ends).map(|((rank, from), to)| (*rank, *from..to)).collect();
+                children.iter().zip(ends).map(|((rank, from), to)| (*rank, *from as usize..to as usize)).collect();
             blocks.sort_by_key(|(rank, _)| *rank);
             let ordered: Vec<Held> = blocks.into_iter().flat_map(|(_, block)| self.segments[block].to_vec()).collect();
             self.segments.truncate(frame.segments);
@@ -191,36 +184,36 @@ impl GuideDraft {
         self.children.truncate(frame.children);
     }
 
-    fn end_segment(&mut self, guide: usize, item: usize) {
+    fn end_segment(&mut self, guide: usize, item: usize, text: &mut Vec<u8>) {
         let Some(segment) = self.segments.last_mut() else { return };
         if let Some((element, component, value)) = &self.documents.plans[guide].items[item].qualifier {
             // A composite of one component may be sent as such.
             let same = |slot: &Slot| slot.element == *element && slot.component.max(1) == (*component).max(1);
-            if !self.slots[segment.slots.start..].iter().any(same) {
-                let from = self.text.len();
-                self.text.extend_from_slice(value.as_bytes());
-                let text = from..self.text.len();
+            if !self.slots[segment.slots.0 as usize..].iter().any(same) {
+                let from = text.len();
+                text.extend_from_slice(value.as_bytes());
+                let text = Span::behind(from, text);
                 let (element, component) = (*element, *component);
                 self.slots.push(Slot { element, repetition: 0, component, form: Form::Text, text });
             }
         }
-        segment.slots.end = self.slots.len();
-        let slots = &mut self.slots[segment.slots.start..];
+        segment.slots.1 = number(self.slots.len());
+        let slots = &mut self.slots[segment.slots.0 as usize..];
         let key = |slot: &Slot| (slot.element, slot.repetition, slot.component);
         if !slots.is_sorted_by_key(key) {
             slots.sort_by_key(key);
         }
         let is_x12 = self.documents.guides().guide(guide).standard == Standard::X12;
         if is_x12 && &*self.documents.plans[guide].items[item].tag == "HL" {
-            let number = self.levels.len();
-            segment.level = Some(number);
+            let level = self.levels.len();
+            segment.level = number(level);
             let parent = self.frames.iter().rev().skip(1).find_map(|frame| frame.level);
             if let Some(parent) = parent {
                 self.levels[parent].has_child = true;
             }
             self.levels.push(Level { parent, has_child: false, number: 0 });
             if let Some(frame) = self.frames.last_mut() {
-                frame.level.get_or_insert(number);
+                frame.level.get_or_insert(level);
             }
         }
     }
@@ -240,7 +233,8 @@ impl GuideDraft {
         }
     }
 
-    pub(crate) fn value(&mut self, node: NodeId, value: Value<'_>) -> Result<(), EdiWriteError> {
+    /// `text` takes it.
+    pub(crate) fn value(&mut self, node: NodeId, value: Value<'_>, text: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         let Role::Leaf { element, component, list, kind, min } = self.roles[node.index()] else { return Ok(()) };
         if list {
             self.repetition = self.repetition.wrapping_add(1);
@@ -248,102 +242,19 @@ impl GuideDraft {
         if component == 0 && !list {
             self.repetition = 0;
         }
-        let from = self.text.len();
-        let form = match self.put(kind, min, value) {
+        let from = text.len();
+        let form = match put(kind, min, value, text) {
             Ok(form) => form,
             Err(places) => {
-                self.text.truncate(from);
+                text.truncate(from);
                 return Err(EdiWriteError::Places { path: self.documents.shape().path(node), places });
             }
         };
-        if self.text.len() > from {
-            let text = from..self.text.len();
+        if text.len() > from {
+            let text = Span::behind(from, text);
             self.slots.push(Slot { element, repetition: self.repetition, component, form, text });
         }
         Ok(())
-    }
-
-    /// Appends the text of a value; the places there are where it has more.
-    fn put(&mut self, kind: Kind, min: u32, value: Value<'_>) -> Result<Form, u8> {
-        match value {
-            Value::Null => Ok(Form::Text),
-            Value::Text(run) | Value::Ascii(run) => {
-                let mut scratch = [0; 64];
-                let number = match kind {
-                    Kind::Decimal | Kind::Implied(_) => number::number(run, None, Marks::Point, &mut scratch),
-                    _ => None,
-                };
-                match number {
-                    Some(Value::Digits(digits)) => self.number(kind, min, digits),
-                    _ => {
-                        self.text.extend_from_slice(run.bytes());
-                        Ok(Form::Text)
-                    }
-                }
-            }
-            Value::Bytes(bytes) => {
-                self.text.extend_from_slice(bytes);
-                Ok(if kind == Kind::Bytes { Form::Binary } else { Form::Text })
-            }
-            Value::Raw(bytes) => {
-                self.text.extend_from_slice(bytes);
-                Ok(Form::Text)
-            }
-            Value::Bool(truth) => {
-                self.text.extend_from_slice(if truth { b"true" } else { b"false" });
-                Ok(Form::Text)
-            }
-            Value::Digits(digits) => self.number(kind, min, digits),
-            Value::Int(..) | Value::Decimal(_) | Value::Float32(_) | Value::Float64(_) => {
-                let mut written = Vec::new();
-                let mut scratch = [0; 64];
-                if write_number(&mut written, value).is_none() {
-                    return Ok(Form::Text);
-                }
-                match number::number(Run::from(&written[..]), None, Marks::Point, &mut scratch) {
-                    Some(Value::Digits(digits)) => self.number(kind, min, digits),
-                    _ => {
-                        self.text.extend_from_slice(&written);
-                        Ok(Form::Number)
-                    }
-                }
-            }
-        }
-    }
-
-    fn number(&mut self, kind: Kind, min: u32, number: Digits<'_>) -> Result<Form, u8> {
-        let out = &mut self.text;
-        let digits = number.digits.bytes();
-        if number.negative {
-            out.push(b'-');
-        }
-        let Kind::Implied(places) = kind else {
-            let decimals = usize::from(number.scale.max(0).unsigned_abs());
-            let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
-            out.extend_from_slice(whole);
-            out.extend(core::iter::repeat_n(b'0', usize::from(number.scale.min(0).unsigned_abs())));
-            if decimals > 0 {
-                out.push(b'.');
-                out.extend(core::iter::repeat_n(b'0', decimals - rest.len()));
-                out.extend_from_slice(rest);
-            }
-            return Ok(Form::Number);
-        };
-        let missing = i32::from(places) - i32::from(number.scale);
-        let more = usize::try_from(-missing).unwrap_or(0).min(digits.len());
-        let (kept, cut) = digits.split_at(digits.len() - more);
-        if cut.iter().any(|digit| *digit != b'0') {
-            return Err(places);
-        }
-        let first = kept.iter().position(|digit| *digit != b'0').unwrap_or(kept.len());
-        let zeros = usize::try_from(missing).unwrap_or(0);
-        let significant = &kept[first..];
-        let zeros = if significant.is_empty() { 0 } else { zeros };
-        let len = significant.len() + zeros;
-        out.extend(core::iter::repeat_n(b'0', (min as usize).max(1).saturating_sub(len)));
-        out.extend_from_slice(significant);
-        out.extend(core::iter::repeat_n(b'0', zeros));
-        Ok(Form::Text)
     }
 
     /// The document is complete: its segments, and what the guide knows of the head.
@@ -362,29 +273,37 @@ impl GuideDraft {
             b"" => 0,
             text => core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
         };
-        self.number_levels(guide);
-        for segment in self.segments.iter().skip(repeated) {
-            let tag = draft.keep(documents.plans[guide].items[segment.item].tag.as_bytes());
-            let from = draft.parts.len();
-            put_parts(&self.slots[segment.slots.clone()], &self.text, draft);
-            let parts = from..draft.parts.len();
-            draft.segments.push(DraftSegment { tag, parts });
+        self.number_levels(guide, &mut draft.text);
+        draft.segments.reserve_exact(self.segments.len().saturating_sub(repeated));
+        let items = &documents.plans[guide].items;
+        self.tags.clear();
+        self.tags.resize(items.len(), Span::EMPTY);
+        for Held { item, slots: (from, to), .. } in self.segments.iter().skip(repeated) {
+            let tag = &mut self.tags[*item as usize];
+            if *tag == Span::EMPTY {
+                *tag = draft.keep(items[*item as usize].tag.as_bytes());
+            }
+            draft.segments.push(DraftSegment { tag: *tag, content: Content::Slots(*from, *to) });
         }
+        core::mem::swap(&mut self.slots, &mut draft.slots);
         Ok(())
     }
 
     /// HL01 counts, HL02 names the level around, HL04 says whether there are levels below: where they are not given.
-    fn number_levels(&mut self, guide: usize) {
+    fn number_levels(&mut self, guide: usize, text: &mut Vec<u8>) {
         if self.levels.is_empty() {
             return;
         }
         let documents = Arc::clone(&self.documents);
         let plan = &documents.plans[guide];
         for at in 0..self.segments.len() {
-            let Held { item, ref slots, level: Some(level) } = self.segments[at] else { continue };
-            let slots = slots.clone();
+            let segment = self.segments[at];
+            let (item, slots, level) = (segment.item as usize, segment.slots(), segment.level as usize);
+            if segment.level == NO_LEVEL {
+                continue;
+            }
             let given = |element: u8| self.slots[slots.clone()].iter().find(|slot| slot.element == element);
-            let number = given(1).map(|slot| self.text[slot.text.clone()].to_vec());
+            let number = given(1).map(|slot| slot.text.of(text).to_vec());
             let (has_parent, has_flag) = (given(2).is_some(), given(4).is_some());
             let was_given = number.is_some();
             let number = match number {
@@ -401,11 +320,11 @@ impl GuideDraft {
                 known.is_some_and(|known| known.kind != Kind::Out && (!was_given || known.mandatory))
             };
             let mut new: Vec<Slot> = self.slots[slots.clone()].to_vec();
-            let text = &mut self.text;
             let mut put = |element: u8, value: u64| {
                 let from = text.len();
                 text.extend_from_slice(value.to_string().as_bytes());
-                new.push(Slot { element, repetition: 0, component: 0, form: Form::Text, text: from..text.len() });
+                let text = Span::behind(from, text);
+                new.push(Slot { element, repetition: 0, component: 0, form: Form::Text, text });
             };
             if !was_given {
                 put(1, number);
@@ -420,45 +339,93 @@ impl GuideDraft {
                 new.sort_by_key(|slot| slot.element);
                 let from = self.slots.len();
                 self.slots.extend(new);
-                self.segments[at].slots = from..self.slots.len();
+                self.segments[at].slots = (self::number(from), self::number(self.slots.len()));
             }
         }
     }
 }
 
-/// Elements, repetitions and components up to the last that holds something.
-fn put_parts(slots: &[Slot], text: &[u8], draft: &mut Draft) {
-    let (mut element, mut repetition, mut component) = (0u8, 0u16, 0u8);
-    for (i, slot) in slots.iter().enumerate() {
-        if slot.element != element {
-            while element < slot.element {
-                draft.parts.push(Part::Element);
-                element += 1;
+/// Appends the text of a value; the places there are where it has more.
+fn put(kind: Kind, min: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
+    match value {
+        Value::Null => Ok(Form::Text),
+        Value::Text(run) | Value::Ascii(run) => {
+            let mut scratch = [0; 64];
+            let number = match kind {
+                Kind::Decimal | Kind::Implied(_) => numbers::number(run, None, Marks::Point, &mut scratch),
+                _ => None,
+            };
+            match number {
+                Some(Value::Digits(digits)) => put_number(kind, min, digits, out),
+                _ => {
+                    out.extend_from_slice(run.bytes());
+                    Ok(Form::Text)
+                }
             }
-            (repetition, component) = (0, 0);
-            let repeats =
-                slots[i..].iter().take_while(|other| other.element == element).any(|other| other.repetition > 0);
-            if repeats {
-                draft.parts.push(Part::Repetition);
+        }
+        Value::Bytes(bytes) => {
+            out.extend_from_slice(bytes);
+            Ok(if kind == Kind::Bytes { Form::Binary } else { Form::Text })
+        }
+        Value::Raw(bytes) => {
+            out.extend_from_slice(bytes);
+            Ok(Form::Text)
+        }
+        Value::Bool(truth) => {
+            out.extend_from_slice(if truth { b"true" } else { b"false" });
+            Ok(Form::Text)
+        }
+        Value::Digits(digits) => put_number(kind, min, digits, out),
+        Value::Int(..) | Value::Decimal(_) | Value::Float32(_) | Value::Float64(_) => {
+            let mut written = Vec::new();
+            let mut scratch = [0; 64];
+            if write_number(&mut written, value).is_none() {
+                return Ok(Form::Text);
+            }
+            match numbers::number(Run::from(&written[..]), None, Marks::Point, &mut scratch) {
+                Some(Value::Digits(digits)) => put_number(kind, min, digits, out),
+                _ => {
+                    out.extend_from_slice(&written);
+                    Ok(Form::Number)
+                }
             }
         }
-        while repetition < slot.repetition {
-            draft.parts.push(Part::Repetition);
-            repetition += 1;
-            component = 0;
-        }
-        while component + 1 < slot.component {
-            draft.parts.push(Part::Component(0..0));
-            component += 1;
-        }
-        component = slot.component;
-        let range = draft.keep(&text[slot.text.clone()]);
-        draft.parts.push(match slot.form {
-            Form::Text => Part::Component(range),
-            Form::Number => Part::Number(range),
-            Form::Binary => Part::Binary(range),
-        });
     }
+}
+
+/// The same of a number.
+fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Result<Form, u8> {
+    let digits = number.digits.bytes();
+    if number.negative {
+        out.push(b'-');
+    }
+    let Kind::Implied(places) = kind else {
+        let decimals = usize::from(number.scale.max(0).unsigned_abs());
+        let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
+        out.extend_from_slice(whole);
+        out.extend(core::iter::repeat_n(b'0', usize::from(number.scale.min(0).unsigned_abs())));
+        if decimals > 0 {
+            out.push(b'.');
+            out.extend(core::iter::repeat_n(b'0', decimals - rest.len()));
+            out.extend_from_slice(rest);
+        }
+        return Ok(Form::Number);
+    };
+    let missing = i32::from(places) - i32::from(number.scale);
+    let more = usize::try_from(-missing).unwrap_or(0).min(digits.len());
+    let (kept, cut) = digits.split_at(digits.len() - more);
+    if cut.iter().any(|digit| *digit != b'0') {
+        return Err(places);
+    }
+    let first = kept.iter().position(|digit| *digit != b'0').unwrap_or(kept.len());
+    let zeros = usize::try_from(missing).unwrap_or(0);
+    let significant = &kept[first..];
+    let zeros = if significant.is_empty() { 0 } else { zeros };
+    let len = significant.len() + zeros;
+    out.extend(core::iter::repeat_n(b'0', (min as usize).max(1).saturating_sub(len)));
+    out.extend_from_slice(significant);
+    out.extend(core::iter::repeat_n(b'0', zeros));
+    Ok(Form::Text)
 }
 
 /// What each node of the shape stands for.
