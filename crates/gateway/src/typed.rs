@@ -164,7 +164,7 @@ impl DatePattern {
         self.parts.contains(&Part::Hour)
     }
 
-    /// `date`, `time` or `date-time`, as JSON Schema calls it. A time has no zone, since a record says none; see [`DatePattern::is_local`].
+    /// What it is, in words: JSON Schema has a format for dates only, since a record says no zone.
     pub(crate) fn format(&self) -> &'static str {
         match (self.has_date(), self.has_time()) {
             (true, true) => "date and time",
