@@ -17,6 +17,7 @@ mod interrupt;
 mod reference;
 mod render;
 mod serve;
+mod service;
 mod spelling;
 mod validate;
 
@@ -51,6 +52,7 @@ fn run() -> Exit {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
+        Command::Service(args) => service::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),

@@ -14,7 +14,7 @@ pub(crate) use convert::{
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
-pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs};
+pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
 
 use std::ffi::OsString;
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Convert(Box<ConvertArgs>),
     /// Serves a project's APIs over HTTP
     Serve(ServeArgs),
+    /// Proposes the service of a copybook
+    Service(ServiceArgs),
     /// Measures what transactions cost on this machine
     Measure(MeasureArgs),
     /// Checks X12 and EDIFACT interchanges, and acknowledges them
@@ -76,7 +78,7 @@ impl Command {
             Command::Inspect(args) => args.json,
             Command::Convert(args) => args.json,
             Command::Validate(args) => args.json,
-            Command::Serve(_) | Command::Measure(_) | Command::Completions(_) => false,
+            Command::Serve(_) | Command::Service(_) | Command::Measure(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
         }
     }

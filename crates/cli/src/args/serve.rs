@@ -57,3 +57,38 @@ pub(crate) struct MeasureGatewayArgs {
     #[arg(long)]
     pub(crate) saturated: bool,
 }
+
+/// Proposes the service of a copybook.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServiceArgs {
+    /// What is done.
+    #[command(subcommand)]
+    pub(crate) what: ServiceCommand,
+}
+
+/// What is done with services.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ServiceCommand {
+    /// Writes a service file for a copybook, and prints the table of its fields
+    New(ServiceNewArgs),
+}
+
+/// Arguments of `quayline service new`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServiceNewArgs {
+    /// The copybook
+    #[arg(value_name = "COPYBOOK")]
+    pub(crate) copybook: PathBuf,
+    /// Record description, where the copybook has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) record: Option<String>,
+    /// Code page of the record: ascii for a program of GnuCOBOL
+    #[arg(long, default_value = "ascii", value_name = "PAGE")]
+    pub(crate) encoding: String,
+    /// ibm, gnucobol or microfocus
+    #[arg(long, default_value = "ibm", value_name = "NAME")]
+    pub(crate) dialect: String,
+    /// The service file, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}

@@ -1,0 +1,42 @@
+//! `quayline service`.
+
+use std::io::Write as _;
+
+use quayline_cobol::KeyStyle;
+use quayline_cobol::layout::Dialect;
+use quayline_core::{Fault, Finding};
+use quayline_gateway::{layout_of, service_file, service_rows, service_table};
+
+use crate::args::{ServiceArgs, ServiceCommand};
+use crate::console::Console;
+use crate::exit::{CLI_INPUT, Exit, Stop, argument};
+
+/// Proposes a service for a copybook: the file, and on standard error the table of its fields.
+pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
+    let ServiceCommand::New(args) = &args.what;
+    let dialect = Dialect::preset(&args.dialect).map_err(|error| argument(error.to_string()))?;
+    let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect)?;
+    let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let text = service_file(&layout, &copybook, &args.encoding);
+    let table = service_table(&service_rows(&layout, KeyStyle::Camel));
+    match &args.output {
+        None => {
+            // The table is for people; the file is the data.
+            let _ = std::io::stderr().write_all(table.as_bytes());
+            crate::console::write_stdout(text.as_bytes())?;
+        }
+        Some(path) if path.exists() => {
+            return Err(argument(format!("{} is there already", path.display()))
+                .hint("name another file, or remove it")
+                .into());
+        }
+        Some(path) => {
+            std::fs::write(path, text).map_err(|error| {
+                let message = format!("{} cannot be written: {}", path.display(), error.kind());
+                Finding::error(CLI_INPUT, Fault::Environment, message)
+            })?;
+            crate::console::write_stdout(table.as_bytes())?;
+        }
+    }
+    Ok(Exit::Done)
+}
