@@ -18,6 +18,7 @@ fn nothing_at_all_is_answered_with_help() {
           inspect      Shows what a copybook, an EDI file or a data file is
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           serve        Serves a project's APIs over HTTP
+          service      Proposes the service of a copybook
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
@@ -54,6 +55,7 @@ fn short_help_is_a_line_an_option() {
           inspect      Shows what a copybook, an EDI file or a data file is
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           serve        Serves a project's APIs over HTTP
+          service      Proposes the service of a copybook
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
@@ -84,8 +86,8 @@ fn short_help_is_a_line_an_option() {
               --record <NAME>         Record description to use, where the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
-              --color <WHEN>          When to colour: auto, always or never [default: auto]
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
+              --color <WHEN>          When to colour: auto, always or never [default: auto]
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --json                  Answer as one JSON object; its schema is in docs/json.md
           -h, --help                  Print help (see more with '--help')
