@@ -298,6 +298,10 @@ impl DocumentPass<'_> {
                     if self.state.open.is_none() {
                         let from = self.pass.position().byte;
                         self.begin::<S, SEND>(sink, (from, from), false, self.pass.group().is_some());
+                        // What is wrong with the segment was told before the document was there.
+                        if let Some(open) = self.state.open.as_mut().filter(|_| self.pass.is_cut()) {
+                            open.errors += 1;
+                        }
                     }
                     if self.state.body.as_ref().is_some_and(|body| body.is_active()) {
                         if self.by_guide::<S, SEND>(sink) == Sent::Page {
