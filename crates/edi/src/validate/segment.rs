@@ -12,7 +12,9 @@ pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<
     let specs = &tables.specs[layout.specs.0 as usize..layout.specs.1 as usize];
     let Segment { text, ends, .. } = *segment;
     let Some((tag_end, ends)) = ends.split_first() else { return false };
-    let unusual = segment.binary || !segment.marks.is_empty() || {
+    // A tag may have parts too, where it is not one.
+    let in_tag = segment.parts.first().is_some_and(|at| at < tag_end);
+    let unusual = in_tag || segment.binary || !segment.marks.is_empty() || {
         let end = ends.last().unwrap_or(tag_end);
         is_unusual(text, segment.start as usize, *end as usize)
     };
