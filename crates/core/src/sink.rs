@@ -1,6 +1,6 @@
 //! The seam: what a source drives.
 
-use crate::{NodeId, Value};
+use crate::{NodeId, Run, Value};
 
 /// Receives one document after another as a stream of events over the nodes of one [`crate::Shape`].
 ///
@@ -30,6 +30,33 @@ pub trait Sink {
     fn value(&mut self, node: NodeId, value: Value<'_>);
     /// The document begun last is void.
     fn discard(&mut self);
+
+    /// An occurrence of `group` with nothing in it but the text of `leaf`, or nothing at all where the text is empty.
+    ///
+    /// The same as `enter`, `value` of [`Value::Ascii`] and `leave`, for sinks that have a shorter way.
+    #[inline(always)]
+    fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
+        self.enter(group);
+        if text.len() > 0 {
+            self.value(leaf, Value::Ascii(text));
+        }
+        self.leave(group);
+    }
+
+    /// An occurrence of `group` with nothing in it but `list`, whose values are texts as those of [`Value::Ascii`].
+    ///
+    /// The same as `enter`, `open_list`, `value` for each, `close_list` and `leave`, for sinks that have a shorter way.
+    #[inline(always)]
+    fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>)
+    where
+        Self: Sized,
+    {
+        self.enter(group);
+        self.open_list(list);
+        texts.for_each(|text| self.value(list, Value::Ascii(text)));
+        self.close_list(list);
+        self.leave(group);
+    }
 }
 
 /// Drives two sinks with the same events.
@@ -63,7 +90,7 @@ impl<A: Sink, B: Sink> Sink for Tee<A, B> {
     }
 }
 
-impl<S: Sink + ?Sized> Sink for &mut S {
+impl<S: Sink> Sink for &mut S {
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         (**self).enter(node);
@@ -87,5 +114,13 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     #[inline(always)]
     fn discard(&mut self) {
         (**self).discard();
+    }
+    #[inline(always)]
+    fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
+        (**self).text_alone(group, leaf, text);
+    }
+    #[inline(always)]
+    fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>) {
+        (**self).texts_alone(group, list, texts);
     }
 }

@@ -33,6 +33,17 @@ impl<'a> Segment<'a> {
         if self.own_tag.is_empty() { &self.text[self.start as usize..self.ends[0] as usize] } else { self.own_tag }
     }
 
+    /// The tag with what lies behind it.
+    #[inline(always)]
+    #[must_use]
+    pub fn tag_run(&self) -> Run<'a> {
+        if self.own_tag.is_empty() {
+            Run::new(&self.text[self.start as usize..], (self.ends[0] - self.start) as usize)
+        } else {
+            self.own_tag.into()
+        }
+    }
+
     /// Number of elements, the tag not counted.
     #[inline(always)]
     #[must_use]
@@ -69,6 +80,20 @@ impl<'a> Segment<'a> {
         self.ends.between(self.text)
     }
 
+    /// The same with what lies behind each.
+    #[inline(always)]
+    pub fn raw_runs(&self) -> impl ExactSizeIterator<Item = Run<'a>> + use<'a> {
+        let text = self.text;
+        let (first, rest) = self.ends.positions().split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
+        let mut start = first as usize + 1;
+        rest.iter().map(move |end| {
+            let end = *end as usize;
+            let run = Run::new(text.get(start..).unwrap_or_default(), end.saturating_sub(start));
+            start = end + 1;
+            run
+        })
+    }
+
     /// The segment as it stands in the input, without its terminator.
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {
@@ -80,6 +105,12 @@ impl<'a> Segment<'a> {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.parts.is_empty() && self.marks.is_empty()
+    }
+
+    /// Whether there are release characters or line breaks in it.
+    #[inline(always)]
+    pub(crate) fn is_marked(&self) -> bool {
+        !self.marks.is_empty()
     }
 
     /// The bytes of the last element where they were counted and not looked at (BIN, BDS).

@@ -18,6 +18,21 @@ pub(crate) struct Keys {
     nodes: Vec<NodeKeys>,
     /// What the short ways of writing a value need, in one place per node.
     prefixes: Vec<Prefix>,
+    /// By leaf.
+    alone: Vec<Alone>,
+}
+
+/// Bytes of the longest way into a group that has a short way.
+pub(crate) const ALONE_MAX: usize = 32;
+
+/// What stands before a leaf's value, or before its list, and before the group that it stands in, where that group has nothing else.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alone {
+    pub(crate) bytes: [u8; ALONE_MAX],
+    /// Length with the leaf's own; 0 where only the long way will do.
+    pub(crate) all: u8,
+    /// Length of what is the group's.
+    pub(crate) group: u8,
 }
 
 /// Bytes of the longest prefix that has a short way.
@@ -72,6 +87,7 @@ impl Keys {
             arena: Vec::new(),
             nodes: Vec::with_capacity(shape.len()),
             prefixes: Vec::with_capacity(shape.len()),
+            alone: Vec::with_capacity(shape.len()),
         };
         // Levels of indentation before a node's own line.
         let mut levels: Vec<u16> = Vec::with_capacity(shape.len());
@@ -98,6 +114,12 @@ impl Keys {
             };
             let plain_digits = if style.numbers == Numbers::Exact || quoted { 32 } else { 15 };
             keys.prefixes.push(keys.prefix(one, quoted, plain_digits));
+            let own = if node.is_list() { list } else { one };
+            let group = node.parent.map(|parent| keys.nodes[parent.index()].one);
+            keys.alone.push(match group {
+                Some(group) if style.spacing == Spacing::Compact => keys.alone_of(group, own),
+                _ => Alone::default(),
+            });
             keys.nodes.push(NodeKeys { one, quoted, level: level + u16::from(node.is_list()), list });
         }
         keys
@@ -111,6 +133,24 @@ impl Keys {
     #[inline(always)]
     pub(crate) fn short(&self, node: NodeId) -> &Prefix {
         &self.prefixes[node.index()]
+    }
+
+    #[inline(always)]
+    pub(crate) fn alone(&self, leaf: NodeId) -> &Alone {
+        &self.alone[leaf.index()]
+    }
+
+    fn alone_of(&self, group: Span, own: Span) -> Alone {
+        let mut alone = Alone::default();
+        let len = group.len() + own.len();
+        if let (true, Ok(all), Ok(group_len)) = (len <= ALONE_MAX, u8::try_from(len), u8::try_from(group.len())) {
+            let mut out = [0; ALONE_MAX + 2 * SLACK];
+            self.copy(group, &mut out);
+            self.copy(own, &mut out[group.len()..]);
+            alone.bytes.copy_from_slice(&out[..ALONE_MAX]);
+            (alone.all, alone.group) = (all, group_len);
+        }
+        alone
     }
 
     fn prefix(&self, span: Span, quoted: bool, plain_digits: u8) -> Prefix {

@@ -2,7 +2,7 @@
 
 use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
 
-use crate::keys::{self, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
+use crate::keys::{self, ALONE_MAX, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
@@ -263,6 +263,15 @@ impl JsonWriter {
     }
 
     #[inline(never)]
+    fn long_text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
+        self.enter(group);
+        if text.len() > 0 {
+            self.value(leaf, Value::Ascii(text));
+        }
+        self.leave(group);
+    }
+
+    #[inline(never)]
     fn long_number(&mut self, node: NodeId, value: Digits<'_>) {
         let keys = self.keys.node(node);
         let quoted = keys.quoted
@@ -367,12 +376,73 @@ impl Sink for JsonWriter {
         }
     }
 
+    #[inline(always)]
+    fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
+        let alone = self.keys.alone(leaf);
+        let len = text.len();
+        if let Some(block) = text.tail().first_chunk::<16>()
+            && plain_ascii(block) >= len
+            && alone.all > 0
+        {
+            let out = window(&mut self.buf, self.pos);
+            out[..ALONE_MAX].copy_from_slice(&alone.bytes);
+            let (at, end, end_len) = if len == 0 { (alone.group, *b"},  ", 2) } else { (alone.all, *b"\"}, ", 3) };
+            // At most ALONE_MAX, as the mask tells the compiler, so no access below needs a check.
+            let at = usize::from(at & 0x3f);
+            out[at..at + 16].copy_from_slice(block);
+            let at = at + len;
+            out[at..at + 4].copy_from_slice(&end);
+            self.pos += at + end_len;
+        } else {
+            self.long_text_alone(group, leaf, text);
+        }
+    }
+
+    #[inline(always)]
+    fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>) {
+        let alone = self.keys.alone(list);
+        if alone.all == 0 {
+            self.enter(group);
+            self.open_list(list);
+            texts.for_each(|text| self.value(list, Value::Ascii(text)));
+            self.close_list(list);
+            return self.leave(group);
+        }
+        window(&mut self.buf, self.pos)[..ALONE_MAX].copy_from_slice(&alone.bytes);
+        self.pos += usize::from(alone.all);
+        let mut comma = 0;
+        for text in texts {
+            let len = text.len();
+            if let Some(block) = text.tail().first_chunk::<16>()
+                && plain_ascii(block) >= len
+            {
+                let out = window(&mut self.buf, self.pos);
+                out[0] = b'"';
+                out[1..17].copy_from_slice(block);
+                out[len + 1..len + 3].copy_from_slice(b"\",");
+                self.pos += len + 3;
+            } else {
+                self.long_string(self.keys.node(list).one, text.tail(), len);
+            }
+            comma = 1;
+        }
+        self.pos -= comma;
+        window(&mut self.buf, self.pos)[..4].copy_from_slice(b"]},\0");
+        self.pos += 3;
+    }
+
     fn discard(&mut self) {
         self.pos = self.start;
         self.first = self.start_first;
         self.open = false;
         self.taken = 0;
     }
+}
+
+/// How many bytes at the start of printable ASCII a JSON string has as they are, and at most sixteen.
+#[inline(always)]
+fn plain_ascii(block: &[u8; 16]) -> usize {
+    (u32::from(mask_eq(block, b'"') | mask_eq(block, b'\\')) | 1 << 16).trailing_zeros() as usize
 }
 
 /// Bytes that the short ways may touch: a prefix, a sign, 33 digits and a point, quotation mark and comma, and a block beyond.

@@ -641,16 +641,10 @@ impl Sink for Nobody {
 #[inline(always)]
 fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fit {
     sink.enter(nodes.segments);
-    sink.value(nodes.tag, Value::Ascii(segment.tag().into()));
+    sink.value(nodes.tag, Value::Ascii(segment.tag_run()));
     if segment.len() > 0 {
         sink.open_list(nodes.elements);
-        for element in segment.elements() {
-            sink.enter(nodes.elements);
-            if !element.is_empty() {
-                sink.value(nodes.value, Value::Ascii(element.run()));
-            }
-            sink.leave(nodes.elements);
-        }
+        segment.raw_runs().for_each(|text| sink.text_alone(nodes.elements, nodes.value, text));
         sink.close_list(nodes.elements);
     }
     sink.leave(nodes.segments);
@@ -659,16 +653,50 @@ fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fi
 
 /// A segment in printable ASCII.
 fn send_ascii<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>, scratch: &mut Vec<u8>) -> Fit {
-    let tag = Value::Ascii(segment.tag().into());
+    let tag = Value::Ascii(segment.tag_run());
+    if !segment.is_marked() && segment.len() > 0 {
+        send_unmarked(sink, nodes, segment);
+        return Fit::Fits;
+    }
     send_any(sink, nodes, segment, tag, |sink, node, part| sink.value(node, Value::Ascii(part.data(scratch))));
     Fit::Fits
+}
+
+/// A segment in printable ASCII that stands in the input as it is.
+#[inline(always)]
+fn send_unmarked<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) {
+    sink.enter(nodes.segments);
+    sink.value(nodes.tag, Value::Ascii(segment.tag_run()));
+    sink.open_list(nodes.elements);
+    for element in segment.elements() {
+        if element.is_simple() {
+            sink.text_alone(nodes.elements, nodes.value, element.run());
+        } else if !element.is_repeated() {
+            sink.texts_alone(nodes.elements, nodes.components, element.components().map(|part| part.run()));
+        } else {
+            sink.enter(nodes.elements);
+            sink.open_list(nodes.repetitions);
+            for repetition in element.repetitions() {
+                if repetition.is_simple() {
+                    sink.text_alone(nodes.repetitions, nodes.repetition_value, repetition.run());
+                } else {
+                    let components = repetition.components().map(|part| part.run());
+                    sink.texts_alone(nodes.repetitions, nodes.repetition_components, components);
+                }
+            }
+            sink.close_list(nodes.repetitions);
+            sink.leave(nodes.elements);
+        }
+    }
+    sink.close_list(nodes.elements);
+    sink.leave(nodes.segments);
 }
 
 impl State {
     /// Any segment.
     fn send<S: Sink>(&mut self, sink: &mut S, segment: &Segment<'_>) -> Fit {
         let mut tag = Vec::new();
-        let (tag, mut fit) = self.characters.value(segment.tag().into(), &mut tag);
+        let (tag, mut fit) = self.characters.value(segment.tag_run(), &mut tag);
         send_any(sink, &self.nodes, segment, tag, |sink, node, part| {
             let (value, found) = self.characters.value(part.data(&mut self.scratch), &mut self.decoded);
             if found == Fit::Foreign {

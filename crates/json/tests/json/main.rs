@@ -1,5 +1,6 @@
 //! Tests of the public API: vectors, laws and comparisons with `serde_json`.
 
+mod alone;
 mod grammar;
 mod reader;
 mod round_trip;
