@@ -1,0 +1,33 @@
+//! EDI guides.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quayline_convert::edi::GuideDocuments;
+use quayline_convert::{Schema, read_guides};
+use quayline_core::Findings;
+
+use crate::reference::Reference;
+use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+
+pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
+    let set = read_guides(std::slice::from_ref(&reference.path), &options.limits)?;
+    let documents = Arc::new(GuideDocuments::new(set, options.names));
+    Ok(ShapeFile {
+        path: reference.path.clone(),
+        schema: Arc::new(Schema::edi_by_guide(&documents)),
+        form: Form::Guide(documents),
+        findings: Vec::new(),
+        files: files(&reference.path),
+    })
+}
+
+/// The guide and all that stands beside it, which it may include.
+fn files(path: &std::path::Path) -> Vec<PathBuf> {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|file| file.extension().is_some_and(|extension| extension == "guide")).collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,107 @@
+//! JSON Schema, drafts 4 to 2020-12: the part that says what documents look like.
+
+mod read;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quayline_convert::Schema;
+use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
+
+use crate::codes;
+use crate::reference::Reference;
+use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::source_file::SourceFile;
+use read::{Documents, Kind, Model, Reader};
+
+/// Nodes of a shape; a schema that refers to itself in many ways multiplies.
+const NODES_MAX: usize = 100_000;
+
+pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
+    let file = SourceFile::read(&reference.path)?;
+    let documents = Documents::new(&reference.path, file.clone())?;
+    let mut reader = Reader::new(&documents);
+    let root = reader.root(reference.part.as_deref());
+    let mut findings = reader.findings();
+    let Some(root) = root else { return Err(Findings(findings)) };
+    let title = reference.part.clone().unwrap_or_else(|| reference.stem());
+    let (array, model) = match root.kind {
+        Kind::Array { items, .. } => (true, *items),
+        _ => (false, root),
+    };
+    let Kind::Object(members) = model.kind else {
+        let finding = file.error(codes::NOT_HELD, model.at, "documents are no objects");
+        return Err(finding.hint("a document is an object with members; give the schema properties").into());
+    };
+    let mut builder = Builder { file: &file, shape: Shape::builder(title), nodes: 0, findings: Vec::new() };
+    builder.members(members);
+    findings.extend(builder.findings);
+    Ok(ShapeFile {
+        path: reference.path.clone(),
+        form: Form::Json { array },
+        schema: Arc::new(Schema::of_shape(builder.shape.finish())),
+        findings,
+        files: documents.files(),
+    })
+}
+
+struct Builder<'f> {
+    file: &'f SourceFile,
+    shape: ShapeBuilder,
+    nodes: usize,
+    findings: Vec<Finding>,
+}
+
+impl Builder<'_> {
+    fn members(&mut self, members: Vec<read::Member>) {
+        for member in members {
+            let occurs = if member.required && !member.model.nullable { Occurs::Once } else { Occurs::Optional };
+            self.node(member.name, member.model, occurs, false);
+        }
+    }
+
+    fn node(&mut self, name: String, model: Model, occurs: Occurs, in_list: bool) {
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            if self.nodes == NODES_MAX + 1 {
+                let message = format!("the schema has more than {NODES_MAX} members");
+                self.findings.push(
+                    self.file
+                        .error(codes::NOT_HELD, model.at, message)
+                        .hint("name the definition that you need: \"x.json#Name\""),
+                );
+            }
+            return;
+        }
+        match model.kind {
+            Kind::Object(members) => {
+                self.shape.open(name, occurs);
+                self.members(members);
+                self.shape.close();
+            }
+            Kind::Scalar(scalar) => {
+                self.shape.scalar(name, scalar, occurs);
+            }
+            Kind::Array { items, min, max } => {
+                if in_list {
+                    let finding = self.file.error(codes::NOT_HELD, model.at, format!("`{name}` is a list of lists"));
+                    self.findings
+                        .push(finding.hint("a list holds values or objects; put the inner list into an object"));
+                    return;
+                }
+                // An absent list and an empty one are told apart by whoever reads; a mandatory one has at least its own minimum.
+                let min = if occurs == Occurs::Once { min } else { 0 };
+                self.node(name, *items, Occurs::Many { min, max }, true);
+            }
+        }
+    }
+}
+
+/// The path of a file that `from` refers to.
+pub(crate) fn beside(from: &Path, name: &str) -> PathBuf {
+    from.parent().unwrap_or_else(|| Path::new("")).join(name)
+}
+
+/// Text whose length nobody bounds.
+pub(crate) const TEXT: Scalar = Scalar::Text { chars_max: None };

@@ -1,0 +1,217 @@
+//! Fixed fields: written as a copybook, since record files can do all that such files need.
+
+use core::fmt::Write as _;
+
+use quayline_core::{Finding, Findings};
+use toml::Spanned;
+
+use super::wire::{Field, Layout, Point, Record, Sign, TypeName};
+use super::{Loader, text};
+
+/// A copybook and the interface file that gives its fields their names.
+pub(super) struct AsCopybook {
+    pub(super) copybook: String,
+    pub(super) interface: String,
+}
+
+pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopybook, Findings> {
+    let mut writer = Writer { loader, copybook: String::new(), rename: String::new(), number: 0, findings: Vec::new() };
+    let mut records = String::new();
+    match (layout.field.is_empty(), layout.record.is_empty()) {
+        (false, true) => {
+            let name = layout.name.clone().unwrap_or_else(|| loader.reference.stem());
+            writer.record(1, &layout.field);
+            if layout.key.is_some() {
+                let hint = "leave `key` out, or describe several by [[record]]";
+                writer.findings.push(loader.wrong(&layout.layout.span(), "one kind of record needs no key", hint));
+            }
+            let _ = name;
+        }
+        (true, false) => records = writer.types(layout),
+        (both, _) => {
+            let message =
+                if both { "the layout has no field" } else { "fields stand both in [[field]] and in [[record]]" };
+            let hint =
+                "describe the one kind of record by [[field]], several kinds by [[record]] with [[record.field]]";
+            writer.findings.push(loader.wrong(&layout.layout.span(), message, hint));
+        }
+    }
+    if !writer.findings.is_empty() {
+        return Err(Findings(writer.findings));
+    }
+    Ok(AsCopybook { copybook: writer.copybook, interface: format!("[rename]\n{}{records}", writer.rename) })
+}
+
+struct Writer<'w> {
+    loader: &'w Loader<'w>,
+    copybook: String,
+    rename: String,
+    number: usize,
+    findings: Vec<Finding>,
+}
+
+impl Writer<'_> {
+    /// One record description, and the column behind it.
+    fn record(&mut self, number: usize, fields: &[Spanned<Field>]) {
+        let _ = writeln!(self.copybook, "       01 R{number}.");
+        let mut column = 1;
+        let mut seen: Vec<&str> = Vec::new();
+        for field in fields {
+            let of = field.get_ref();
+            let (name, at) = text(&of.name);
+            if name.is_empty() || seen.contains(&name) {
+                let what =
+                    if name.is_empty() { "a field without a name".to_owned() } else { format!("two fields `{name}`") };
+                self.findings.push(self.loader.wrong(&at, what, "names of fields are unique in their record"));
+            }
+            seen.push(name);
+            let start = of.start.unwrap_or(column);
+            if start < column {
+                let message =
+                    format!("`{name}` begins at column {start}, and the field before it ends at {}", column - 1);
+                self.findings.push(self.loader.wrong(&at, message, "columns count from 1, and fields stand in order"));
+                continue;
+            }
+            if start > column {
+                let _ = writeln!(self.copybook, "           05 FILLER PIC X({}).", start - column);
+            }
+            let Some((picture, length)) = self.picture(of) else { continue };
+            self.number += 1;
+            let _ = writeln!(self.copybook, "           05 F{} PIC {picture}.", self.number);
+            let _ = writeln!(self.rename, "\"F{}\" = {}", self.number, toml_text(name));
+            column = start + length as usize;
+        }
+    }
+
+    /// The picture of a field and its bytes.
+    fn picture(&mut self, field: &Field) -> Option<(String, u32)> {
+        let (name, at) = text(&field.name);
+        let mut wrong = |message: String, hint: &str| self.findings.push(self.loader.wrong(&at, message, hint));
+        let Some(length) = field.length.filter(|length| *length > 0) else {
+            wrong(format!("`{name}` has no length"), "say how many characters it has: length = 9");
+            return None;
+        };
+        if field.required.is_some() || field.digits.is_some() || field.signed.is_some() {
+            wrong(
+                "`required`, `digits` and `signed` say nothing of a fixed field".to_owned(),
+                "its length says how many digits it has, `sign` whether it has one",
+            );
+        }
+        let scale = match field.kind {
+            TypeName::Text if field.decimals.is_none() && field.point.is_none() && field.sign.is_none() => {
+                return Some((format!("X({length})"), length));
+            }
+            TypeName::Integer => 0,
+            TypeName::Decimal => u32::try_from(field.decimals.unwrap_or(0)).unwrap_or(0),
+            TypeName::Text | TypeName::Float | TypeName::Bool => {
+                wrong(
+                    format!("`{name}` cannot be such a field"),
+                    "fixed fields are text, decimal or integer; decimals, point and sign are for numbers",
+                );
+                return None;
+            }
+        };
+        let sign = field.sign.unwrap_or(if field.point == Some(Point::Written) { Sign::Leading } else { Sign::None });
+        let separate = u32::from(matches!(sign, Sign::Leading | Sign::Trailing));
+        let written = field.point == Some(Point::Written);
+        let point = u32::from(written && scale > 0);
+        let digits = length.saturating_sub(separate + point);
+        if digits <= scale && !(digits == scale && digits > 0 && !written) || digits > 31 {
+            wrong(
+                format!(
+                    "`{name}` has {length} characters, which do not hold {scale} decimals with what is around them"
+                ),
+                "a field holds 1 to 31 digits, its sign and its point",
+            );
+            return None;
+        }
+        let whole = digits - scale;
+        let picture = if written {
+            let lead = if sign == Sign::None { "Z" } else { "-" };
+            let floats = if sign == Sign::None { whole - 1 } else { whole };
+            let front = if floats > 0 { format!("{lead}({floats})") } else { String::new() };
+            if sign == Sign::Trailing || sign == Sign::Overpunch {
+                wrong("a written number has its sign in front".to_owned(), "leave `sign` out, or say \"none\"");
+                return None;
+            }
+            if scale > 0 { format!("{front}9.9({scale})") } else { format!("{front}9") }
+        } else {
+            let lead = if sign == Sign::None { "" } else { "S" };
+            let whole = if whole > 0 { format!("9({whole})") } else { String::new() };
+            let fraction = if scale > 0 { format!("V9({scale})") } else { String::new() };
+            let tail = match sign {
+                Sign::None | Sign::Overpunch => "",
+                Sign::Leading => " SIGN LEADING SEPARATE",
+                Sign::Trailing => " SIGN TRAILING SEPARATE",
+            };
+            format!("{lead}{whole}{fraction}{tail}")
+        };
+        Some((picture, length))
+    }
+
+    /// All record types; the `[records]` of the interface file.
+    fn types(&mut self, layout: &Layout) -> String {
+        let Some(key) = &layout.key else {
+            let hint = "say which columns tell them apart: key = { start = 1, length = 2 }";
+            self.findings.push(self.loader.wrong(&layout.layout.span(), "several kinds of record need a key", hint));
+            return String::new();
+        };
+        let bytes = key.get_ref();
+        if bytes.start == 0 || bytes.length == 0 {
+            self.findings.push(self.loader.wrong(&key.span(), "columns count from 1", "say start = 1, length = 2"));
+            return String::new();
+        }
+        let mut rules = format!("[records]\nby = {{ offset = {}, length = {} }}\n", bytes.start - 1, bytes.length);
+        for (number, record) in (1..).zip(&layout.record) {
+            self.one_type(number, record.get_ref(), &layout.record, &mut rules);
+        }
+        rules
+    }
+
+    fn one_type(&mut self, number: usize, record: &Record, all: &[Spanned<Record>], rules: &mut String) {
+        let (name, at) = text(&record.name);
+        self.record(number, &record.field);
+        let values: Vec<String> = record.value.iter().chain(&record.values).map(|value| toml_text(value)).collect();
+        if values.is_empty() || record.field.is_empty() {
+            let message = format!("`{name}` has no {}", if values.is_empty() { "value" } else { "field" });
+            self.findings.push(self.loader.wrong(
+                &at,
+                message,
+                "say what its key holds: value = \"H\", and its [[record.field]]",
+            ));
+        }
+        let _ = writeln!(
+            rules,
+            "[[records.type]]\nrecord = \"R{number}\"\nrename = {}\nvalues = [{}]",
+            toml_text(name),
+            values.join(", ")
+        );
+        if let Some(parent) = &record.parent {
+            match all[..number - 1].iter().position(|other| other.get_ref().name.get_ref() == parent.get_ref()) {
+                Some(at) => {
+                    let _ = writeln!(rules, "parent = \"R{}\"", at + 1);
+                }
+                None => {
+                    let message = format!("no record `{}` stands above", parent.get_ref());
+                    self.findings.push(self.loader.wrong(&parent.span(), message, "describe it before its parts"));
+                }
+            }
+        }
+    }
+}
+
+/// A text in quotes, as TOML writes it.
+fn toml_text(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

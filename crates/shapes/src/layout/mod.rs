@@ -1,0 +1,190 @@
+//! Layouts: what a file of rows or records looks like, in TOML. `docs/layouts.md` has every key.
+
+mod columns;
+mod fixed;
+mod wire;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_charset::Charset;
+use quayline_cobol::layout::Dialect;
+use quayline_convert::Schema;
+use quayline_convert::csv::{CsvStyle, Header, LineEnd, Quotes};
+use quayline_core::{Finding, Findings};
+use quayline_project::InterfaceFile;
+use toml::Spanned;
+
+use crate::codes;
+use crate::records::{RecordSpec, read_copybook};
+use crate::reference::Reference;
+use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::source_file::SourceFile;
+
+/// The keys of a layout file, for the documentation's test.
+pub const LAYOUT_KEYS: &[&str] = wire::KEYS;
+
+pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
+    let file = SourceFile::read(&reference.path)?;
+    let layout: wire::Layout = toml::from_str(&file.text.text).map_err(|error| syntax(&file, &error))?;
+    let loader = Loader { reference, options, file: &file };
+    match layout.layout.get_ref() {
+        wire::Kind::Csv => loader.csv(&layout),
+        wire::Kind::Parquet => loader.table(&layout, Form::Parquet),
+        wire::Kind::Arrow => loader.table(&layout, Form::Arrow),
+        wire::Kind::Fixed => loader.fixed(&layout),
+        wire::Kind::Record => loader.records(&layout),
+    }
+}
+
+fn syntax(file: &SourceFile, error: &toml::de::Error) -> Finding {
+    let at = error.span().unwrap_or(0..0);
+    let message = error.message().trim().replace('\n', ", ");
+    let finding = Finding::error(codes::LAYOUT, quayline_core::Fault::Config, message).at(file.text.place(&at));
+    finding.hint("docs/layouts.md has every key of a layout file")
+}
+
+pub(crate) struct Loader<'l> {
+    pub(crate) reference: &'l Reference,
+    pub(crate) options: &'l ShapeOptions,
+    pub(crate) file: &'l SourceFile,
+}
+
+impl Loader<'_> {
+    pub(crate) fn wrong(&self, at: &core::ops::Range<usize>, message: impl Into<String>, hint: &str) -> Finding {
+        let finding = Finding::error(codes::LAYOUT, quayline_core::Fault::Config, message.into());
+        finding.at(self.file.text.place(at)).hint(hint)
+    }
+
+    fn csv(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
+        let mut style = CsvStyle::default();
+        if let Some(delimiter) = &layout.delimiter {
+            style.delimiter = match delimiter.get_ref().as_bytes() {
+                b"tab" | b"\t" => b'\t',
+                [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => *byte,
+                _ => {
+                    let hint = "it is one character that is no letter, digit, quote or line end, or the word \"tab\"";
+                    return Err(self.wrong(&delimiter.span(), "no separator of cells", hint).into());
+                }
+            };
+        }
+        if layout.header == Some(false) {
+            style.header = Header::Absent;
+        }
+        if layout.line_end == Some(wire::LineEndName::Crlf) {
+            style.line_end = LineEnd::CrLf;
+        }
+        if layout.quotes == Some(wire::QuotesName::Text) {
+            style.quotes = Quotes::Text;
+        }
+        self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect", "key", "record"])?;
+        self.of_columns(layout, Form::Csv(style))
+    }
+
+    fn table(&self, layout: &wire::Layout, form: Form) -> Result<ShapeFile, Findings> {
+        let foreign = ["delimiter", "header", "line-end", "quotes"];
+        self.unused(layout, &foreign)?;
+        self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect", "key", "record"])?;
+        self.of_columns(layout, form)
+    }
+
+    fn of_columns(&self, layout: &wire::Layout, form: Form) -> Result<ShapeFile, Findings> {
+        let name = layout.name.clone().unwrap_or_else(|| self.reference.stem());
+        let shape = columns::shape(self, &name, &layout.field)?;
+        Ok(ShapeFile {
+            path: self.reference.path.clone(),
+            form,
+            schema: Arc::new(Schema::of_shape(shape)),
+            findings: Vec::new(),
+            files: vec![self.reference.path.clone()],
+        })
+    }
+
+    fn fixed(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
+        self.unused(
+            layout,
+            &["copybook", "record-name", "interface", "dialect", "delimiter", "header", "line-end", "quotes"],
+        )?;
+        let written = fixed::as_copybook(self, layout)?;
+        let spec = RecordSpec {
+            path: &self.reference.path,
+            text: written.copybook,
+            record: None,
+            interface: InterfaceFile::parse(&self.file.text.name, &written.interface)?,
+            dialect: Dialect::default(),
+            encoding: self.encoding(layout)?,
+            framing: Some(
+                layout.framing.clone().or_else(|| self.options.framing.clone()).unwrap_or_else(|| "lines".to_owned()),
+            ),
+        };
+        let mut options = self.options.clone();
+        // Lines lose the blanks at their end in many editors.
+        options.policies.short = quayline_cobol::LengthMismatch::Accept;
+        spec.compile(&options, vec![self.reference.path.clone()])
+    }
+
+    fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
+        self.unused(layout, &["delimiter", "header", "line-end", "quotes", "field", "key", "record"])?;
+        let Some(copybook) = &layout.copybook else {
+            let hint = "name it as seen from this file: copybook = \"orders.cpy\"";
+            return Err(self.wrong(&layout.layout.span(), "a layout of records needs a copybook", hint).into());
+        };
+        let folder = self.reference.path.parent().unwrap_or(Path::new(""));
+        let path = folder.join(copybook.get_ref());
+        let text = read_copybook(&path)?;
+        let mut files = vec![self.reference.path.clone(), path.clone()];
+        let interface = match &layout.interface {
+            Some(interface) => {
+                let path = folder.join(interface.get_ref());
+                let read = InterfaceFile::read(&path)?;
+                files.push(path);
+                read
+            }
+            None => InterfaceFile::default(),
+        };
+        let spec = RecordSpec {
+            path: &path,
+            text,
+            record: self.reference.part.as_deref().or(layout.record_name.as_deref()),
+            interface,
+            dialect: self.dialect(layout)?,
+            encoding: self.encoding(layout)?,
+            framing: layout.framing.clone().or_else(|| self.options.framing.clone()),
+        };
+        let mut loaded = spec.compile(self.options, files)?;
+        loaded.path.clone_from(&self.reference.path);
+        Ok(loaded)
+    }
+
+    fn dialect(&self, layout: &wire::Layout) -> Result<Dialect, Findings> {
+        let Some(name) = &layout.dialect else { return Ok(Dialect::default()) };
+        Dialect::preset(name.get_ref()).map_err(|error| {
+            self.wrong(&name.span(), error.to_string(), "`quayline convert --help` names the dialects").into()
+        })
+    }
+
+    fn encoding(&self, layout: &wire::Layout) -> Result<Option<Charset>, Findings> {
+        let Some(name) = &layout.encoding else { return Ok(self.options.encoding) };
+        match Charset::by_name(name.get_ref()) {
+            Ok(charset) => Ok(Some(charset)),
+            Err(unknown) => Err(self.wrong(&name.span(), unknown.to_string(), &unknown.hint()).into()),
+        }
+    }
+
+    /// Refuses keys that belong to layouts of another kind, so that none is ignored.
+    fn unused(&self, layout: &wire::Layout, keys: &[&str]) -> Result<(), Findings> {
+        let kind = layout.layout.get_ref().name();
+        for key in keys {
+            if layout.has(key) {
+                let message = format!("`{key}` says nothing of a layout of kind {kind}");
+                return Err(self.wrong(&layout.layout.span(), message, "leave it out, or name another kind").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a spanned value with its place.
+pub(crate) fn text(value: &Spanned<String>) -> (&str, core::ops::Range<usize>) {
+    (value.get_ref().as_str(), value.span())
+}

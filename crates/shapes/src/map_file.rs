@@ -1,0 +1,150 @@
+//! Maps from files, compiled against the shapes that they name.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_map::{Compiled, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile};
+
+use crate::codes;
+use crate::shape_file::{ShapeFile, ShapeOptions};
+use crate::source_file::SourceFile;
+
+/// A target of a map.
+#[derive(Debug)]
+pub struct MapTarget {
+    /// Its name in the map: what `make` calls its documents.
+    pub name: String,
+    /// Its shape.
+    pub shape: ShapeFile,
+}
+
+/// A map from a file, ready to run.
+#[derive(Debug)]
+pub struct MapFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Its source.
+    pub source: ShapeFile,
+    /// Its targets, in order.
+    pub targets: Vec<MapTarget>,
+    /// The map, compiled.
+    pub plan: MapPlan,
+    /// Warnings and notes of the map and its shapes.
+    pub findings: Vec<Finding>,
+    /// Everything that it was made of, to tell whether anything changed.
+    pub files: Vec<PathBuf>,
+}
+
+impl MapFile {
+    /// Reads a map, the shapes that it names, and what it includes; all names are seen from its folder.
+    ///
+    /// `source` is for the shape of the source, `target` for those of the targets.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them.
+    pub fn open(path: &Path, source: &ShapeOptions, target: &ShapeOptions) -> Result<MapFile, Findings> {
+        let file = SourceFile::read(path)?;
+        let spec = MapSpec::parse(&file.text.name, &file.text.text);
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        let missing = |what: &str, hint: &str| {
+            let place = Place { file: Some(Arc::clone(&file.text.name)), ..Place::default() };
+            Finding::error(codes::NO_REFERENCE, Fault::Config, format!("the map does not say {what}"))
+                .at(place)
+                .hint(hint)
+        };
+        let mut findings = Vec::new();
+        let mut take = |loaded: Result<ShapeFile, Findings>| match loaded {
+            Ok(loaded) => Some(loaded),
+            Err(Findings(found)) => {
+                findings.extend(found);
+                None
+            }
+        };
+        let source = match spec.source().and_then(|source| source.file) {
+            Some(name) => take(ShapeFile::load(folder, &name, source)),
+            None => take(Err(missing("what its source is", "begin it with: source \"orders.guide\"").into())),
+        };
+        let mut targets = Vec::new();
+        for (number, reference) in spec.targets().into_iter().enumerate() {
+            let name = reference
+                .name
+                .unwrap_or_else(|| if number == 0 { "target".to_owned() } else { format!("target{}", number + 1) });
+            let loaded = match reference.file {
+                Some(file) => take(ShapeFile::load(folder, &file, target)),
+                None => {
+                    take(Err(missing(&format!("what `{name}` is"), "write it as: target order \"order.json\"").into()))
+                }
+            };
+            targets.extend(loaded.map(|shape| MapTarget { name, shape }));
+        }
+        if spec.targets().is_empty() {
+            take(Err(missing("what its target is", "write: target order \"order.json\"").into()));
+        }
+        let (Some(source), true) = (source, findings.is_empty()) else {
+            // What is wrong with the text alone can be told without shapes.
+            findings.extend(spec.findings().iter().cloned());
+            return Err(Findings(findings));
+        };
+        let resolver = MapFolder::new(folder);
+        let Compiled { plan, findings: found } = compile_with(&spec, &source, &targets, &resolver)?;
+        findings.extend(source.findings().iter().cloned());
+        targets.iter().for_each(|target| findings.extend(target.shape.findings().iter().cloned()));
+        findings.extend(found);
+        let mut files = vec![path.to_owned()];
+        files.extend(source.files().iter().cloned());
+        targets.iter().for_each(|target| files.extend(target.shape.files().iter().cloned()));
+        files.extend(resolver.files());
+        files.sort();
+        files.dedup();
+        Ok(MapFile { path: path.to_owned(), source, targets, plan, findings, files })
+    }
+}
+
+/// Compiles a map against shapes.
+fn compile_with(
+    spec: &MapSpec,
+    source: &ShapeFile,
+    targets: &[MapTarget],
+    resolver: &dyn Resolver,
+) -> Result<Compiled, Findings> {
+    let outputs: Vec<Output<'_>> = targets
+        .iter()
+        .map(|target| Output { name: &target.name, shape: target.shape.shape(), absent: target.shape.absent() })
+        .collect();
+    let order: SourceOrder = source.order();
+    compile(spec, source.shape(), &outputs, Options { order }, resolver)
+}
+
+/// Finds what maps include, in a folder; remembers what it gave.
+#[derive(Debug)]
+pub struct MapFolder {
+    folder: PathBuf,
+    files: RefCell<Vec<PathBuf>>,
+}
+
+impl MapFolder {
+    /// Names are seen from `folder`.
+    #[must_use]
+    pub fn new(folder: &Path) -> MapFolder {
+        MapFolder { folder: folder.to_owned(), files: RefCell::new(Vec::new()) }
+    }
+
+    /// The files that it gave.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.files.borrow().clone()
+    }
+}
+
+impl Resolver for MapFolder {
+    fn text(&self, name: &str) -> Result<Arc<str>, String> {
+        let path = self.folder.join(name);
+        let file = SourceFile::read(&path).map_err(|Findings(found)| {
+            found.first().map_or_else(String::new, |finding| format!("{}: {}", path.display(), finding.message))
+        })?;
+        self.files.borrow_mut().push(path);
+        Ok(file.text.text)
+    }
+}

@@ -1,0 +1,251 @@
+//! Shapes as outlines: one line a node, indentation for what lies inside.
+//!
+//! ```text
+//! order                     the root; every line below it is a node
+//!   number text(22)         a field: text of at most 22 characters
+//!   date? text(10)          at most once
+//!   lines*1..1000           a list of groups; `*` alone has no bounds
+//!     quantity decimal(9,3) 9 digits, 3 of them behind the point
+//!     note* text            a list of texts
+//! ```
+//!
+//! Types: `text`, `text(n)`, `decimal(digits, scale)`, `unsigned(digits, scale)`, `float`, `float32`, `bool`, `bytes`, `bytes(n)`. A line
+//! without a type is a group. `#` begins a comment. Names with blanks or signs stand in single quotes.
+
+use core::fmt::Write as _;
+use std::sync::Arc;
+
+use quayline_convert::Schema;
+use quayline_core::{Finding, Findings, NodeId, NodeKind, Occurs, Scalar, Shape};
+
+use crate::codes;
+use crate::reference::Reference;
+use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::source_file::SourceFile;
+
+/// Deepest nesting.
+const DEPTH_MAX: usize = 128;
+
+pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
+    let file = SourceFile::read(&reference.path)?;
+    let shape = read(&file)?;
+    Ok(ShapeFile {
+        path: reference.path.clone(),
+        form: Form::Outline,
+        schema: Arc::new(Schema::of_shape(shape)),
+        findings: Vec::new(),
+        files: vec![reference.path.clone()],
+    })
+}
+
+/// The shape of an outline.
+///
+/// # Errors
+/// Every line that is no node, with its place in `name`.
+pub fn parse_outline(name: &str, text: &str) -> Result<Shape, Findings> {
+    let text = quayline_project::UserText { name: name.into(), text: text.into() };
+    read(&SourceFile { text })
+}
+
+/// A shape as an outline: what [`parse_outline`] reads back.
+#[must_use]
+pub fn outline_of(shape: &Shape) -> String {
+    let mut out = String::new();
+    write_node(shape, NodeId::ROOT, 0, &mut out);
+    out
+}
+
+fn write_node(shape: &Shape, id: NodeId, depth: usize, out: &mut String) {
+    let node = shape.node(id);
+    let plain = !node.name.is_empty() && !node.name.contains([' ', '\'', '?', '*', '#', '\t']);
+    let name = if plain { node.name.clone() } else { format!("'{}'", node.name) };
+    let occurs = match node.occurs {
+        Occurs::Once => String::new(),
+        Occurs::Optional => "?".to_owned(),
+        Occurs::Many { min: 0, max: None } => "*".to_owned(),
+        Occurs::Many { min, max } => format!("*{min}..{}", max.map_or_else(String::new, |max| max.to_string())),
+    };
+    let kind = match &node.kind {
+        NodeKind::Group => String::new(),
+        NodeKind::Scalar(scalar) => format!(" {}", type_text(scalar)),
+    };
+    let _ = writeln!(out, "{:1$}{name}{occurs}{kind}", "", 2 * depth);
+    for child in shape.children(id) {
+        write_node(shape, child, depth + 1, out);
+    }
+}
+
+fn type_text(scalar: &Scalar) -> String {
+    match scalar {
+        Scalar::Text { chars_max: None } => "text".to_owned(),
+        Scalar::Text { chars_max: Some(max) } => format!("text({max})"),
+        Scalar::Decimal { digits, scale, signed } => {
+            let name = if *signed { "decimal" } else { "unsigned" };
+            if *scale == 0 { format!("{name}({digits})") } else { format!("{name}({digits},{scale})") }
+        }
+        Scalar::Float32 => "float32".to_owned(),
+        Scalar::Float64 => "float".to_owned(),
+        Scalar::Bool => "bool".to_owned(),
+        Scalar::Bytes { len_max: None } => "bytes".to_owned(),
+        Scalar::Bytes { len_max: Some(max) } => format!("bytes({max})"),
+    }
+}
+
+/// A line of the outline.
+struct Line<'t> {
+    at: usize,
+    indent: usize,
+    name: &'t str,
+    occurs: Occurs,
+    scalar: Option<Scalar>,
+}
+
+fn read(file: &SourceFile) -> Result<Shape, Findings> {
+    let mut findings = Vec::new();
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for raw in file.text.text.split_inclusive('\n') {
+        match line(file, raw, at) {
+            Ok(line) => lines.extend(line),
+            Err(finding) => findings.push(*finding),
+        }
+        at += raw.len();
+    }
+    let mut lines = lines.into_iter();
+    let Some(root) = lines.next() else {
+        findings.push(file.error(codes::SYNTAX, 0, "the outline is empty").hint("its first line names the document"));
+        return Err(Findings(findings));
+    };
+    let mut builder = Shape::builder(root.name);
+    // Indents of the open groups, the root's first, with the names that stand in each.
+    let mut open: Vec<(usize, Vec<&str>)> = vec![(root.indent, Vec::new())];
+    let mut last: Option<(usize, bool)> = None;
+    for line in lines {
+        if line.indent <= root.indent {
+            findings.push(
+                file.error(codes::SYNTAX, line.at, "a second node without a group around it")
+                    .hint("indent it: the first line is the document, all others lie inside"),
+            );
+            continue;
+        }
+        while open.len() > 1 && open.last().is_some_and(|(indent, _)| line.indent <= *indent) {
+            builder.close();
+            open.pop();
+        }
+        if let Some((indent, false)) = last
+            && line.indent > indent
+        {
+            findings.push(
+                file.error(codes::SYNTAX, line.at, "a node inside of a field")
+                    .hint("a node with a type holds a value; leave the type out to make it a group"),
+            );
+            continue;
+        }
+        if open.len() > DEPTH_MAX {
+            findings.push(file.error(codes::SYNTAX, line.at, format!("nodes lie deeper than {DEPTH_MAX}")));
+            break;
+        }
+        if let Some((_, names)) = open.last_mut() {
+            if names.contains(&line.name) {
+                findings.push(
+                    file.error(codes::SYNTAX, line.at, format!("`{}` stands here twice", line.name))
+                        .hint("names are unique in their group; what repeats is a list: `name*`"),
+                );
+                continue;
+            }
+            names.push(line.name);
+        }
+        last = Some((line.indent, line.scalar.is_none()));
+        match line.scalar {
+            Some(scalar) => {
+                builder.scalar(line.name, scalar, line.occurs);
+            }
+            None => {
+                builder.open(line.name, line.occurs);
+                open.push((line.indent, Vec::new()));
+            }
+        }
+    }
+    if findings.is_empty() { Ok(builder.finish()) } else { Err(Findings(findings)) }
+}
+
+fn line<'t>(file: &SourceFile, raw: &'t str, start: usize) -> Result<Option<Line<'t>>, Box<Finding>> {
+    let text = raw.trim_end();
+    let body = text.trim_start();
+    if body.is_empty() || body.starts_with('#') {
+        return Ok(None);
+    }
+    let lead = &text[..text.len() - body.len()];
+    let at = start + lead.len();
+    let wrong = |message: String, hint: &str| Box::new(file.error(codes::SYNTAX, at, message).hint(hint));
+    if lead.contains('\t') {
+        return Err(wrong("a tab in the indentation".to_owned(), "indent by blanks: how deep a tab goes differs"));
+    }
+    let (name, rest) = match body.strip_prefix('\'') {
+        Some(quoted) => quoted
+            .split_once('\'')
+            .ok_or_else(|| wrong("a quoted name without its end".to_owned(), "close it on the same line: 'ship to'"))?,
+        None => body.split_at(body.find([' ', '?', '*']).unwrap_or(body.len())),
+    };
+    if name.is_empty() {
+        return Err(wrong("a node without a name".to_owned(), "begin the line with its name"));
+    }
+    let (mark, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
+    let occurs = occurs(mark).ok_or_else(|| {
+        wrong(
+            format!("`{mark}` does not say how often it stands there"),
+            "write `name`, `name?`, `name*` or `name*1..5`",
+        )
+    })?;
+    let kind = rest.split(" #").next().unwrap_or_default().trim();
+    let scalar = match kind {
+        "" => None,
+        kind => Some(scalar(kind).ok_or_else(|| {
+            wrong(
+                format!("`{kind}` is no type"),
+                "types are text, text(n), decimal(digits, scale), unsigned(digits, scale), float, float32, bool, bytes",
+            )
+        })?),
+    };
+    Ok(Some(Line { at, indent: lead.len(), name, occurs, scalar }))
+}
+
+fn occurs(mark: &str) -> Option<Occurs> {
+    match mark {
+        "" => return Some(Occurs::Once),
+        "?" => return Some(Occurs::Optional),
+        "*" => return Some(Occurs::Many { min: 0, max: None }),
+        _ => {}
+    }
+    let (min, max) = mark.strip_prefix('*')?.split_once("..")?;
+    let max = if max.is_empty() { None } else { Some(max.parse().ok()?) };
+    let min = min.parse().ok()?;
+    max.is_none_or(|max| min <= max).then_some(Occurs::Many { min, max })
+}
+
+fn scalar(kind: &str) -> Option<Scalar> {
+    let (name, numbers) = match kind.split_once('(') {
+        None => (kind, Vec::new()),
+        Some((name, rest)) => {
+            let inside = rest.strip_suffix(')')?;
+            (name.trim(), inside.split(',').map(|n| n.trim().parse::<u32>().ok()).collect::<Option<Vec<u32>>>()?)
+        }
+    };
+    let decimal = |signed| {
+        let digits = u16::try_from(*numbers.first().unwrap_or(&18)).ok().filter(|digits| (1..=38).contains(digits))?;
+        let scale = i16::try_from(*numbers.get(1).unwrap_or(&0)).ok().filter(|scale| *scale <= 38)?;
+        Some(Scalar::Decimal { digits, scale, signed })
+    };
+    match (name, numbers.as_slice()) {
+        ("text", []) => Some(Scalar::Text { chars_max: None }),
+        ("text", [max]) => Some(Scalar::Text { chars_max: Some(*max) }),
+        ("decimal", [] | [_] | [_, _]) => decimal(true),
+        ("unsigned", [] | [_] | [_, _]) => decimal(false),
+        ("float", []) => Some(Scalar::Float64),
+        ("float32", []) => Some(Scalar::Float32),
+        ("bool", []) => Some(Scalar::Bool),
+        ("bytes", []) => Some(Scalar::Bytes { len_max: None }),
+        ("bytes", [max]) => Some(Scalar::Bytes { len_max: Some(*max) }),
+        _ => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! A file that describes a shape: its text, and places in it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_convert::system_error_text;
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_project::UserText;
+
+use crate::codes;
+
+/// Longest description. 64 MiB: the largest schemas of message directories have some 10.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// A file's text.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceFile {
+    pub(crate) text: UserText,
+}
+
+impl SourceFile {
+    /// Reads a file.
+    pub(crate) fn read(path: &Path) -> Result<SourceFile, Findings> {
+        let name = path.display().to_string();
+        let refused = |message: String| {
+            let place = Place { file: Some(name.as_str().into()), ..Place::default() };
+            Finding::error(codes::UNREADABLE, Fault::Caller, message).at(place)
+        };
+        let unreadable = |error: &std::io::Error| {
+            let finding = refused(format!("cannot be read: {}", system_error_text(error)));
+            finding.hint("check the path; it is seen from the map's folder")
+        };
+        let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
+        if meta.len() > BYTES_MAX {
+            return Err(refused(format!("has {} bytes, more than {BYTES_MAX}", meta.len()))
+                .hint("it is no description of a shape")
+                .into());
+        }
+        let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            refused(format!("is not UTF-8 at byte {}", error.utf8_error().valid_up_to())).hint("save it in UTF-8")
+        })?;
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        };
+        Ok(SourceFile { text: UserText { name: name.into(), text: Arc::from(text) } })
+    }
+
+    /// An error at a byte.
+    pub(crate) fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
+        Finding::error(code, Fault::Config, message).at(self.text.place(&(at..at + 1)))
+    }
+
+    /// A warning at a byte.
+    pub(crate) fn warning(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
+        Finding::warning(code, Fault::Config, message).at(self.text.place(&(at..at + 1)))
+    }
+}

@@ -1,0 +1,125 @@
+use expect_test::{Expect, expect};
+
+use crate::support::load;
+
+#[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
+fn check(schema: &str, expect: Expect) {
+    expect.assert_eq(&load("order.schema.json", &[("order.schema.json", schema)]));
+}
+
+#[test]
+fn members_lists_and_facets() {
+    check(
+        r##"{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "required": ["number", "lines"],
+        "properties": {
+          "number": {"type": "string", "maxLength": 22},
+          "currency": {"enum": ["EUR", "USDT"]},
+          "kind": {"const": "order"},
+          "count": {"type": "integer", "minimum": 0, "maximum": 999},
+          "total": {"type": "number", "multipleOf": 0.01},
+          "rate": {"type": ["number", "null"]},
+          "paid": {"type": "boolean"},
+          "lines": {"type": "array", "minItems": 1, "maxItems": 50, "items": {"$ref": "#/$defs/line"}},
+          "notes": {"type": "array", "items": {"type": "string", "pattern": "^a"}},
+          "other": {"type": "string", "pattern": "x", "minLength": 2}
+        },
+        "$defs": {"line": {"type": "object", "properties": {"item": {"type": "string"}, "quantity": {"type": "integer"}}, "required": ["item"]}}}"##,
+        expect![[r#"
+            order
+              number text(22)
+              currency? text(4)
+              kind? text(5)
+              count? unsigned(3)
+              total? decimal(21,2)
+              rate? decimal(36,12)
+              paid? bool
+              lines*1..50
+                item text
+                quantity? decimal(19)
+              notes* text
+              other? text
+            Note SHP-006 order.schema.json:11:77: `pattern` is not checked, here and at 1 other places
+            Note SHP-006 order.schema.json:12:68: `minLength` is not checked
+        "#]],
+    );
+}
+
+#[test]
+fn parts_alternatives_and_definitions() {
+    check(
+        r##"{"definitions": {
+          "id": {"required": ["id"], "properties": {"id": {"type": "string", "maxLength": 9}}},
+          "card": {"type": "object", "required": ["id", "card"], "properties": {"id": {"type": "string", "maxLength": 5}, "card": {"type": "string"}}}},
+        "type": "array", "items": {
+          "allOf": [{"$ref": "#/definitions/id"}, {"properties": {"id": {"type": "string", "maxLength": 4}, "at": {"format": "date"}}, "required": ["at"]}],
+          "properties": {"pay": {"oneOf": [{"$ref": "#/definitions/card"}, {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "maxLength": 7}}}]},
+                         "amount": {"anyOf": [{"type": "integer", "minimum": 0, "maximum": 99}, {"type": "null"}]},
+                         "either": {"oneOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}]}}}}"##,
+        expect![[r#"
+            order
+              id text(4)
+              at text(10)
+              pay?
+                id text(7)
+                card? text
+              amount? unsigned(2)
+              either? text
+            in an array
+        "#]],
+    );
+}
+
+#[test]
+fn a_definition_by_name_and_a_file_beside() {
+    let files = [
+        ("all.json", r##"{"$defs": {"party": {"properties": {"name": {"$ref": "types.json#/$defs/name"}}}}}"##),
+        ("types.json", r##"{"$defs": {"name": {"type": "string", "maxLength": 35}}}"##),
+    ];
+    expect![[r#"
+        party
+          name? text(35)
+    "#]]
+    .assert_eq(&load("all.json#party", &files));
+    expect![[r#"
+        Error SHP-004 all.json:1:1: the schema has no definition `nobody` (it defines party)
+    "#]]
+    .assert_eq(&load("all.json#nobody", &files));
+}
+
+#[test]
+fn what_no_shape_holds_is_refused() {
+    check(
+        r##"{"type": "object", "properties": {
+          "any": true, "empty": {}, "map": {"type": "object", "additionalProperties": {"type": "string"}},
+          "grid": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+          "pair": {"type": "array", "prefixItems": [{"type": "string"}]},
+          "mix": {"oneOf": [{"type": "string"}, {"type": "object", "properties": {"a": {"type": "string"}}}]},
+          "self": {"$ref": "#"}, "gone": {"$ref": "#/$defs/gone"}, "far": {"$ref": "https://example.com/x.json"},
+          "wild": {"type": "object", "patternProperties": {"^x": {"type": "string"}}},
+          "both": {"allOf": [{"type": "string"}, {"type": "boolean"}]}}}"##,
+        expect![[r#"
+            Error SHP-005 order.schema.json:2:18: any value at all is allowed here (say its type)
+            Error SHP-005 order.schema.json:2:33: the schema does not say what this is (say its type)
+            Error SHP-005 order.schema.json:2:87: an object with members of any name (a shape has members with names; list them as `properties`)
+            Error SHP-005 order.schema.json:4:52: a list whose places differ in meaning (describe it as an object)
+            Error SHP-005 order.schema.json:5:18: alternatives of which one is a value and another an object or list (a node is a value, an object or a list; describe the one that your partner sends)
+            Error SHP-007 order.schema.json:6:28: `#` holds itself (a shape is finite: write down as many levels as documents have)
+            Error SHP-004 order.schema.json:6:51: there is no `#/$defs/gone` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
+            Error SHP-005 order.schema.json:6:84: a schema on the network: https://example.com/x.json (nothing is fetched: put a copy beside the schema, and refer to its file)
+            Error SHP-005 order.schema.json:7:59: `patternProperties`: members without names of their own (list them as `properties`)
+            Error SHP-008 order.schema.json:8:50: the parts of `allOf` are of different types (no value fits them all: correct one)
+        "#]],
+    );
+    check(
+        r#"{"type": "string"}"#,
+        expect![[r#"
+        Error SHP-005 order.schema.json:1:1: documents are no objects (a document is an object with members; give the schema properties)
+    "#]],
+    );
+    check(
+        r#"{"type": "object", "properties": {"#,
+        expect![[r#"
+        Error SHP-003 order.schema.json:1:35: expected a member's name (the file is no JSON)
+    "#]],
+    );
+}

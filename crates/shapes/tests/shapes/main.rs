@@ -1,0 +1,6 @@
+//! Shapes from files: what they become, and what is told of what they cannot become.
+
+mod docs;
+mod json_schema;
+mod layouts;
+mod support;
