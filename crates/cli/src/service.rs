@@ -4,12 +4,12 @@ use std::io::Write as _;
 
 use quayline_cobol::KeyStyle;
 use quayline_cobol::layout::Dialect;
-use quayline_core::{Fault, Finding};
+use quayline_convert::{Destination, write_whole};
 use quayline_gateway::{layout_of, service_file, service_rows, service_table};
 
 use crate::args::{ServiceArgs, ServiceCommand};
 use crate::console::Console;
-use crate::exit::{CLI_INPUT, Exit, Stop, argument};
+use crate::exit::{Exit, Stop, argument};
 
 /// Proposes a service for a copybook: the file, and on standard error the table of its fields.
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -25,16 +25,15 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
             let _ = std::io::stderr().write_all(table.as_bytes());
             crate::console::write_stdout(text.as_bytes())?;
         }
-        Some(path) if path.exists() => {
+        Some(path)
+            if path.exists() && Destination::of(path).map_err(|error| error.findings())? != Destination::Stream =>
+        {
             return Err(argument(format!("{} is there already", path.display()))
                 .hint("name another file, or remove it")
                 .into());
         }
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| {
-                let message = format!("{} cannot be written: {}", path.display(), error.kind());
-                Finding::error(CLI_INPUT, Fault::Environment, message)
-            })?;
+            write_whole(path, text.as_bytes()).map_err(|error| error.findings())?;
             crate::console::write_stdout(table.as_bytes())?;
         }
     }

@@ -16,6 +16,7 @@ pub(crate) const OTHER_SHAPE: Code = Code("CNV-011");
 pub(crate) const SAME_FILE: Code = Code("CNV-012");
 pub(crate) const NO_GUIDE: Code = Code("CNV-013");
 pub(crate) const NOT_SPLIT: Code = Code("CNV-014");
+pub(crate) const NOT_A_FILE: Code = Code("CNV-015");
 pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
 pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
 pub(crate) const UNKNOWN_TYPE: Code = Code("CNV-026");

@@ -115,6 +115,7 @@ fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
         }
         io::ErrorKind::StorageFull => finding.hint("free space on the disk or name a file elsewhere"),
         io::ErrorKind::NotFound => finding.hint("check the path"),
+        io::ErrorKind::AlreadyExists => finding.hint("remove it, or name a file elsewhere"),
         _ => finding,
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write; `-` or nothing is standard output
     ///
-    /// It is written as FILE.partial and takes its name when it is complete.
+    /// It is written as FILE.partial and takes its name when it is complete. A pipe or device is written as it is.
     #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) output: Option<PathBuf>,
     /// Folder for one file a document, of JSON, XML or EDI

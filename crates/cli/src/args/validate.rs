@@ -35,7 +35,8 @@ pub(crate) struct ValidateArgs {
     pub(crate) ack: Option<AckArg>,
     /// File for acknowledgments; `-` or nothing is standard output
     ///
-    /// It is written as FILE.partial and takes its name when it is complete. On standard output, findings go to standard error.
+    /// It is written as FILE.partial and takes its name when it is complete; a pipe or device is written as it is. On standard output, findings
+    /// go to standard error.
     #[arg(short, long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) output: Option<PathBuf>,
     /// First control number of acknowledgments

@@ -1,15 +1,15 @@
 //! From where to where: one job for each input.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use quayline_convert::edi::{EdiWriterOptions, Rules};
 use quayline_convert::{
-    EdiDocuments, EdiRead, Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target,
-    TargetFormat, system_error_text,
+    Destination, EdiDocuments, EdiRead, Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target,
+    TargetFormat,
 };
 
 use super::definitions::Definitions;
@@ -151,19 +151,23 @@ impl Job {
             let finding = argument("this format is bytes that no terminal can show");
             return Err(finding.hint("name a file with -o, or send standard output elsewhere").into());
         }
-        let resumable = file.is_some() && output.as_deref().is_some_and(becomes_regular_file) && can_resume(to);
+        let rejects = match &args.rejects {
+            Some(folder) if folder.is_dir() => Some(folder.join(rejects_name(input)?)),
+            rejects => rejects.clone(),
+        };
+        let no_file = [&output, &rejects].into_iter().flatten().find(|path| !Destination::is_file(path));
+        let resumable = file.is_some() && output.is_some() && no_file.is_none() && can_resume(to);
         if (args.resume || args.checkpoint.is_some()) && !resumable {
-            let finding = argument("only a conversion from a file to a file of lines or records can be resumed");
+            let finding = argument(match no_file {
+                Some(path) => format!("{} is no regular file, so a run that writes it cannot be resumed", shown(path)),
+                None => "only a conversion from a file to a file of lines or records can be resumed".to_owned(),
+            });
             return Err(finding.hint("leave --checkpoint and --resume out").into());
         }
         let checkpoint = match (&args.checkpoint, &output) {
             (Some(path), _) => Some(path.clone()),
             (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
             _ => None,
-        };
-        let rejects = match &args.rejects {
-            Some(folder) if folder.is_dir() => Some(folder.join(rejects_name(input)?)),
-            rejects => rejects.clone(),
         };
         let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
         let rows = from == FromFormat::Edi && (args.rows || table && args.guide.is_empty());
@@ -234,11 +238,7 @@ impl Job {
             return Ok(Target { output, format });
         }
         let output = match &self.output {
-            Some(path) if becomes_regular_file(path) => Output::File(path.clone()),
-            // A device or pipe is written as it is: it has no `.partial` beside it.
-            Some(path) => Output::Stream(Box::new(
-                File::options().write(true).open(path).map_err(|error| unwritable(path, &error))?,
-            )),
+            Some(path) => Output::File(path.clone()),
             None => Output::Stream(Box::new(File::from(
                 std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?,
             ))),
@@ -288,11 +288,6 @@ fn rejects_name(input: &Path) -> Result<&OsStr, Stop> {
     })
 }
 
-/// Whether a path is a regular file or, where nothing is there, will be one.
-fn becomes_regular_file(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |metadata| metadata.is_file())
-}
-
 /// Interchanges have no copybook: the other end must hold the same documents.
 fn check_ends(input: &Path, from: FromFormat, to: ToFormat) -> Result<(), Stop> {
     let what = match (from, to) {
@@ -338,10 +333,4 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
-}
-
-fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
-    let mut finding = unreadable(path, error);
-    finding.message = format!("cannot be written: {}", system_error_text(error));
-    finding.into()
 }

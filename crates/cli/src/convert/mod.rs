@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start};
+use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start, partial_path};
 use quayline_core::{Fault, Finding, Severity};
 
 use crate::args::{ConvertArgs, FromFormat};
@@ -26,7 +26,7 @@ pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, source_format};
 
 use definitions::Definitions;
-use jobs::{Job, jobs, with_suffix};
+use jobs::{Job, jobs};
 use stats::{stats_json, stats_text};
 
 /// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
@@ -124,7 +124,7 @@ fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
 
 /// A word on the output that a run left behind, where it left one.
 fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &ConvertArgs) -> Option<Finding> {
-    let partial = with_suffix(output, ".partial");
+    let partial = partial_path(output);
     // A run that was stopped names it itself.
     if matches!(error, ConvertError::Stopped(_)) || !partial.exists() {
         return None;

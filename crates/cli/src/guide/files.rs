@@ -23,15 +23,6 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
     parse_guide(&shown(path), &text, &Beside, limits)
 }
 
-/// Writes a file so that at no time half of it stands there.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_extension("guide.partial");
-    fs::write(&partial, text)?;
-    fs::rename(&partial, path).inspect_err(|_| {
-        let _ = fs::remove_file(&partial);
-    })
-}
-
 fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(fs::read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }

@@ -6,6 +6,7 @@ mod tree;
 use std::fs;
 use std::path::Path;
 
+use quayline_convert::write_whole;
 use quayline_core::{Fault, Finding, Limits, Severity};
 use quayline_dictionary::{import_all, json};
 use quayline_edi::guide::{CompiledGuide, Guide, ItemKind, write_guide};
@@ -43,7 +44,7 @@ fn import(args: &ImportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut written = Vec::with_capacity(imported.guides.len());
     for guide in &imported.guides {
         let path = args.output.join(format!("{}.guide", guide.name));
-        files::replace(&path, &write_guide(guide)).map_err(|error| unwritable(&path, &error))?;
+        write_whole(&path, write_guide(guide).as_bytes()).map_err(|error| error.findings())?;
         written.push(WrittenWire { file: shown(&path), guide: &guide.name, title: guide.title.as_deref() });
     }
     if console.json() {

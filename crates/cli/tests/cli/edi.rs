@@ -10,14 +10,14 @@ const ISA: &str =
     "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~";
 
 /// Two purchase orders; the second counts its segments wrong.
-fn po() -> String {
+pub(crate) fn po() -> String {
     format!(
         "{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00*SA*P1**20260401~SE*3*0001~ST*850*0002~BEG*00*SA*P2**20260401~SE*4*0002~GE*2*1~IEA*1*000000001~"
     )
 }
 
 /// The examples of the repository.
-fn examples() -> World {
+pub(crate) fn examples() -> World {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi");
     let world = World::new();
     for entry in std::fs::read_dir(folder).expect("the examples are there") {

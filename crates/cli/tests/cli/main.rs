@@ -10,5 +10,6 @@ mod guide;
 mod inspect;
 mod interrupted;
 mod json_docs;
+mod outputs;
 mod probes;
 mod world;

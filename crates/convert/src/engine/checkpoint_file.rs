@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use quayline_core::{Checkpoint, Fault, Finding, Place};
 
 use crate::codes;
-use crate::engine::partial::with_suffix;
+use crate::engine::destination::{create_beside, with_suffix};
 use crate::error::ConvertError;
 
 /// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
@@ -97,7 +97,8 @@ impl CheckpointFile {
     }
 
     pub(crate) fn write_new(&self, checkpoint: &Checkpoint) -> io::Result<File> {
-        let mut file = File::create(self.new_path())?;
+        let mut file = create_beside(&self.new_path())?;
+        file.set_len(0)?;
         file.write_all(checkpoint.to_text().as_bytes())?;
         Ok(file)
     }

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use quayline_core::{Finding, RecordNumber, Severity};
 
+use crate::engine::destination::partial_path;
 use crate::engine::partial::PartialFile;
+use crate::error::ConvertError;
 
 /// Findings as JSON lines: record, byte, code, severity, message, path, detail, hint. Never the payload: findings hold none.
 #[derive(Debug)]
@@ -19,13 +21,13 @@ pub(crate) struct FindingsFile {
 }
 
 impl FindingsFile {
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> Result<Self, ConvertError> {
         Ok(FindingsFile { file: PartialFile::create(path)?, kept: 0, line: String::new() })
     }
 
     /// Goes on with the findings of records before `next`; a checkpoint tells no length of this file, but its lines tell their records.
     pub(crate) fn resume(path: &Path, next: RecordNumber) -> io::Result<Self> {
-        let mut reader = BufReader::new(fs::File::open(PartialFile::partial_path(path))?);
+        let mut reader = BufReader::new(fs::File::open(partial_path(path))?);
         let (mut len, mut kept, mut line) = (0u64, 0usize, Vec::new());
         loop {
             line.clear();

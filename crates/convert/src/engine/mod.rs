@@ -4,6 +4,7 @@ mod block;
 mod checkpoint_file;
 mod csv_header;
 mod cut;
+pub(crate) mod destination;
 mod digest;
 mod exchange;
 mod findings_file;
@@ -23,5 +24,7 @@ mod target;
 mod text_place;
 mod writer;
 
+pub use destination::{Destination, partial_path};
 pub use digest::definition_digest;
+pub use partial::write_whole;
 pub(crate) use run::open_input;

@@ -35,9 +35,18 @@ impl OutFile {
         }
     }
 
-    fn error(&self, error: io::Error) -> ConvertError {
+    /// Whether bytes go out as they are written.
+    fn is_stream(&self) -> bool {
         match self {
-            OutFile::Stream { .. } if error.kind() == io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
+            OutFile::File(file) => file.is_stream(),
+            OutFile::Stream { .. } => true,
+            OutFile::Folder(_) => false,
+        }
+    }
+
+    fn error(&self, error: io::Error) -> ConvertError {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe if self.is_stream() => ConvertError::ClosedPipe,
             _ => ConvertError::io("write", self.name())(error),
         }
     }
@@ -189,7 +198,7 @@ impl<W> ColumnOutput<W> {
         out: OutFile,
         make: impl FnOnce(OutFile) -> Result<W, ColumnError>,
     ) -> Result<Self, ConvertError> {
-        let (name, stream) = (out.name(), matches!(out, OutFile::Stream { .. }));
+        let (name, stream) = (out.name(), out.is_stream());
         let writer = make(out).map_err(|error| column_error(error, &name, stream))?;
         Ok(ColumnOutput { writer: Some(writer), name, stream, finished: None })
     }
@@ -242,16 +251,16 @@ impl OutputWriter {
             OutputWriter::Arrow(columns) => columns.finished.as_ref(),
         };
         match out {
-            Some(OutFile::File(file)) => Some(file),
-            Some(OutFile::Stream { .. } | OutFile::Folder(_)) | None => None,
+            Some(OutFile::File(file)) if !file.is_stream() => Some(file),
+            Some(_) | None => None,
         }
     }
 
     /// The name that the output has while it is not complete, if it is a file.
     pub(crate) fn partial(&self) -> Option<PathBuf> {
         let (stream, name) = match self {
-            OutputWriter::Text(text) => (matches!(text.out, OutFile::Stream { .. }), text.out.name()),
-            OutputWriter::Edi(output) => (matches!(output.text.out, OutFile::Stream { .. }), output.text.out.name()),
+            OutputWriter::Text(text) => (text.out.is_stream(), text.out.name()),
+            OutputWriter::Edi(output) => (output.text.out.is_stream(), output.text.out.name()),
             OutputWriter::Parquet(columns) => (columns.stream, columns.name.clone()),
             OutputWriter::Arrow(columns) => (columns.stream, columns.name.clone()),
         };

@@ -5,33 +5,47 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A file that is written as `PATH.partial`.
+use crate::engine::destination::{Destination, create_beside, open_stream, partial_path, real_path};
+use crate::error::ConvertError;
+
+/// A file that is written as `PATH.partial`; or, where the name is that of a pipe or device, that itself: then there is nothing to make
+/// durable, to rename or to go on with.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     path: PathBuf,
+    /// The file that `path` leads to; none for a stream.
+    real: Option<PathBuf>,
     partial: PathBuf,
     file: File,
     len: u64,
 }
 
 impl PartialFile {
-    /// The name of `path` while it is not complete.
-    pub(crate) fn partial_path(path: &Path) -> PathBuf {
-        with_suffix(path, ".partial")
-    }
-
-    /// Starts anew; what an earlier run left under the partial name is overwritten.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let partial = Self::partial_path(path);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&partial)?;
-        lock(&file)?;
-        file.set_len(0)?;
-        Ok(PartialFile { path: path.to_owned(), partial, file, len: 0 })
+    /// Starts anew; what an earlier run left under the partial name is overwritten. The file that will be replaced keeps its permissions.
+    pub(crate) fn create(path: &Path) -> Result<Self, ConvertError> {
+        let Destination::File(real) = Destination::of(path)? else {
+            let file = open_stream(path).map_err(ConvertError::io("open", path))?;
+            return Ok(PartialFile { path: path.to_owned(), real: None, partial: path.to_owned(), file, len: 0 });
+        };
+        let partial = partial_path(&real);
+        let make = || {
+            let file = create_beside(&partial)?;
+            lock(&file)?;
+            file.set_len(0)?;
+            if let Ok(replaced) = fs::metadata(&real)
+                && !replaced.permissions().readonly()
+            {
+                file.set_permissions(replaced.permissions())?;
+            }
+            Ok(file)
+        };
+        let file = make().map_err(ConvertError::io("create", &partial))?;
+        Ok(PartialFile { path: path.to_owned(), real: Some(real), partial, file, len: 0 })
     }
 
     /// Goes on behind the first `len` bytes; what follows them is cut off. `Ok(Err(found))` where fewer bytes are there.
     pub(crate) fn resume(path: &Path, len: u64) -> io::Result<Result<Self, u64>> {
-        let partial = Self::partial_path(path);
+        let (real, partial) = (real_path(path), partial_path(path));
         let mut file = OpenOptions::new().read(true).write(true).open(&partial)?;
         lock(&file)?;
         let found = file.metadata()?.len();
@@ -40,7 +54,12 @@ impl PartialFile {
         }
         file.set_len(len)?;
         file.seek(SeekFrom::Start(len))?;
-        Ok(Ok(PartialFile { path: path.to_owned(), partial, file, len }))
+        Ok(Ok(PartialFile { path: path.to_owned(), real: Some(real), partial, file, len }))
+    }
+
+    /// Whether bytes go out as they are written.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.real.is_none()
     }
 
     /// Bytes written so far.
@@ -60,13 +79,34 @@ impl PartialFile {
 
     /// Makes what was written durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        if self.is_stream() { Ok(()) } else { self.file.sync_data() }
     }
 
     /// Gives it its name.
     pub(crate) fn rename(&self) -> io::Result<()> {
-        fs::rename(&self.partial, &self.path)
+        self.real.as_ref().map_or(Ok(()), |real| fs::rename(&self.partial, real))
     }
+
+    /// Makes its name durable.
+    pub(crate) fn sync_folder(&self) -> io::Result<()> {
+        self.real.as_ref().map_or(Ok(()), |real| sync_folder_of(real))
+    }
+}
+
+/// Writes a small file as a whole: at no time does half of it stand under its name. What is no regular file is written as it is.
+///
+/// # Errors
+/// As [`Destination::of`]; where it cannot be written.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ConvertError> {
+    let mut file = PartialFile::create(path)?;
+    let done = file.write_all(bytes).and_then(|()| file.sync()).and_then(|()| file.rename());
+    let done = done.and_then(|()| file.sync_folder());
+    done.map_err(|error| {
+        if !file.is_stream() {
+            let _ = fs::remove_file(file.partial());
+        }
+        ConvertError::io("write", path)(error)
+    })
 }
 
 impl Write for PartialFile {
@@ -79,13 +119,6 @@ impl Write for PartialFile {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// `path` with letters behind its last one.
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// Makes the names in the folder of `path` durable.

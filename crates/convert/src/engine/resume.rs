@@ -7,6 +7,7 @@ use quayline_core::{ByteOffset, Checkpoint, Fault, Finding, Place, SourceDigest}
 use crate::codes;
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::DONE;
+use crate::engine::destination::{partial_path, real_path};
 use crate::engine::partial::PartialFile;
 use crate::engine::writer::sync_step;
 use crate::error::ConvertError;
@@ -51,7 +52,7 @@ pub(crate) fn position(checkpoint: &Checkpoint) -> Position {
 
 /// Opens a partial file at the length that the checkpoint knows to be durable.
 pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError> {
-    let partial = PartialFile::partial_path(path);
+    let partial = partial_path(path);
     match PartialFile::resume(path, len).map_err(ConvertError::io("open", &partial))? {
         Ok(file) => Ok(file),
         Err(found) => {
@@ -70,12 +71,12 @@ pub(crate) fn take_name(
     path: &Path,
     len: Option<u64>,
 ) -> Result<(), ConvertError> {
-    let partial = PartialFile::partial_path(path);
+    let partial = partial_path(path);
     if partial.exists() {
         if let Some(len) = len {
             reopen(path, len)?;
         }
-        return sync_step(hook, point, "rename", &partial, || std::fs::rename(&partial, path));
+        return sync_step(hook, point, "rename", &partial, || std::fs::rename(&partial, real_path(path)));
     }
     let found = std::fs::metadata(path).map_err(ConvertError::io("open", path))?.len();
     match len {

@@ -16,6 +16,7 @@ use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start,
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::csv_header::{self, CsvHeader};
+use crate::engine::destination::{Destination, partial_path, real_path, with_suffix};
 use crate::engine::digest::{definition_digest, source_digest};
 use crate::engine::exchange::{Clock, Exchange};
 use crate::engine::findings_file::FindingsFile;
@@ -25,7 +26,7 @@ use crate::engine::lanes::{Ends, ended};
 use crate::engine::lot::CodeCounts;
 use crate::engine::misfit::SourceFacts;
 use crate::engine::output::OutFile;
-use crate::engine::partial::{PartialFile, sync_folder_of, with_suffix};
+use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
 use crate::engine::split::SplitFolder;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
@@ -149,8 +150,17 @@ impl Run {
                 "such a file is written in one go; leave checkpoints out, or convert to JSON lines, CSV, XML or records",
             ));
         }
-        let Output::File(_) = self.conversion.target.output else {
-            return Err(refused("output to a stream", "name an output file, or leave checkpoints out"));
+        match &self.conversion.target.output {
+            Output::File(path) if Destination::of(path)? != Destination::Stream => {}
+            _ => return Err(refused("output to a stream", "name an output file, or leave checkpoints out")),
+        }
+        if let Rejects::File { path, .. } = &self.conversion.rejects
+            && [path.clone(), findings_path(path)].iter().any(|path| !Destination::is_file(path))
+        {
+            return Err(refused("a run whose rejects go to a stream", "name a rejects file, or leave checkpoints out"));
+        }
+        let Destination::File(checkpoint_path) = Destination::of(&spec.path)? else {
+            return Err(refused("a run whose checkpoint goes to a stream", "name a regular file for the checkpoint"));
         };
         let Some(mut source) = source else {
             return Err(refused("a source that is a stream", "name a regular file, or leave checkpoints out"));
@@ -159,7 +169,7 @@ impl Run {
         let (source_bytes, source_hash) = source_digest(&mut source).map_err(io)?;
         let digest =
             SourceDigest { source_bytes, source_hash, plan_hash: plan_hash(&self.conversion, spec.definitions) };
-        let file = CheckpointFile::new(&spec.path);
+        let file = CheckpointFile::new(&checkpoint_path);
         match spec.start {
             Start::Anew => file.remove().map_err(ConvertError::io("remove", file.path()))?,
             Start::Resume => {
@@ -186,7 +196,7 @@ impl Run {
     fn open_rejects(&mut self) -> Result<(), ConvertError> {
         let Rejects::File { path, .. } = &self.conversion.rejects else { return Ok(()) };
         let findings_path = findings_path(path);
-        let io = |path: &Path| ConvertError::io("open", PartialFile::partial_path(path));
+        let io = |path: &Path| ConvertError::io("open", partial_path(path));
         if self.done {
             return Ok(());
         }
@@ -203,12 +213,12 @@ impl Run {
                 },
             },
             None => {
-                let mut records = PartialFile::create(path).map_err(io(path))?;
+                let mut records = PartialFile::create(path)?;
                 io::Write::write_all(&mut records, &form.prologue())
                     .map_err(ConvertError::io("write", records.partial()))?;
                 RejectFiles {
                     records,
-                    findings: FindingsFile::create(&findings_path).map_err(io(&findings_path))?,
+                    findings: FindingsFile::create(&findings_path)?,
                     epilogue,
                     excerpt: ExcerptWriter::new(),
                 }
@@ -227,10 +237,7 @@ impl Run {
             (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
             (Output::Folder { path, extension }, _) => OutFile::Folder(SplitFolder::new(&path, extension)),
             (Output::File(path), Some(checkpoint)) => OutFile::File(resume::reopen(&path, checkpoint.output_bytes)?),
-            (Output::File(path), None) => {
-                let made = PartialFile::create(&path);
-                OutFile::File(made.map_err(ConvertError::io("create", PartialFile::partial_path(&path)))?)
-            }
+            (Output::File(path), None) => OutFile::File(PartialFile::create(&path)?),
         });
         Ok(())
     }
@@ -340,7 +347,7 @@ impl Run {
         };
         if let Some(path) = &rejects {
             let findings = findings_path(path);
-            if PartialFile::partial_path(&findings).exists() {
+            if partial_path(&findings).exists() {
                 FindingsFile::resume(&findings, checkpoint.next).map_err(ConvertError::io("open", &findings))?;
             }
             resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
@@ -348,7 +355,7 @@ impl Run {
         }
         resume::take_name(hook, SyncPoint::OutputRename, &output, Some(checkpoint.output_bytes))?;
         for path in rejects.iter().chain([&output]) {
-            sync_step(hook, SyncPoint::Folder, "sync the folder of", path, || sync_folder_of(path))?;
+            sync_step(hook, SyncPoint::Folder, "sync the folder of", path, || sync_folder_of(&real_path(path)))?;
         }
         if let Some(checkpoints) = &self.checkpoints {
             let file = &checkpoints.file;
@@ -509,11 +516,11 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
     }
     if let Output::File(path) = &conversion.target.output {
         named.push(("output", path.clone()));
-        named.push(("partial output", PartialFile::partial_path(path)));
+        named.push(("partial output", partial_path(path)));
     }
     if let Rejects::File { path, .. } = &conversion.rejects {
         named.push(("rejects file", path.clone()));
-        named.push(("partial rejects file", PartialFile::partial_path(path)));
+        named.push(("partial rejects file", partial_path(path)));
         named.push(("findings file", findings_path(path)));
     }
     if let Some(checkpoints) = &conversion.checkpoints {

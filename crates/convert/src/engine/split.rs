@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::engine::destination::partial_path;
 use crate::engine::lot::Payload;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
@@ -40,15 +41,14 @@ impl SplitFolder {
             let about = payload.names.get(i).map_or("", String::as_str);
             let name = format!("{:06}{about}.{}", self.documents, self.extension);
             let path = self.folder.join(name);
-            self.one(&path, &payload.bytes[from..*to])
-                .map_err(ConvertError::io("write", PartialFile::partial_path(&path)))?;
+            let mut file = PartialFile::create(&path)?;
+            self.one(&mut file, &payload.bytes[from..*to]).map_err(ConvertError::io("write", partial_path(&path)))?;
             from = *to;
         }
         Ok(())
     }
 
-    fn one(&mut self, path: &Path, document: &[u8]) -> io::Result<()> {
-        let mut file = PartialFile::create(path)?;
+    fn one(&mut self, file: &mut PartialFile, document: &[u8]) -> io::Result<()> {
         for part in [&self.prologue[..], document, &self.epilogue] {
             file.write_all(part)?;
         }

@@ -12,6 +12,7 @@ use crate::codes;
 use crate::conversion::Checkpoints;
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, DONE, States};
+use crate::engine::destination::real_path;
 use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
@@ -276,13 +277,14 @@ impl Writer<'_> {
         let mut folders: Vec<PathBuf> = Vec::new();
         let paths = [
             self.output.file().map(PartialFile::path),
-            self.rejects.as_ref().map(|files| files.records.path()),
+            self.rejects.as_ref().map(|files| &files.records).filter(|file| !file.is_stream()).map(PartialFile::path),
             self.checkpoints.as_ref().map(|c| c.file.path()),
         ];
         for path in paths.into_iter().flatten() {
+            let path = real_path(path);
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
             if !folders.contains(&folder) {
-                sync_folder_of(path)?;
+                sync_folder_of(&path)?;
                 folders.push(folder);
             }
         }

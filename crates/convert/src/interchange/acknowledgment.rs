@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, AcknowledgmentOutput, AcknowledgmentTally, Held};
 use quayline_edi::{EdiFault, EnvelopePass, Event, Level};
 
-use crate::engine::partial::{PartialFile, sync_folder_of, with_suffix};
+use crate::engine::destination::with_suffix;
+use crate::engine::partial::PartialFile;
 use crate::error::ConvertError;
 
 /// Where acknowledgments are written.
@@ -28,6 +29,7 @@ pub struct AcknowledgmentFile {
 
 struct Output {
     out: Out,
+    /// Beside what is held; [`STREAM`] where that is no file.
     path: PathBuf,
     group: Hold,
     interchange: Hold,
@@ -48,6 +50,9 @@ struct Hold {
     file: Option<File>,
 }
 
+/// The name of what has none.
+const STREAM: &str = "<output>";
+
 /// Bytes held in memory.
 const MEMORY_BYTES: usize = 1 << 20;
 
@@ -59,11 +64,11 @@ impl AcknowledgmentFile {
     pub fn create(target: AcknowledgmentTarget, options: AcknowledgmentOptions) -> Result<Self, ConvertError> {
         let (out, path) = match target {
             AcknowledgmentTarget::File(path) => {
-                let made = PartialFile::create(&path);
-                let file = made.map_err(ConvertError::io("create", PartialFile::partial_path(&path)))?;
-                (Out::File(file), path)
+                let file = PartialFile::create(&path)?;
+                let beside = if file.is_stream() { PathBuf::from(STREAM) } else { file.partial().to_owned() };
+                (Out::File(file), beside)
             }
-            AcknowledgmentTarget::Stream(stream) => (Out::Stream(stream), PathBuf::from("<output>")),
+            AcknowledgmentTarget::Stream(stream) => (Out::Stream(stream), PathBuf::from(STREAM)),
         };
         let output = Output { out, path, group: Hold::default(), interchange: Hold::default(), error: None };
         Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output })
@@ -96,7 +101,7 @@ impl AcknowledgmentFile {
         self.check()?;
         let done = match &mut self.output.out {
             Out::Stream(stream) => stream.flush(),
-            Out::File(file) => file.sync().and_then(|()| file.rename()).and_then(|()| sync_folder_of(file.path())),
+            Out::File(file) => file.sync().and_then(|()| file.rename()).and_then(|()| file.sync_folder()),
         };
         done.map_err(|error| self.output.as_error(error))?;
         Ok(self.tally())
@@ -107,6 +112,9 @@ impl Output {
     fn as_error(&self, error: io::Error) -> ConvertError {
         match &self.out {
             Out::Stream(_) if error.kind() == io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
+            Out::File(file) if file.is_stream() && error.kind() == io::ErrorKind::BrokenPipe => {
+                ConvertError::ClosedPipe
+            }
             Out::Stream(_) => ConvertError::io("write", &self.path)(error),
             Out::File(file) => ConvertError::io("write", file.partial())(error),
         }
@@ -198,7 +206,7 @@ impl Hold {
 
 /// A file beside the output, or among temporary files, that is gone when it is closed, however the process ends.
 fn nameless(path: &Path) -> io::Result<File> {
-    let path = if path.starts_with("<output>")
+    let path = if path.starts_with(STREAM)
         || path.parent().is_none_or(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
     {
         std::env::temp_dir().join(format!("quayline-{}", std::process::id()))

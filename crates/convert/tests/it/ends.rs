@@ -61,14 +61,24 @@ fn a_full_disk_leaves_a_partial_output() {
 
         hint: free space where the output goes"#]]
     .assert_eq(&said(&kit, &error));
-    // A device that is always full, under the name of a file.
-    if std::path::Path::new("/dev/full").exists() {
-        std::os::unix::fs::symlink("/dev/full", kit.path("out.partial")).expect("made");
-        let error = kit.run().expect_err("no room");
-        let ConvertError::Io { source, .. } = &error else { panic!("{error}") };
-        assert!(matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::InvalidInput), "{source}");
-        assert!(!kit.path("out").exists());
-    }
+}
+
+/// Somebody who may write to the folder could otherwise have us write anywhere.
+#[test]
+fn a_link_under_the_partial_name_is_not_followed() {
+    let data: Vec<u8> = (0..10).flat_map(person).collect();
+    let kit = Kit::persons(&data);
+    std::fs::write(kit.path("other"), "precious").expect("written");
+    std::os::unix::fs::symlink("other", kit.path("out.partial")).expect("made");
+    let error = kit.run().expect_err("refused");
+    expect![[r#"
+        error[CNV-001]: cannot create: something is there that is no regular file
+          at out.partial
+
+        hint: remove it, or name a file elsewhere"#]]
+    .assert_eq(&said(&kit, &error));
+    assert_eq!(std::fs::read(kit.path("other")).expect("there"), b"precious");
+    assert!(!kit.path("out").exists());
 }
 
 #[test]
