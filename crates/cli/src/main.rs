@@ -10,6 +10,7 @@ mod convert;
 mod copybook;
 mod env_vars;
 mod exit;
+mod fmt;
 mod guide;
 mod inspect;
 mod interrupt;
@@ -56,6 +57,7 @@ fn run() -> Exit {
         Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),
+        Command::Fmt(args) => fmt::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

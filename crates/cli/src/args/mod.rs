@@ -1,6 +1,7 @@
 //! The arguments of every command, with the text of `-h`, `--help` and `docs/cli.md`.
 
 mod convert;
+mod fmt;
 mod guide;
 mod inspect;
 mod records;
@@ -11,6 +12,7 @@ pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
     NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
+pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Validate(Box<ValidateArgs>),
     /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
     Guide(GuideArgs),
+    /// Lays out maps
+    Fmt(FmtArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -78,7 +82,8 @@ impl Command {
             Command::Inspect(args) => args.json,
             Command::Convert(args) => args.json,
             Command::Validate(args) => args.json,
-            Command::Serve(_) | Command::Service(_) | Command::Measure(_) | Command::Completions(_) => false,
+            Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
+            Command::Fmt(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
         }
     }

@@ -1,11 +1,13 @@
 //! What people and programs read: findings and layouts, as text and as JSON.
 
+mod diff;
 mod finding;
 mod layout_json;
 mod numbers;
 mod paint;
 mod tree;
 
+pub(crate) use diff::diff;
 pub(crate) use finding::{FindingWire, finding_json, finding_text};
 pub(crate) use layout_json::{LayoutWire, literal_text};
 pub(crate) use numbers::{bytes_text, count_of, grouped};

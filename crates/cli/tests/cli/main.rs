@@ -5,6 +5,7 @@ mod bad_input;
 mod carddemo;
 mod convert;
 mod edi;
+mod fmt;
 mod golden;
 mod guide;
 mod inspect;
