@@ -22,10 +22,16 @@
 //! A name that is no XML name is mapped: other characters become `_xHHHH_`, a start that XML does not allow (a digit, `-`, `.`) gets `_` in
 //! front: `1ST-AMT` is `<_1ST-AMT>`. Two names of one group that fall together are refused (`XML-001`).
 //!
+//! # Attributes
+//! A field called `@name` is the attribute `name` of the group around it, one called `$text` the text of that group: `<Money currency="EUR">1.50</Money>`
+//! is the group `Money` with `@currency` and `$text`. An attribute that is absent or null is not written. What XML 1.0 cannot hold stands in an
+//! attribute as `\uHHHH`, and is read as that.
+//!
 //! # Departures
 //! * Namespaces are not resolved: prefixes of elements and attributes are cut.
-//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others are refused, since their values would be lost.
-//! * No document type definition is read (`XML-011`), so no entities but the five of XML and character references: nothing can be expanded.
+//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others that no field is for are refused, since their values would be lost.
+//! * No document type definition is read, so no entities but the five of XML and character references: nothing can be expanded. One that only names
+//!   a file is passed over; one with declarations of its own is refused (`XML-011`).
 
 mod fault;
 mod names;

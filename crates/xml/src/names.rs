@@ -35,22 +35,54 @@ fn is_name_char(c: char) -> bool {
     is_name_start(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
 }
 
-/// Element names of a shape's nodes, by id; the root's is the record's.
+/// What a node is in XML.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Part {
+    /// An element.
+    Element,
+    /// An attribute of the element around it.
+    Attribute,
+    /// The text of the element around it.
+    Text,
+}
+
+/// Name of the node that is the text of the element around it.
+pub(crate) const TEXT_NODE: &str = "$text";
+
+/// What each node of a shape is: a field called `@name` is an attribute, one called `$text` the text, of the group around it.
+pub(crate) fn parts(shape: &Shape) -> Vec<Part> {
+    let part = |id: NodeId, node: &quayline_core::Node| match node.name.strip_prefix('@') {
+        _ if id == NodeId::ROOT || node.is_list() || node.scalar().is_none() => Part::Element,
+        Some(name) if !name.is_empty() => Part::Attribute,
+        _ if node.name == TEXT_NODE => Part::Text,
+        _ => Part::Element,
+    };
+    shape.iter().map(|(id, node)| part(id, node)).collect()
+}
+
+/// Names of a shape's nodes as elements and attributes, by id; the root's is the record's.
 ///
 /// # Errors
 /// `XML-001` for every pair of siblings whose names fall together.
 pub(crate) fn element_names(shape: &Shape, record: &str) -> Result<Vec<String>, Findings> {
-    let mut names: Vec<String> = shape.iter().map(|(_, node)| element_name(&node.name)).collect();
+    let parts = parts(shape);
+    let name = |(node, part): (&quayline_core::Node, &Part)| match (part, node.name.strip_prefix('@')) {
+        (Part::Attribute, Some(name)) => element_name(name),
+        _ => element_name(&node.name),
+    };
+    let mut names: Vec<String> = shape.iter().map(|(_, node)| node).zip(&parts).map(name).collect();
     names[0] = record.to_owned();
     let mut errors = Vec::new();
     for (group, _) in shape.iter() {
-        let mut seen: HashMap<&str, NodeId> = HashMap::new();
+        let mut seen: HashMap<(bool, &str), NodeId> = HashMap::new();
         for child in shape.children(group) {
-            if let Some(first) = seen.insert(&names[child.index()], child) {
+            let attribute = parts[child.index()] == Part::Attribute;
+            if let Some(first) = seen.insert((attribute, &names[child.index()]), child) {
                 let message = format!(
-                    "{} and {} would both be the element {}",
+                    "{} and {} would both be the {} {}",
                     shape.path(first),
                     shape.path(child),
+                    if attribute { "attribute" } else { "element" },
                     names[child.index()]
                 );
                 errors.push(

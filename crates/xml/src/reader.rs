@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Shape, Sink, Value, read_number};
 use quick_xml::Reader;
+use quick_xml::XmlVersion;
 use quick_xml::errors::{Error, IllFormedError};
+use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
-use crate::names::element_names;
+use crate::names::{Part, element_names, parts};
 use crate::splitter::RawRecord;
 use crate::style::XmlStyle;
 use crate::text;
@@ -34,9 +36,12 @@ pub struct XmlReader {
 struct Plan {
     shape: Shape,
     names: Vec<String>,
-    /// Children of each node in document order, and in order of their names.
+    /// Elements in each node in document order, and in order of their names.
     children: Vec<Vec<NodeId>>,
     by_name: Vec<Vec<NodeId>>,
+    /// Attributes of each node, and its text.
+    attributes: Vec<Vec<NodeId>>,
+    text: Vec<Option<NodeId>>,
 }
 
 impl XmlReader {
@@ -47,11 +52,17 @@ impl XmlReader {
     pub fn new(shape: &Shape, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
         style.check()?;
         let names = element_names(shape, &style.record)?;
-        let children: Vec<Vec<NodeId>> = shape.iter().map(|(id, _)| shape.children(id).collect()).collect();
+        let parts = parts(shape);
+        let all = |part: Part| {
+            let of = |id: NodeId| shape.children(id).filter(|child| parts[child.index()] == part).collect();
+            shape.iter().map(|(id, _)| of(id)).collect::<Vec<Vec<NodeId>>>()
+        };
+        let (children, attributes) = (all(Part::Element), all(Part::Attribute));
+        let text = all(Part::Text).iter().map(|of| of.first().copied()).collect();
         let mut by_name = children.clone();
         by_name.iter_mut().for_each(|ids| ids.sort_by_key(|id| names[id.index()].as_str()));
         let seen = vec![0; shape.len()];
-        let plan = Plan { shape: shape.clone(), names, children, by_name };
+        let plan = Plan { shape: shape.clone(), names, children, by_name, attributes, text };
         Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
     }
 
@@ -115,13 +126,19 @@ struct OpenGroup {
     guess: usize,
     /// The list that is open in it, and the number of its next occurrence.
     list: Option<(NodeId, usize)>,
+    /// Its text so far, where it has one, and what the element says of it.
+    text: Option<String>,
+    nil: bool,
+    escaped: bool,
 }
 
 /// What the attributes of an element say.
-#[derive(Clone, Copy, Default)]
-struct Marks {
+#[derive(Clone, Default)]
+struct Marks<'x> {
     nil: bool,
     escaped: bool,
+    /// Those of the element's own.
+    own: Vec<Attribute<'x>>,
 }
 
 /// Whether a start tag has an end tag.
@@ -154,6 +171,13 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 Event::End(_) => {
                     let open = self.open.pop().ok_or(Stopped)?;
                     self.leave(open);
+                }
+                Event::Text(part) if self.holds_text() => self.add_text(&part.xml10_content()),
+                Event::CData(part) if self.holds_text() => self.add_text(&part.xml10_content()),
+                Event::GeneralRef(reference) if self.holds_text() => {
+                    if let Some(text) = self.resolve(&reference, at, None) {
+                        self.add_text(&text);
+                    }
                 }
                 Event::Text(part) if part.trim_ascii().is_empty() => {}
                 Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => {
@@ -190,7 +214,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let name = local.as_ref();
         let marks = self.marks(tag, at);
         let Some(parent) = self.open.last() else {
-            return self.root(name, tag, form, at);
+            return self.root(name, tag, marks, form, at);
         };
         let group = parent.node;
         let Some(node) = self.find(name) else {
@@ -206,12 +230,16 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             }
         };
         if self.plan.shape.node(node).kind != NodeKind::Group {
+            for attribute in &marks.own {
+                let name = short(attribute.key.as_ref());
+                self.fault(XmlFaultKind::Attribute { name }, at, Some((node, occurrence)));
+            }
             return self.leaf(node, occurrence, marks, form, at);
         }
-        if marks.nil && occurrence.is_none() {
+        if marks.nil && occurrence.is_none() && self.plan.text[node.index()].is_none() {
             return self.skip(tag, form);
         }
-        self.enter(node, occurrence);
+        self.enter(node, occurrence, &marks, at);
         if form == Form::Empty
             && let Some(open) = self.open.pop()
         {
@@ -221,7 +249,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 
     /// The record's own element.
-    fn root(&mut self, name: &str, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
+    fn root(
+        &mut self,
+        name: &str,
+        tag: &BytesStart<'x>,
+        marks: Marks<'_>,
+        form: Form,
+        at: usize,
+    ) -> Result<(), Stopped> {
         let record = &self.plan.names[0];
         if self.sent {
             self.fault(XmlFaultKind::Syntax(Syntax::Root), at, None);
@@ -234,7 +269,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return Err(Stopped);
         }
         self.sent = true;
-        self.enter(NodeId::ROOT, None);
+        self.enter(NodeId::ROOT, None, &marks, at);
         if form == Form::Empty
             && let Some(open) = self.open.pop()
         {
@@ -243,15 +278,38 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Ok(())
     }
 
-    fn enter(&mut self, node: NodeId, occurrence: Option<usize>) {
+    fn enter(&mut self, node: NodeId, occurrence: Option<usize>, marks: &Marks<'_>, at: usize) {
         *self.stamp += 1;
-        self.open.push(OpenGroup { node, occurrence, stamp: *self.stamp, guess: 0, list: None });
+        let text = self.plan.text[node.index()].is_some().then(String::new);
+        let (stamp, nil, escaped) = (*self.stamp, marks.nil, marks.escaped);
+        self.open.push(OpenGroup { node, occurrence, stamp, guess: 0, list: None, text, nil, escaped });
         self.sink.enter(node);
+        for attribute in &marks.own {
+            let name = attribute.key.as_ref();
+            let known = &self.plan.attributes[node.index()];
+            let Some(child) = known.iter().copied().find(|child| self.plan.names[child.index()] == name) else {
+                self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
+                continue;
+            };
+            match attribute.normalized_value(XmlVersion::Implicit1_0) {
+                Ok(value) => self.send(child, None, &Marks::default(), (&value, None), at),
+                Err(_) => self.fault(XmlFaultKind::Entity, at, Some((child, None))),
+            }
+        }
     }
 
-    fn leave(&mut self, open: OpenGroup) {
+    fn leave(&mut self, mut open: OpenGroup) {
         if let Some((list, _)) = open.list {
             self.sink.close_list(list);
+        }
+        if let (Some(node), Some(text)) = (self.plan.text[open.node.index()], open.text.take()) {
+            // Between elements, white space alone is none of it.
+            let between = !self.plan.children[open.node.index()].is_empty() && text.trim_ascii().is_empty();
+            if !between {
+                let marks = Marks { nil: open.nil, escaped: open.escaped, own: Vec::new() };
+                let at = self.at();
+                self.send(node, None, &marks, (&text, None), at);
+            }
         }
         // A list without elements is there, but empty, where it may be.
         for child in &self.plan.children[open.node.index()] {
@@ -262,6 +320,17 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             }
         }
         self.sink.leave(open.node);
+    }
+
+    /// Whether the innermost group has text beside elements.
+    fn holds_text(&self) -> bool {
+        self.open.last().is_some_and(|open| open.text.is_some())
+    }
+
+    fn add_text(&mut self, part: &str) {
+        if let Some(text) = self.open.last_mut().and_then(|open| open.text.as_mut()) {
+            text.push_str(part);
+        }
     }
 
     /// The child of the innermost group with this name.
@@ -311,7 +380,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         &mut self,
         node: NodeId,
         occurrence: Option<usize>,
-        marks: Marks,
+        marks: Marks<'_>,
         form: Form,
         at: usize,
     ) -> Result<(), Stopped> {
@@ -319,7 +388,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             Form::Empty => (Cow::Borrowed(""), None),
             Form::Open => self.content(node, occurrence)?,
         };
-        self.send(node, occurrence, marks, (&text, start), at);
+        self.send(node, occurrence, &marks, (&text, start), at);
         if let Cow::Owned(buffer) = text {
             *self.text = buffer;
         }
@@ -330,7 +399,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         &mut self,
         node: NodeId,
         occurrence: Option<usize>,
-        marks: Marks,
+        marks: &Marks<'_>,
         (text, start): (&str, Option<usize>),
         at: usize,
     ) {
@@ -375,7 +444,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     (text, start)
                 }
                 Event::CData(part) => (part.xml10_content(), None),
-                Event::GeneralRef(reference) => match self.resolve(&reference, at, (node, occurrence)) {
+                Event::GeneralRef(reference) => match self.resolve(&reference, at, Some((node, occurrence))) {
                     Some(text) => (text, None),
                     None => continue,
                 },
@@ -423,7 +492,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Ok(first.unwrap_or((Cow::Borrowed(""), None)))
     }
 
-    fn resolve(&mut self, reference: &BytesRef<'x>, at: usize, leaf: (NodeId, Option<usize>)) -> Option<Cow<'x, str>> {
+    fn resolve(
+        &mut self,
+        reference: &BytesRef<'x>,
+        at: usize,
+        leaf: Option<(NodeId, Option<usize>)>,
+    ) -> Option<Cow<'x, str>> {
         let named = match &**reference {
             "lt" => Some("<"),
             "gt" => Some(">"),
@@ -436,19 +510,19 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return Some(Cow::Borrowed(text));
         }
         if !reference.is_char_ref() {
-            self.fault(XmlFaultKind::Entity, at, Some(leaf));
+            self.fault(XmlFaultKind::Entity, at, leaf);
             return None;
         }
         match reference.resolve_char_ref() {
             Ok(Some(c)) if text::is_allowed(c) => Some(Cow::Owned(c.to_string())),
             _ => {
-                self.fault(XmlFaultKind::Syntax(Syntax::Character), at, Some(leaf));
+                self.fault(XmlFaultKind::Syntax(Syntax::Character), at, leaf);
                 None
             }
         }
     }
 
-    fn marks(&mut self, tag: &BytesStart<'x>, at: usize) -> Marks {
+    fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
         if tag.attributes_raw().is_empty() {
             return marks;
@@ -461,11 +535,15 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             let name = attribute.key.as_ref();
             let (prefix, local) = name.split_once(':').unwrap_or(("", name));
             let yes = matches!(&*attribute.value, "true" | "1");
+            let mut own = false;
             match (prefix, local) {
                 (_, "nil") => marks.nil = yes,
                 ("", "escaped") => marks.escaped = yes,
                 ("xmlns" | "xml" | "xsi", _) | ("", "xmlns") => {}
-                _ => self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None),
+                _ => own = true,
+            }
+            if own {
+                marks.own.push(attribute);
             }
         }
         marks

@@ -97,7 +97,10 @@ enum Token<'a> {
     Misc,
     CData,
     Declaration,
+    /// A document type definition with declarations of its own.
     Doctype,
+    /// A document type definition that only names another file.
+    DoctypeName,
     Start {
         name: &'a [u8],
         empty: bool,
@@ -186,7 +189,7 @@ impl RecordSplitter {
                 }
             }
             match token {
-                Token::Doctype => return Err(self.fault(XmlFaultKind::Doctype, &input[..from])),
+                Token::Doctype | Token::DoctypeName => return Err(self.fault(XmlFaultKind::Doctype, &input[..from])),
                 Token::Declaration => return Err(self.fault(XmlFaultKind::Syntax(Syntax::Markup), &input[..from])),
                 Token::Start { empty: false, .. } => self.depth += 1,
                 Token::End { .. } => self.depth -= 1,
@@ -214,7 +217,9 @@ impl RecordSplitter {
             (Token::CData, _) => Err(self.fault(fault(Syntax::TextOutside), &[])),
             (Token::Misc, _) => Ok(Between::Skip),
             (Token::Declaration, _) => Err(self.fault(fault(Syntax::Markup), &[])),
-            (Token::Doctype, _) => Err(self.fault(XmlFaultKind::Doctype, &[])),
+            (Token::DoctypeName, Phase::Prolog) => Ok(Between::Skip),
+            (Token::DoctypeName, Phase::Records) if !self.wrapped => Ok(Between::Skip),
+            (Token::Doctype | Token::DoctypeName, _) => Err(self.fault(XmlFaultKind::Doctype, &[])),
             (Token::Start { .. }, Phase::Epilog) => Err(self.fault(fault(Syntax::Root), &[])),
             (Token::Start { name, empty }, Phase::Prolog) if self.wrapped => {
                 self.root = Arc::from(*name);
@@ -318,8 +323,7 @@ impl RecordSplitter {
                 } else if rest.starts_with(b"<![CDATA[") {
                     delimited(Token::CData, 9, b"]]>")
                 } else if rest.starts_with(b"<!DOCTYPE") {
-                    // Refused as soon as it is recognised.
-                    Ok(Some((Token::Doctype, 9)))
+                    Ok(doctype(rest))
                 } else if rest.len() < 9
                     && [&b"<!--"[..], b"<![CDATA[", b"<!DOCTYPE"].iter().any(|m| m.starts_with(rest))
                 {
@@ -358,6 +362,19 @@ enum Between {
     Skip,
     Begin,
     Whole,
+}
+
+/// A document type definition. One with declarations is refused as soon as that is seen.
+fn doctype(rest: &[u8]) -> Option<(Token<'_>, usize)> {
+    let mut at = 9;
+    loop {
+        let found = at + rest[at..].iter().position(|b| matches!(b, b'>' | b'[' | b'"' | b'\''))?;
+        match rest[found] {
+            b'>' => return Some((Token::DoctypeName, found + 1)),
+            b'[' => return Some((Token::Doctype, 9)),
+            quote => at = found + 2 + memchr(quote, &rest[found + 1..])?,
+        }
+    }
 }
 
 /// The name at the start of a tag's content.

@@ -62,6 +62,29 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
+/// Appends text as the value of an attribute in double quotes. What XML cannot hold stands as `\uHHHH`.
+pub(crate) fn write_attribute(out: &mut Vec<u8>, text: &[u8]) {
+    let from = out.len();
+    if is_holdable(text) {
+        write(out, text)
+    } else {
+        write_escaped(out, text)
+    }
+    // Line ends and tabs as they stand would be read as blanks (XML 1.0, 3.3.3).
+    if !out[from..].iter().any(|b| matches!(b, b'"' | b'\t' | b'\n')) {
+        return;
+    }
+    let plain = out.split_off(from);
+    for byte in plain {
+        match byte {
+            b'"' => out.extend_from_slice(b"&quot;"),
+            b'\t' => out.extend_from_slice(b"&#9;"),
+            b'\n' => out.extend_from_slice(b"&#10;"),
+            _ => out.push(byte),
+        }
+    }
+}
+
 /// Appends any text in the form of `escaped="true"`.
 pub(crate) fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
     let mut rest = text;

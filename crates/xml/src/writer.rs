@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use quayline_core::{Findings, NodeId, NodeKind, Shape, Sink, Value, write_number};
 
-use crate::names::element_names;
+use crate::names::{Part, element_names, parts};
 use crate::style::{Spacing, XmlStyle};
 use crate::text;
 
@@ -23,6 +23,8 @@ pub struct XmlWriter {
     /// Where the document begun last starts.
     start: usize,
     open: bool,
+    /// Of the open groups that may have attributes: where in `out` the next one goes.
+    attributes: Vec<(NodeId, usize)>,
 }
 
 /// Tags of a node in the arena, with the white space in front of them.
@@ -36,6 +38,9 @@ struct Tags {
     escaped: Range<usize>,
     /// `<NAME xsi:nil="true"/>`
     nil: Range<usize>,
+    part: Part,
+    /// Whether it is a group that has attributes or text.
+    marked: bool,
 }
 
 const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
@@ -55,13 +60,26 @@ impl XmlWriter {
             out: Vec::with_capacity(1 << 16),
             start: 0,
             open: false,
+            attributes: Vec::new(),
         };
+        let parts = parts(shape);
         let mut levels: Vec<usize> = Vec::with_capacity(shape.len());
         for (id, node) in shape.iter() {
             let level =
                 node.parent.map_or(usize::from(writer.style.root.is_some()), |parent| levels[parent.index()] + 1);
             levels.push(level);
-            writer.add_tags(id, &names[id.index()], level, node.kind == NodeKind::Group);
+            let has = |wanted: fn(Part) -> bool| shape.children(id).any(|child| wanted(parts[child.index()]));
+            let kind = match (&node.kind, parts[id.index()]) {
+                (_, part @ (Part::Attribute | Part::Text)) => Kind { part, ..Kind::LEAF },
+                (NodeKind::Group, _) => Kind {
+                    group: true,
+                    marked: has(|part| part != Part::Element),
+                    text: has(|part| part == Part::Text),
+                    ..Kind::LEAF
+                },
+                _ => Kind::LEAF,
+            };
+            writer.add_tags(id, &names[id.index()], level, kind);
         }
         Ok(writer)
     }
@@ -98,7 +116,15 @@ impl XmlWriter {
         self.start = 0;
     }
 
-    fn add_tags(&mut self, id: NodeId, name: &str, level: usize, group: bool) {
+    fn add_tags(&mut self, id: NodeId, name: &str, level: usize, kind: Kind) {
+        if kind.part != Part::Element {
+            let none = self.add("");
+            let open = if kind.part == Part::Attribute { self.add(&format!(" {name}=\"")) } else { none.clone() };
+            let tags =
+                Tags { open, close: none.clone(), escaped: none.clone(), nil: none, part: kind.part, marked: false };
+            self.tags.push(tags);
+            return;
+        }
         let indent = match self.style.spacing {
             Spacing::Pretty => format!("\n{:1$}", "", 2 * level),
             Spacing::Compact => String::new(),
@@ -106,7 +132,9 @@ impl XmlWriter {
         // Line feeds stand behind records, so in front of a record there is none.
         let before = if id == NodeId::ROOT { indent.trim_start_matches('\n') } else { &indent };
         let xsi = if id == NodeId::ROOT && self.style.root.is_none() { XSI } else { "" };
-        let (closed, behind) = match (group, id) {
+        let (closed, behind) = match (kind.group, id) {
+            (true, NodeId::ROOT) if kind.text => ("", "\n"),
+            (true, _) if kind.text => ("", ""),
             (true, NodeId::ROOT) => (indent.as_str(), "\n"),
             (true, _) => (indent.as_str(), ""),
             (false, _) => ("", ""),
@@ -116,6 +144,8 @@ impl XmlWriter {
             close: self.add(&format!("{closed}</{name}>{behind}")),
             escaped: self.add(&format!("{before}<{name} escaped=\"true\">")),
             nil: self.add(&format!("{before}<{name} xsi:nil=\"true\"/>")),
+            part: Part::Element,
+            marked: kind.marked,
         };
         self.tags.push(tags);
     }
@@ -133,6 +163,82 @@ impl XmlWriter {
     }
 }
 
+/// What a node's tags depend on.
+#[derive(Clone, Copy)]
+struct Kind {
+    part: Part,
+    group: bool,
+    marked: bool,
+    text: bool,
+}
+
+impl Kind {
+    const LEAF: Kind = Kind { part: Part::Element, group: false, marked: false, text: false };
+}
+
+impl XmlWriter {
+    /// An attribute goes into the start tag of the group that is open, which mostly was written last.
+    fn attribute(&mut self, node: NodeId, value: Value<'_>) {
+        if matches!(value, Value::Null) {
+            return;
+        }
+        let from = self.out.len();
+        self.tag(node, |tags| &tags.open);
+        match value {
+            Value::Text(run) | Value::Ascii(run) => text::write_attribute(&mut self.out, run.bytes()),
+            value => plain(&mut self.out, value),
+        }
+        self.out.push(b'"');
+        self.into_start_tag(from);
+    }
+
+    /// Moves what was written from `from` on into the start tag of the open group.
+    fn into_start_tag(&mut self, from: usize) {
+        let len = self.out.len() - from;
+        if let Some((_, at)) = self.attributes.last_mut() {
+            self.out[*at..].rotate_right(len);
+            *at += len;
+        }
+    }
+
+    /// The text of the group that is open.
+    fn text(&mut self, value: Value<'_>) {
+        match value {
+            Value::Null => {
+                let from = self.out.len();
+                self.out.extend_from_slice(b" xsi:nil=\"true\"");
+                self.into_start_tag(from);
+            }
+            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+                let from = self.out.len();
+                self.out.extend_from_slice(b" escaped=\"true\"");
+                self.into_start_tag(from);
+                text::write_escaped(&mut self.out, run.bytes());
+            }
+            value => plain(&mut self.out, value),
+        }
+    }
+}
+
+/// A value between tags.
+fn plain(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Null => {}
+        Value::Text(run) | Value::Ascii(run) => text::write(out, run.bytes()),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Bytes(bytes) => hex(out, bytes),
+        Value::Raw(bytes) => {
+            out.extend_from_slice(b"0x");
+            hex(out, bytes);
+        }
+        number => {
+            let done = write_number(out, number);
+            debug_assert!(done.is_some());
+        }
+    }
+}
+
 impl Sink for XmlWriter {
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
@@ -140,9 +246,15 @@ impl Sink for XmlWriter {
             self.open = true;
         }
         self.tag(node, |tags| &tags.open);
+        if self.tags[node.index()].marked {
+            self.attributes.push((node, self.out.len() - 1));
+        }
     }
 
     fn leave(&mut self, node: NodeId) {
+        if self.tags[node.index()].marked {
+            self.attributes.pop();
+        }
         self.tag(node, |tags| &tags.close);
         if node == NodeId::ROOT {
             self.open = false;
@@ -154,6 +266,11 @@ impl Sink for XmlWriter {
     fn close_list(&mut self, _node: NodeId) {}
 
     fn value(&mut self, node: NodeId, value: Value<'_>) {
+        match self.tags[node.index()].part {
+            Part::Element => {}
+            Part::Attribute => return self.attribute(node, value),
+            Part::Text => return self.text(value),
+        }
         match value {
             Value::Null => return self.tag(node, |tags| &tags.nil),
             Value::Text(run) if !text::is_holdable(run.bytes()) => {
@@ -163,28 +280,14 @@ impl Sink for XmlWriter {
             }
             _ => self.tag(node, |tags| &tags.open),
         }
-        let out = &mut self.out;
-        match value {
-            Value::Null => {}
-            Value::Text(run) | Value::Ascii(run) => text::write(out, run.bytes()),
-            Value::Bool(true) => out.extend_from_slice(b"true"),
-            Value::Bool(false) => out.extend_from_slice(b"false"),
-            Value::Bytes(bytes) => hex(out, bytes),
-            Value::Raw(bytes) => {
-                out.extend_from_slice(b"0x");
-                hex(out, bytes);
-            }
-            number => {
-                let done = write_number(out, number);
-                debug_assert!(done.is_some());
-            }
-        }
+        plain(&mut self.out, value);
         self.tag(node, |tags| &tags.close);
     }
 
     fn discard(&mut self) {
         self.out.truncate(self.start);
         self.open = false;
+        self.attributes.clear();
     }
 }
 

@@ -5,8 +5,7 @@ use expect_test::expect;
 use crate::world::World;
 
 const UNTIDY: &str = "map   \"x\"\nsource \"a\" # the source\n\n\n\na . b=f(x , -5)   # sum\nfor  N1[N101=\"ST\"] make  lines{\nx=a-b -5\n}\n";
-const TIDY: &str =
-    "map \"x\"\nsource \"a\"  # the source\n\na.b = f(x, -5)  # sum\nfor N1[N101 = \"ST\"] make lines {\n  x = a-b - 5\n}\n";
+const TIDY: &str = "map \"x\"\nsource \"a\"  # the source\n\na.b = f(x, -5)  # sum\nfor N1[N101 = \"ST\"] make lines {\n  x = a-b - 5\n}\n";
 
 #[test]
 fn what_would_change_is_shown_and_then_done() {

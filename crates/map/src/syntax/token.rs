@@ -206,7 +206,7 @@ impl Lexer<'_> {
 }
 
 fn begins_word(c: char) -> bool {
-    c.is_alphabetic() || c == '_' || c == '@'
+    c.is_alphabetic() || matches!(c, '_' | '@' | '$')
 }
 
 fn is_word(c: char) -> bool {
@@ -253,6 +253,7 @@ mod tests {
     #[test]
     fn names_have_dashes_and_digits() {
         check("CUST-NAME NM103 CLM05-1 2010AA", &expect!["Word:CUST-NAME Word:NM103 Word:CLM05-1 Word:2010AA"]);
+        check("Money.@currency Money.$text", &expect!["Word:Money . Word:@currency Word:Money . Word:$text"]);
         check("a - 5 a -5 a-5 5-3", &expect!["Word:a - Number:5 Word:a - Number:5 Word:a-5 Number:5 - Number:3"]);
     }
 

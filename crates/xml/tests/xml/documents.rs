@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use quayline_core::{Digits, NodeId, Occurs, Scalar, Shape, Sink, Value, write_number};
 
-/// A record with everything: lists of leaves and of groups, nested ones, an optional group, a name that is none in XML.
+/// A record with everything: lists of leaves and of groups, nested ones, an optional group, a name that is none in XML,
+/// attributes (the record's behind its elements), an element with an attribute and text.
 pub(crate) fn shape() -> Shape {
     let mut b = Shape::builder("R");
     let text = || Scalar::Text { chars_max: Some(9) };
@@ -24,6 +25,11 @@ pub(crate) fn shape() -> Shape {
     b.close();
     b.close();
     b.scalar("LAST", number(), Occurs::Once);
+    b.open("WEIGHT", Occurs::Optional);
+    b.scalar("@unit", text(), Occurs::Optional);
+    b.scalar("$text", number(), Occurs::Once);
+    b.close();
+    b.scalar("@seq", text(), Occurs::Optional);
     b.finish()
 }
 
@@ -59,7 +65,10 @@ pub(crate) fn document(shape: &Shape, seed: u64) -> Part {
 
 fn group(shape: &Shape, id: NodeId, dice: &mut Dice) -> Part {
     let parts = shape.children(id).filter_map(|child| match shape.node(child).occurs {
-        Occurs::Once | Occurs::Optional => (dice.roll(4) > 0).then(|| one(shape, child, dice)),
+        // An element always has text, be it empty.
+        Occurs::Once | Occurs::Optional => {
+            (shape.node(child).name == "$text" || dice.roll(4) > 0).then(|| one(shape, child, dice))
+        }
         Occurs::Many { min: 0, max } => {
             let n = dice.roll(max.unwrap() as usize + 1);
             Some(Part::List(child, (0..n).map(|_| one(shape, child, dice)).collect()))
@@ -73,8 +82,15 @@ fn group(shape: &Shape, id: NodeId, dice: &mut Dice) -> Part {
 }
 
 fn one(shape: &Shape, id: NodeId, dice: &mut Dice) -> Part {
+    let attribute = shape.node(id).name.starts_with('@');
     match shape.node(id).scalar() {
         None => group(shape, id, dice),
+        // An attribute is no null, and holds what XML can hold.
+        Some(_) if attribute => {
+            let alphabet = ["a", "<", "&", ">", "\"", "'", "\n", "\r", "\t", "ü", "\\", "&amp;"];
+            let text = (0..dice.roll(6)).map(|_| alphabet[dice.roll(alphabet.len())]).collect();
+            Part::Leaf(id, Some(Cell::Text(text)))
+        }
         Some(_) if dice.roll(4) == 0 => Part::Leaf(id, None),
         Some(Scalar::Text { .. }) => {
             let alphabet = [

@@ -75,6 +75,95 @@ fn text_is_put_together_from_its_parts() {
 }
 
 #[test]
+fn attributes_and_the_text_beside_them_are_fields() {
+    check(
+        "<records><record seq='7' xml:lang='de'><WEIGHT unit=\"a&lt;&#10;&quot;\"> 1<!-- c -->.<![CDATA[5]]> </WEIGHT></record>\n\
+         <record seq=''><WEIGHT escaped='true'>\\u0000</WEIGHT></record><record><WEIGHT unit='&b;' colour='red'/></record></records>",
+        expect![[r#"
+            0 {
+             16 "7"
+             13 {
+              14 "a<\n\""
+              15 "1.5"
+             }
+             6 [
+             ]
+             7 [
+             ]
+            }
+            0 {
+             16 ""
+             13 {
+              15 "\0"
+             }
+             6 [
+             ]
+             7 [
+             ]
+            }
+            error[XML-025]: a reference to an entity that is not lt, gt, amp, apos or quot
+              at line 2, column 71, WEIGHT.@unit
+
+            hint: write the character itself, or a reference such as &#233;
+
+            error[XML-024]: the attribute colour is not known here
+              at line 2, column 71, WEIGHT
+
+            hint: put the value into an element, or describe the attribute
+        "#]],
+    );
+}
+
+#[test]
+fn a_document_type_that_only_names_a_file_is_passed_over() {
+    let style = XmlStyle { root: None, record: "CUST".into(), ..XmlStyle::default() };
+    check_with(
+        &style,
+        &Limits::default(),
+        b"<?xml version='1.0'?>\n<!DOCTYPE CUST SYSTEM \"http://x.example/a>b.dtd\">\n<CUST seq='1'/>",
+        expect![[r#"
+            0 {
+             16 "1"
+             6 [
+             ]
+             7 [
+             ]
+            }
+        "#]],
+    );
+    check(
+        "<!DOCTYPE records PUBLIC '-//a//b' 'c'><records><record seq='2'/></records>",
+        expect![[r#"
+        0 {
+         16 "2"
+         6 [
+         ]
+         7 [
+         ]
+        }
+    "#]],
+    );
+    check(
+        "<!DOCTYPE records [ <!ENTITY a 'b'> ]><records/>",
+        expect![[r#"
+            error[XML-011]: the file has a document type definition with declarations
+              at line 1, column 1
+
+            hint: remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end
+        "#]],
+    );
+    check(
+        "<records><!DOCTYPE records></records>",
+        expect![[r#"
+            error[XML-011]: the file has a document type definition with declarations
+              at line 1, column 10
+
+            hint: remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end
+        "#]],
+    );
+}
+
+#[test]
 fn prefixes_are_cut() {
     check(
         "<q:records xmlns:q='u'><q:record><q:ID>1</q:ID></q:record></q:records>",
@@ -146,9 +235,9 @@ fn what_does_not_fit_the_shape_is_told_with_its_place() {
             hint: put the elements of the list one behind the other
 
             error[XML-024]: the attribute unit is not known here
-              at line 4, column 7
+              at line 4, column 7, LAST
 
-            hint: put the value into an element
+            hint: put the value into an element, or describe the attribute
 
             error[XML-020]: the element B is not known here
               at line 4, column 25, LAST
@@ -286,7 +375,7 @@ fn a_document_type_definition_is_refused() {
     check(
         "<!DOCTYPE lolz [<!ENTITY lol \"lol\"><!ENTITY lol2 \"&lol;&lol;\">]><records><record><ID>&lol2;</ID></record></records>",
         expect![[r#"
-            error[XML-011]: the file has a document type definition
+            error[XML-011]: the file has a document type definition with declarations
               at line 1, column 1
 
             hint: remove the <!DOCTYPE …>: definitions are not read, so that entities cannot expand without end

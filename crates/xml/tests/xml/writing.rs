@@ -39,6 +39,52 @@ fn write(style: XmlStyle, expect: Expect) {
 }
 
 #[test]
+fn attributes_stand_in_the_tag_whenever_they_come() {
+    let mut b = Shape::builder("R");
+    let id = b.scalar("@id", TEXT, Occurs::Once);
+    let money = b.open("money", Occurs::Many { min: 0, max: None });
+    let currency = b.scalar("@currency", TEXT, Occurs::Once);
+    let kind = b.scalar("@kind", TEXT, Occurs::Optional);
+    let text = b.scalar("$text", TEXT, Occurs::Once);
+    b.close();
+    let note = b.scalar("note", TEXT, Occurs::Optional);
+    let shape = b.finish();
+    for spacing in [Spacing::Compact, Spacing::Pretty] {
+        let style = XmlStyle { root: None, record: "order".into(), spacing };
+        let mut writer = XmlWriter::new(&shape, style).unwrap();
+        writer.enter(NodeId::ROOT);
+        writer.open_list(money);
+        writer.enter(money);
+        writer.value(currency, Value::Ascii(b"a\"<&\t\n"[..].into()));
+        writer.value(text, Value::Int(150, 2));
+        writer.value(kind, Value::Null);
+        writer.leave(money);
+        writer.enter(money);
+        writer.value(text, Value::Text("\u{0}"[..].as_bytes().into()));
+        writer.value(kind, Value::Text("\u{1}"[..].as_bytes().into()));
+        writer.value(currency, Value::Ascii(b"EUR"[..].into()));
+        writer.leave(money);
+        writer.close_list(money);
+        writer.value(note, Value::Ascii(b"n"[..].into()));
+        writer.value(id, Value::Ascii(b"1"[..].into()));
+        writer.leave(NodeId::ROOT);
+        let written = std::str::from_utf8(writer.bytes()).unwrap();
+        match spacing {
+            Spacing::Compact => expect![[r#"
+                <order xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="1"><money currency="a&quot;&lt;&amp;&#9;&#10;">1.50</money><money escaped="true" kind="\u0001" currency="EUR">\u0000</money><note>n</note></order>
+            "#]].assert_eq(written),
+            Spacing::Pretty => expect![[r#"
+                <order xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="1">
+                  <money currency="a&quot;&lt;&amp;&#9;&#10;">1.50</money>
+                  <money escaped="true" kind="\u0001" currency="EUR">\u0000</money>
+                  <note>n</note>
+                </order>
+            "#]].assert_eq(written),
+        }
+    }
+}
+
+#[test]
 fn a_record_a_line() {
     write(
         XmlStyle::default(),
