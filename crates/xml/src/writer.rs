@@ -189,11 +189,11 @@ impl XmlWriter {
             value => plain(&mut self.out, value),
         }
         self.out.push(b'"');
-        self.into_start_tag(from);
+        self.add_to_start_tag(from);
     }
 
     /// Moves what was written from `from` on into the start tag of the open group.
-    fn into_start_tag(&mut self, from: usize) {
+    fn add_to_start_tag(&mut self, from: usize) {
         let len = self.out.len() - from;
         if let Some((_, at)) = self.attributes.last_mut() {
             self.out[*at..].rotate_right(len);
@@ -207,12 +207,12 @@ impl XmlWriter {
             Value::Null => {
                 let from = self.out.len();
                 self.out.extend_from_slice(b" xsi:nil=\"true\"");
-                self.into_start_tag(from);
+                self.add_to_start_tag(from);
             }
             Value::Text(run) if !text::is_holdable(run.bytes()) => {
                 let from = self.out.len();
                 self.out.extend_from_slice(b" escaped=\"true\"");
-                self.into_start_tag(from);
+                self.add_to_start_tag(from);
                 text::write_escaped(&mut self.out, run.bytes());
             }
             value => plain(&mut self.out, value),
