@@ -47,12 +47,12 @@ impl CodePage {
     /// IBM037: USA, Canada, Australia, New Zealand, Netherlands, Portugal, Brazil.
     pub const IBM037: &'static CodePage = &PAGES[0];
     /// US-ASCII.
-    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 11];
+    pub const ASCII: &'static CodePage = &PAGES[PAGES.len() - 12];
     /// ISO-8859-1.
-    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 10];
+    pub const LATIN1: &'static CodePage = &PAGES[PAGES.len() - 11];
     /// ISO-8859-2 to ISO-8859-9.
     pub const ISO_8859: [&'static CodePage; 8] = {
-        let first = PAGES.len() - 9;
+        let first = PAGES.len() - 10;
         [
             &PAGES[first],
             &PAGES[first + 1],
@@ -64,6 +64,8 @@ impl CodePage {
             &PAGES[first + 7],
         ]
     };
+    /// ISO-8859-15.
+    pub const LATIN9: &'static CodePage = &PAGES[PAGES.len() - 2];
     /// Windows-1252.
     pub const WINDOWS_1252: &'static CodePage = &PAGES[PAGES.len() - 1];
 
@@ -279,7 +281,7 @@ impl FromUnicode {
     }
 }
 
-static PAGES: [CodePage; 36] = {
+static PAGES: [CodePage; 37] = {
     use Family::{Ascii, Ebcdic};
     [
         CodePage::new("IBM037", 37, Ebcdic, "USA, Canada, Netherlands, Portugal, Brazil, Australia", tables::CP037),
@@ -317,6 +319,7 @@ static PAGES: [CodePage; 36] = {
         CodePage::new("ISO-8859-7", 813, Ascii, "Greek", tables::ISO8859_7),
         CodePage::new("ISO-8859-8", 916, Ascii, "Hebrew", tables::ISO8859_8),
         CodePage::new("ISO-8859-9", 920, Ascii, "Latin-5: Turkey", tables::ISO8859_9),
+        CodePage::new("ISO-8859-15", 923, Ascii, "Latin-9: Latin-1 with the euro sign", tables::ISO8859_15),
         CodePage::new("windows-1252", 1252, Ascii, "Latin-1 of Windows, with the euro sign", tables::CP1252),
     ]
 };

@@ -3,6 +3,7 @@
 //! * [`CodePage`] is one single-byte page with its tables; [`Charset`] adds UTF-8 and UTF-16. Both are found by the names that people
 //!   write. This crate never guesses a code page:
 //!   [`detect()`] proposes some with evidence, and a person names one.
+//! * [`CodeExtension`] reads text by ISO 2022 (EDIFACT's UNOX), [`ExtendedText`] writes it.
 //! * [`translate()`] maps bytes through a table of 256 with the widest instructions that the machine has ([`Kernel`]).
 //! * [`scan`] finds things in text: quotes, digits, trailing blanks.
 //! * [`DelimiterIndex`] finds the delimiters of EDI text and writes their positions.
@@ -33,6 +34,7 @@
 //! * A round trip is exact for canonical data only (no empty shift pairs, no shifts between runs of one kind).
 
 mod charset;
+mod code_extension;
 mod code_page;
 #[allow(unsafe_code, reason = "vector instructions, chosen at run time")]
 mod delimiters;
@@ -48,6 +50,7 @@ mod utf16;
 mod widest;
 
 pub use charset::{Charset, Undecodable, Unencodable, Utf16Order};
+pub use code_extension::{CodeExtension, CodeProblem, EscapeSequence, ExtendedText, GraphicSet, Unit};
 pub use code_page::{CodePage, Family, NOT_ASCII, UNASSIGNED};
 pub use delimiters::{DelimiterIndex, DelimiterKernel, DelimiterSet, Ends, SegmentSpan};
 pub use detect::{Candidate, detect};

@@ -77,6 +77,7 @@ fn by_ccsid(ccsid: u16) -> Option<Charset> {
         20127 => Some(Charset::SingleByte(CodePage::ASCII)),
         28591 => Some(Charset::SingleByte(CodePage::LATIN1)),
         28592..=28599 => Some(Charset::SingleByte(CodePage::ISO_8859[usize::from(ccsid - 28592)])),
+        28605 => Some(Charset::SingleByte(CodePage::LATIN9)),
         5348 => Some(Charset::SingleByte(CodePage::WINDOWS_1252)),
         // 1047, 1140 to 1149 and the old pages as Windows and .NET number some of them.
         20924 => CodePage::by_ccsid(1047).map(Charset::SingleByte),
@@ -136,7 +137,7 @@ fn distance(a: &str, b: &str) -> usize {
 const PREFIXES: [&str; 8] = ["CCSID", "CSIBM", "XIBM", "IBM", "CP", "EBCDICCP", "CODEPAGE", "WINDOWS"];
 
 /// Names that neither are ours nor hold a CCSID in a regular way: IANA's register, and what Java, Python and glibc write.
-const ALIASES: [(&str, u16); 88] = [
+const ALIASES: [(&str, u16); 92] = [
     ("ebcdic-cp-us", 37),
     ("ebcdic-cp-ca", 37),
     ("ebcdic-cp-nl", 37),
@@ -214,6 +215,10 @@ const ALIASES: [(&str, u16); 88] = [
     ("l5", 920),
     ("csISOLatin5", 920),
     ("iso-ir-148", 920),
+    ("latin9", 923),
+    ("latin-9", 923),
+    ("l9", 923),
+    ("iso-ir-203", 923),
     ("ansi", 1252),
     ("win-1252", 1252),
     ("cswindows1252", 1252),
@@ -283,7 +288,7 @@ mod tests {
         let show = |name| Charset::by_name(name).map_err(|error| format!("{error}\n{}", error.hint())).unwrap_err();
         expect![[r#"
             code page 'ebcdic' is not known
-            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
+            did you mean IBM037 or IBM1047 or IBM500? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, ISO-8859-15, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data"#]]
         .assert_eq(&show("ebcdic"));
         assert_eq!(Charset::by_name("IBM38").unwrap_err().nearest, ["IBM037"]);
         assert_eq!(Charset::by_name("cp1147x").unwrap_err().nearest, [""; 0]);

@@ -26,8 +26,8 @@ EBCDIC = (
     "1140 1141 1142 1143 1144 1145 1146 1147 1148 1149"
 ).split()
 WINDOWS = ["1252"]
-# Parts of ISO 8859 beside part 1, those that EDIFACT's character sets UNOD to UNOK are.
-ISO = ["8859-2", "8859-3", "8859-4", "8859-5", "8859-6", "8859-7", "8859-8", "8859-9"]
+# Parts of ISO 8859 beside part 1, those that EDIFACT's character sets UNOD to UNOL are.
+ISO = ["8859-2", "8859-3", "8859-4", "8859-5", "8859-6", "8859-7", "8859-8", "8859-9", "8859-15"]
 
 UNDEFINED = 0xFFFD
 

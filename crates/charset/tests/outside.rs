@@ -83,3 +83,45 @@ fn real_record_files_are_recognised() {
         assert_eq!(best.charset, Some(Charset::SingleByte(expected)), "{file}: {best:?}");
     }
 }
+
+/// Text by ISO 2022 that the machine's `iconv` writes is read as what it was.
+#[test]
+fn text_by_code_extension_is_that_of_iconv() {
+    let texts = [
+        ("ISO-2022-JP", "請求書 ABC カタカナ、ひらがな + ' : 12"),
+        ("ISO-2022-JP-2", "請求書 가격 价格 Straße Ελλάδα 丂丄"),
+        ("ISO-2022-KR", "가격 송장 ABC 12"),
+        ("ISO-2022-CN", "发票 价格 ABC"),
+    ];
+    for (encoding, text) in texts {
+        let Some(bytes) = iconv_from_utf8(encoding, text) else {
+            eprintln!("SKIPPED: no iconv that knows {encoding}");
+            continue;
+        };
+        let (mut state, mut at, mut found) = (quayline_charset::CodeExtension::START, 0, String::new());
+        while at < bytes.len() {
+            let (unit, len) = state.next(&bytes[at..]).expect("the text is whole");
+            at += len;
+            match unit {
+                quayline_charset::Unit::Plain(byte) => found.push(char::from(byte)),
+                quayline_charset::Unit::Char(char) => found.push(char),
+                quayline_charset::Unit::Function => {}
+                quayline_charset::Unit::Unknown(problem) => panic!("{encoding}: {problem}"),
+            }
+        }
+        assert_eq!(found, text, "{encoding}");
+    }
+}
+
+fn iconv_from_utf8(encoding: &str, text: &str) -> Option<Vec<u8>> {
+    let mut child = Command::new("iconv")
+        .args(["-f", "UTF-8", "-t", encoding])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let _ = child.stdin.take().expect("stdin is piped").write_all(text.as_bytes());
+    let output = child.wait_with_output().ok()?;
+    output.status.success().then_some(output.stdout)
+}

@@ -70,7 +70,10 @@ impl EdiError {
                 ..none
             },
             // 6 and 21: invalid character(s).
-            EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => AcknowledgmentCodes {
+            EdiError::LineBreakInside
+            | EdiError::BreakBehind
+            | EdiError::Characters
+            | EdiError::CodeExtension { .. } => AcknowledgmentCodes {
                 interchange_note: Some("022"),
                 transaction: Some("5"),
                 segment: Some("8"),

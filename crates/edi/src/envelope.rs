@@ -110,6 +110,12 @@ impl EnvelopeReader {
         }
     }
 
+    /// Reads EDIFACT's UNOX as bytes, for a caller who knows better what character set it is.
+    pub(crate) fn without_code_extension(mut self) -> Self {
+        self.splitter.without_code_extension();
+        self
+    }
+
     /// Looks at `input`, which begins with the first byte that no pass was done with.
     pub fn over<'s>(&'s mut self, input: &'s [u8], end: EndOfInput) -> EnvelopePass<'s> {
         EnvelopePass { pass: self.splitter.over(input, end), envelope: &mut self.envelope }

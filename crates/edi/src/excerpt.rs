@@ -63,7 +63,7 @@ impl HeaderCopy {
         let control = header.segment().element(header.level().control_element(delimiters.standard) as usize);
         HeaderCopy {
             number: 0,
-            text: [header.segment().raw(), &[delimiters.terminator], line_break.bytes()].concat(),
+            text: [header.source(), &[delimiters.terminator], line_break.bytes()].concat(),
             control: control.map_or_else(Vec::new, |element| element.raw().to_vec()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quayline_charset::CodeProblem;
 use quayline_core::{Code, Fault, Finding, Severity};
 
 use crate::Level;
@@ -325,6 +326,12 @@ pub enum EdiError {
         /// It is a loop whose repetitions stand apart.
         together: bool,
     },
+    /// `EDI-046`: text by code extension that cannot be read.
+    #[error("{problem}; what cannot be read is left out")]
+    CodeExtension {
+        /// What is not known, or wrong.
+        problem: CodeProblem,
+    },
     /// `EDI-101` to `EDI-130`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
@@ -370,6 +377,7 @@ impl EdiError {
             EdiError::Columns { .. } => "EDI-043",
             EdiError::NoGuide { .. } => "EDI-044",
             EdiError::NotInDocument { .. } => "EDI-045",
+            EdiError::CodeExtension { .. } => "EDI-046",
             EdiError::Content(error) => error.code(),
         })
     }
@@ -412,6 +420,7 @@ impl EdiError {
             EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
+            EdiError::CodeExtension { .. } => Some("ISO 9735-1, character sets (UNOX), and ISO/IEC 2022"),
             EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
                 Some("X12.6 and ISO 9735-1, character sets")
             }
@@ -463,7 +472,7 @@ impl EdiError {
                 "choose different characters that the data does not hold, such as * : ^ ~"
             }
             EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
-            EdiError::Syntax { .. } => "write UNOA to UNOY and a version from 1 to 4",
+            EdiError::Syntax { .. } => "write UNOA to UNOL, UNOW, UNOX or UNOY and a version from 1 to 4",
             EdiError::SegmentTooLong { .. } => "look for a missing segment terminator, or raise `segment_bytes_max`",
             EdiError::TooManyElements { .. } => {
                 "look for a missing segment terminator, or raise `segment_elements_max`"
@@ -491,6 +500,9 @@ impl EdiError {
             EdiError::FieldMissing { .. } | EdiError::FieldFormat { .. } => return None,
             EdiError::ControlTwice { .. } => "give each its own control number; this one may have been sent twice",
             EdiError::Characters => "name the character set of the data, such as utf-8, or the right one in UNB",
+            EdiError::CodeExtension { .. } => {
+                "send the interchange in a character set that has the text, such as UTF-8 with UNOW or UNOY, or name its character set if it is not by code extension"
+            }
             EdiError::HeaderElements { .. } => {
                 "remove them, or look whether the header is shifted by a superfluous separator"
             }

@@ -2,6 +2,7 @@
 
 mod between;
 mod binary;
+mod extended;
 mod scan;
 mod special;
 mod state;
@@ -13,6 +14,7 @@ use crate::delimiters::Delimiters;
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::position::Position;
 use crate::segment::Segment;
+use extended::Extended;
 
 /// Finds interchanges, segments and elements in a byte stream, of both standards, one interchange behind another.
 ///
@@ -69,6 +71,7 @@ pub struct SegmentSplitter {
     /// The segment found last is what is left at the end of the source; it has no terminator.
     pub(crate) open_end: bool,
     index: DelimiterIndex,
+    extended: Extended,
 }
 
 /// Whether the input is all there will be.
@@ -184,6 +187,7 @@ impl SegmentSplitter {
             cut: false,
             open_end: false,
             index: DelimiterIndex::new(),
+            extended: Extended::default(),
         }
     }
 
@@ -193,7 +197,8 @@ impl SegmentSplitter {
         let mut splitter = SegmentSplitter::new(limits, rules);
         splitter.offset = offset.0;
         splitter.delimiters = Delimiters::from_bits(state);
-        splitter.mode = match state >> 56 {
+        splitter.extended.begin(state >> 56 & 0x80 != 0);
+        splitter.mode = match state >> 56 & 0x7f {
             1 => Mode::Between,
             2 => Mode::Header,
             3 => Mode::Inside,
@@ -204,8 +209,9 @@ impl SegmentSplitter {
     }
 
     /// State for a checkpoint between two segments: the delimiters ([`Delimiters::to_bits`]) and, in the highest byte, whether it lies at the
-    /// start (0), between interchanges (1), before (2) or behind (3) the first segment of one, or at the end (4). `None` while something too
-    /// long is being passed over.
+    /// start (0), between interchanges (1), before (2) or behind (3) the first segment of one, or at the end (4); with its highest bit where the
+    /// interchange's text is by code extension. `None` while something too long is being passed over, and where an escape sequence before
+    /// this place is still in effect.
     #[must_use]
     pub fn state(&self) -> Option<u64> {
         let place = match self.mode {
@@ -216,7 +222,14 @@ impl SegmentSplitter {
             Mode::Done => 4,
             Mode::PassOver { .. } | Mode::PassBytes { .. } => return None,
         };
-        Some(place << 56 | self.delimiters.to_bits())
+        let extended = u64::from(self.extended.is_on()) << 7;
+        self.extended.is_at_start().then(|| (place | extended) << 56 | self.delimiters.to_bits())
+    }
+
+    /// Reads text by code extension (ISO 2022, EDIFACT's UNOX) as bytes, for a caller who knows better what character set it is. Delimiters
+    /// are then found wherever their bytes stand.
+    pub(crate) fn without_code_extension(&mut self) {
+        self.extended.switch_off();
     }
 
     /// The first byte that no pass is done with.
@@ -390,6 +403,7 @@ impl Pass<'_> {
         let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
         let [tag @ .., tag_len] = own;
         let own_tag = tag.get(..usize::from(*tag_len)).unwrap_or_default();
+        let text = self.splitter.extended.text().unwrap_or(text);
         // The range is right; `get` lets the compiler drop what the caller does not look at.
         let marks = index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default();
         Segment { own_tag, text, start, ends, parts, marks, delimiters, binary: *tag_len == Own::BINARY }
@@ -456,6 +470,12 @@ impl Pass<'_> {
         self.splitter.cut
     }
 
+    /// The segment that was found last as it stands in the input, without its terminator, where that is not its text.
+    pub(crate) fn source(&self) -> Option<&[u8]> {
+        self.splitter.extended.text()?;
+        self.input.get(self.found.begin..self.at - usize::from(!self.splitter.open_end))
+    }
+
     /// Whether it has no terminator; that of an interchange's trailer may be left out.
     pub(crate) fn is_open_end(&self) -> bool {
         self.splitter.open_end
@@ -474,6 +494,7 @@ impl Pass<'_> {
         self.settle();
         self.at = self.found.begin;
         self.splitter.segment -= 1;
+        self.splitter.extended.put_back();
         self.forget_index();
     }
 
@@ -505,7 +526,10 @@ impl Pass<'_> {
         let verdict = found.unwrap_or_else(|| self.refill());
         let index = &mut self.splitter.index;
         // Segments from the next on that are certainly data without marks, and not too long.
-        if self.splitter.mode == Mode::Inside && index.ends().len() <= self.splitter.elements_max {
+        if self.splitter.mode == Mode::Inside
+            && !self.splitter.extended.is_on()
+            && index.ends().len() <= self.splitter.elements_max
+        {
             let plain =
                 index.marks().get(self.next_mark as usize).map_or(u32::MAX, |mark| index.segments_before(*mark));
             index.set_limit(plain);

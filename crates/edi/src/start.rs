@@ -17,7 +17,8 @@ pub(crate) enum Start {
     /// No header.
     No,
     /// A header. Its first segment stands `skip` bytes on (behind UNA); `leniencies` were needed.
-    Yes { delimiters: Delimiters, skip: usize, leniencies: Vec<EdiError> },
+    /// `extended` says that its text is by code extension.
+    Yes { delimiters: Delimiters, skip: usize, extended: bool, leniencies: Vec<EdiError> },
     /// A header that cannot be used.
     Refused(EdiError),
 }
@@ -99,7 +100,7 @@ fn isa(text: &[u8], end: EndOfInput) -> Start {
     };
     match check(&delimiters) {
         Some(error) => Start::Refused(error),
-        None => Start::Yes { delimiters, skip: 0, leniencies },
+        None => Start::Yes { delimiters, skip: 0, extended: false, leniencies },
     }
 }
 
@@ -218,10 +219,25 @@ fn unb_with(unb: &[u8], end: EndOfInput, mut delimiters: Delimiters, skip: usize
         }
         _ => leniencies.push(EdiError::Syntax { what: "syntax version" }),
     }
-    match check(&delimiters) {
+    let extended = CharacterSet::of(identifier) == Some(CharacterSet::Iso2022);
+    match check(&delimiters).or_else(|| if extended { check_extended(&delimiters) } else { None }) {
         Some(error) => Start::Refused(error),
-        None => Start::Yes { delimiters, skip, leniencies },
+        None => Start::Yes { delimiters, skip, extended, leniencies },
     }
+}
+
+/// By code extension, service characters are graphic characters of ISO 646 or information separators: other bytes mean something else there.
+fn check_extended(delimiters: &Delimiters) -> Option<EdiError> {
+    let which = [
+        (ServiceCharacter::Element, Some(delimiters.element)),
+        (ServiceCharacter::Component, Some(delimiters.component)),
+        (ServiceCharacter::Terminator, Some(delimiters.terminator)),
+        (ServiceCharacter::Repetition, delimiters.repetition),
+        (ServiceCharacter::Release, delimiters.release),
+    ];
+    let shift = |byte: u8| matches!(byte, 0x0e | 0x0f | 0x1b | 0x7f..);
+    let (which, _) = which.into_iter().find(|(_, byte)| byte.is_some_and(shift))?;
+    Some(EdiError::DelimiterKind { standard: Standard::Edifact, which, kind: "byte of code extension" })
 }
 
 fn cut(text: &[u8], end: EndOfInput, why: &'static str) -> Start {
@@ -270,13 +286,13 @@ pub enum CharacterSet {
     A,
     /// UNOB: ISO 646 but for some signs.
     B,
-    /// UNOC to UNOK: a part of ISO 8859, by its number.
+    /// UNOC to UNOL: a part of ISO 8859, by its number.
     Iso8859(u8),
-    /// UNOW: UTF-8.
+    /// UNOW: ISO 10646-1 as UTF-8.
     Utf8,
     /// UNOX: ISO 2022 code extension.
     Iso2022,
-    /// UNOY: ISO 10646-1, one octet a byte of UTF-8 in practice.
+    /// UNOY: ISO 10646-1 in octets, which is UTF-8 too: what begins with `UNB` as ISO 646 has it cannot be of 16 or 32 bits.
     Iso10646,
 }
 
@@ -296,6 +312,7 @@ impl CharacterSet {
             b"UNOI" => CharacterSet::Iso8859(6),
             b"UNOJ" => CharacterSet::Iso8859(8),
             b"UNOK" => CharacterSet::Iso8859(9),
+            b"UNOL" => CharacterSet::Iso8859(15),
             b"UNOW" => CharacterSet::Utf8,
             b"UNOX" => CharacterSet::Iso2022,
             b"UNOY" => CharacterSet::Iso10646,

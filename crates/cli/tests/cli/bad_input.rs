@@ -157,7 +157,7 @@ fn a_wrong_code_page() {
         --- stderr
         error[CLI-003]: code page 'cp38' is not known
 
-        hint: did you mean IBM037? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data
+        hint: did you mean IBM037? known: IBM037, IBM273, IBM277, IBM278, IBM280, IBM284, IBM285, IBM297, IBM500, IBM870, IBM871, IBM875, IBM1025, IBM1026, IBM1047, IBM1140, IBM1141, IBM1142, IBM1143, IBM1144, IBM1145, IBM1146, IBM1147, IBM1148, IBM1149, US-ASCII, ISO-8859-1, ISO-8859-2, ISO-8859-3, ISO-8859-4, ISO-8859-5, ISO-8859-6, ISO-8859-7, ISO-8859-8, ISO-8859-9, ISO-8859-15, windows-1252, UTF-8, UTF-16BE, UTF-16LE; `inspect` proposes one from the data
     "#]]);
     world().run("convert items.dat -c items.cpy -e utf-16").check(expect![[r#"
         exit 1

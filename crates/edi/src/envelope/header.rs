@@ -243,6 +243,8 @@ pub struct Header {
     delimiters: Delimiters,
     tag: Vec<u8>,
     text: Vec<u8>,
+    /// As it stands in the input, where that is not the text.
+    source: Vec<u8>,
     ends: Vec<u32>,
     parts: Vec<u32>,
     marks: Vec<u32>,
@@ -256,13 +258,15 @@ impl Header {
             delimiters: Delimiters::X12,
             tag: Vec::new(),
             text: Vec::new(),
+            source: Vec::new(),
             ends: vec![0],
             parts: Vec::new(),
             marks: Vec::new(),
         }
     }
 
-    pub(crate) fn set(&mut self, segment: &Segment<'_>, at: Position) {
+    /// `source`: the segment as it stands in the input, where that is not its text.
+    pub(crate) fn set(&mut self, segment: &Segment<'_>, source: Option<&[u8]>, at: Position) {
         let from = segment.start;
         let copy = |to: &mut Vec<u32>, positions: &[u32]| {
             to.clear();
@@ -272,6 +276,8 @@ impl Header {
         self.delimiters = *segment.delimiters;
         self.text.clear();
         self.text.extend_from_slice(segment.raw());
+        self.source.clear();
+        self.source.extend_from_slice(source.unwrap_or_default());
         self.tag.clear();
         self.tag.extend_from_slice(segment.tag());
         copy(&mut self.ends, segment.ends.positions());
@@ -289,6 +295,7 @@ impl Header {
         out.number(self.delimiters.to_bits());
         out.text(&self.tag);
         out.text(&self.text);
+        out.text(&self.source);
         out.list(&self.ends);
         out.list(&self.parts);
         out.list(&self.marks);
@@ -312,6 +319,7 @@ impl Header {
             delimiters: Delimiters::from_bits(from.number()?),
             tag: from.text()?.to_vec(),
             text: from.text()?.to_vec(),
+            source: from.text()?.to_vec(),
             ends: from.list()?,
             parts: from.list()?,
             marks: from.list()?,
@@ -337,7 +345,12 @@ impl Header {
     /// Its first byte in the file and the one behind its terminator.
     pub(crate) fn bytes(&self) -> (ByteOffset, ByteOffset) {
         let from = self.at.byte;
-        (from, ByteOffset(from.0 + self.text.len() as u64 + 1))
+        (from, ByteOffset(from.0 + self.source().len() as u64 + 1))
+    }
+
+    /// The segment as it stands in the input, without its terminator.
+    pub(crate) fn source(&self) -> &[u8] {
+        if self.source.is_empty() { &self.text } else { &self.source }
     }
 
     /// The delimiters of its interchange.

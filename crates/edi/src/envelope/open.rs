@@ -216,7 +216,7 @@ impl EnvelopePass<'_> {
         envelope.level(level).open(number, first);
         envelope.level(level).forgiven = if level == Level::Interchange { 0 } else { forgiven };
         let at = envelope.number(at);
-        envelope.level(level).header.set(&self.pass.segment(), at);
+        envelope.level(level).header.set(&self.pass.segment(), self.pass.source(), at);
         if self.pass.is_cut_off() {
             return;
         }

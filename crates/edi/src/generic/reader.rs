@@ -124,7 +124,7 @@ impl DocumentReader {
             Box::new(GuideBody::new(Arc::clone(guides), options.page_bytes, options.validation.as_ref()))
         });
         DocumentReader {
-            envelope: EnvelopeReader::new(&options.limits, options.rules),
+            envelope: envelope(options),
             charset: options.charset,
             state: State {
                 nodes,
@@ -623,6 +623,12 @@ impl DocumentPass<'_> {
             self.fault(EdiError::Characters, at);
         }
     }
+}
+
+/// A reader of envelopes; a character set that the user names goes before that of UNB.
+pub(super) fn envelope(options: &GenericOptions) -> EnvelopeReader {
+    let reader = EnvelopeReader::new(&options.limits, options.rules);
+    if options.charset.is_some() { reader.without_code_extension() } else { reader }
 }
 
 /// Nobody listens.

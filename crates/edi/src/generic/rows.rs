@@ -2,7 +2,7 @@
 
 use quayline_core::{Limits, NodeId, Occurs, Run, Scalar, Shape, Sink, Value};
 
-use super::reader::GenericOptions;
+use super::reader::{GenericOptions, envelope};
 use super::text::{Characters, Fit};
 use crate::envelope::{EnvelopePass, EnvelopeReader, Event, Header};
 use crate::fault::{EdiError, EdiFault};
@@ -57,7 +57,7 @@ impl RowReader {
     #[must_use]
     pub fn new(options: &GenericOptions) -> Self {
         RowReader {
-            envelope: EnvelopeReader::new(&options.limits, options.rules),
+            envelope: envelope(options),
             options: GenericOptions { limits: Limits::default(), ..options.clone() },
             characters: Characters::of(&Header::new(Level::Interchange), options.charset),
             told: false,

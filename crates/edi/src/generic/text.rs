@@ -42,7 +42,13 @@ impl Characters {
                 let page = CodePage::ISO_8859[usize::from(part - 2)];
                 Characters { charset: Charset::SingleByte(page), declared: true }
             }
-            Some(CharacterSet::Utf8 | CharacterSet::Iso10646) => Characters { charset: Charset::Utf8, declared: true },
+            Some(CharacterSet::Iso8859(15)) => {
+                Characters { charset: Charset::SingleByte(CodePage::LATIN9), declared: true }
+            }
+            // The splitter has read what is by code extension.
+            Some(CharacterSet::Utf8 | CharacterSet::Iso10646 | CharacterSet::Iso2022) => {
+                Characters { charset: Charset::Utf8, declared: true }
+            }
             _ => Characters { charset: latin, declared: false },
         }
     }

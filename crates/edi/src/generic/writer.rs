@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_charset::{Charset, CodePage};
+use quayline_charset::{Charset, CodePage, ExtendedText};
 use quayline_core::{NodeId, Shape, Sink, Value};
 
 use super::draft::{Draft, DraftSegment, EdiDraft, EdiDrafter, Part};
@@ -24,7 +24,7 @@ pub struct EdiWriterOptions {
     pub delimiters: Option<Delimiters>,
     /// Line breaks behind segments of documents that do not say.
     pub line_break: LineBreak,
-    /// The character set; absent, UTF-8 where UNB says so and ISO-8859-1 elsewhere.
+    /// The character set; absent, the one that UNB names, and ISO-8859-1 where there is none.
     pub charset: Option<Charset>,
     /// The guides of the documents; absent, they are documents without one.
     pub guides: Option<Arc<GuideDocuments>>,
@@ -579,7 +579,7 @@ impl EdiWriter {
     }
 
     fn trailer(&mut self, tag: &str, count: u64, control: &[u8], delimiters: Delimiters, line_break: LineBreak) {
-        let page = Page::new(delimiters, Charset::Utf8, line_break);
+        let page = Page::new(delimiters, Coding::Charset(Charset::Utf8), line_break);
         self.out.extend_from_slice(tag.as_bytes());
         self.out.push(delimiters.element);
         self.out.extend_from_slice(count.to_string().as_bytes());
@@ -620,31 +620,41 @@ impl EdiWriter {
         if start::check(&delimiters).is_some() { Err(EdiWriteError::Delimiters) } else { Ok(delimiters) }
     }
 
-    fn charset(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Charset {
+    fn charset(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Coding {
         let set = CharacterSet::of(draft.field(nodes.interchange.edifact[0]));
-        match (self.options.charset, standard, set) {
+        Coding::Charset(match (self.options.charset, standard, set) {
             (Some(charset), _, _) => charset,
+            (None, Standard::Edifact, Some(CharacterSet::Iso2022)) => return Coding::Extended,
             (None, Standard::Edifact, Some(CharacterSet::Utf8 | CharacterSet::Iso10646)) => Charset::Utf8,
             (None, Standard::Edifact, Some(CharacterSet::Iso8859(part @ 2..=9))) => {
                 Charset::SingleByte(CodePage::ISO_8859[usize::from(part - 2)])
             }
+            (None, Standard::Edifact, Some(CharacterSet::Iso8859(15))) => Charset::SingleByte(CodePage::LATIN9),
             _ => Charset::SingleByte(CodePage::LATIN1),
-        }
+        })
     }
+}
+
+/// What characters are written as.
+#[derive(Clone, Copy, Debug)]
+enum Coding {
+    Charset(Charset),
+    /// By code extension.
+    Extended,
 }
 
 /// How text is written.
 #[derive(Clone, Copy, Debug)]
 struct Page {
     delimiters: Delimiters,
-    charset: Charset,
+    charset: Coding,
     line_break: LineBreak,
     /// Bytes that are service characters, byte n as bit n.
     services: [u64; 4],
 }
 
 impl Page {
-    fn new(delimiters: Delimiters, charset: Charset, line_break: LineBreak) -> Self {
+    fn new(delimiters: Delimiters, charset: Coding, line_break: LineBreak) -> Self {
         let mut services = [0; 4];
         for byte in (0..=u8::MAX).filter(|byte| delimiters.is_service(*byte)) {
             services[usize::from(byte >> 6)] |= 1 << (byte & 63);
@@ -663,17 +673,43 @@ impl Page {
             text
         } else {
             encoded.clear();
-            let error = EdiWriteError::Character { charset: self.charset.name() };
+            let Coding::Charset(charset) = self.charset else { return self.extended(text, out) };
+            let error = EdiWriteError::Character { charset: charset.name() };
             let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
-            if self.charset.encode_into(text, encoded).is_err() {
+            if charset.encode_into(text, encoded).is_err() {
                 // Bytes that the set does not have are read as ISO-8859-1, and come back the same.
-                let is_named = matches!(self.charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
+                let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
                 encoded.clear();
                 let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
                 latin.ok().filter(|()| is_named).ok_or(error)?;
             }
             &encoded[..]
         };
+        self.release(bytes, out)
+    }
+
+    /// Text by code extension: bytes of characters beyond ASCII are no service characters, whatever they look like.
+    fn extended(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+        let error = || EdiWriteError::Character { charset: "ISO 2022 (UNOX)" };
+        let text = core::str::from_utf8(text).map_err(|_| error())?;
+        let mut writer = ExtendedText::default();
+        for char in text.chars() {
+            match u8::try_from(char).ok().filter(u8::is_ascii) {
+                // A control character that would switch sets is none of a text.
+                Some(0x0e | 0x0f | 0x1b) => return Err(error()),
+                Some(byte) => {
+                    writer.ascii(out);
+                    self.release(&[byte], out)?;
+                }
+                None => writer.put(char, out).map_err(|_| error())?,
+            }
+        }
+        writer.ascii(out);
+        Ok(())
+    }
+
+    /// Appends bytes, service characters released.
+    fn release(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         let d = &self.delimiters;
         let mut from = 0;
         for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| self.is_service(**byte)) {

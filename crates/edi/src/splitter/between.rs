@@ -43,7 +43,9 @@ impl Pass<'_> {
         let at = self.here();
         match start::at(rest, self.end, Certain::Yes) {
             Start::NeedMore => return Verdict::Step(Step::NeedMore),
-            Start::Yes { delimiters, skip, leniencies } => return self.begin(delimiters, skip, leniencies),
+            Start::Yes { delimiters, skip, extended, leniencies } => {
+                return self.begin(delimiters, skip, extended, leniencies);
+            }
             Start::Refused(_) if self.is_cut(rest) => return Verdict::Step(Step::NeedMore),
             Start::Refused(error) => self.refused(error, at),
             Start::No => self.splitter.mode = Mode::Noise { from: at.byte.0, told: false, before: b' ' },
@@ -77,10 +79,10 @@ impl Pass<'_> {
                     self.splitter.mode = Mode::Noise { from, told, before };
                     return Verdict::Step(Step::NeedMore);
                 }
-                Start::Yes { delimiters, skip, leniencies } => {
+                Start::Yes { delimiters, skip, extended, leniencies } => {
                     self.at += candidate;
                     self.tell(from, told);
-                    return self.begin(delimiters, skip, leniencies);
+                    return self.begin(delimiters, skip, extended, leniencies);
                 }
                 Start::Refused(error) => {
                     self.at += candidate;
@@ -139,7 +141,7 @@ impl Pass<'_> {
         self.splitter.fault(EdiError::NoInterchange, Position::default());
     }
 
-    fn begin(&mut self, delimiters: Delimiters, skip: usize, leniencies: Vec<EdiError>) -> Verdict {
+    fn begin(&mut self, delimiters: Delimiters, skip: usize, extended: bool, leniencies: Vec<EdiError>) -> Verdict {
         let splitter = &mut *self.splitter;
         splitter.interchange += 1;
         splitter.segment = 0;
@@ -147,6 +149,7 @@ impl Pass<'_> {
         splitter.line_break = LineBreak::None;
         splitter.una = skip > 0;
         splitter.delimiters = delimiters;
+        splitter.extended.begin(extended);
         splitter.mode = Mode::Header;
         let byte = ByteOffset(splitter.offset + self.at as u64);
         let at = Position { byte, interchange: splitter.interchange, segment: 1, ..Position::default() };

@@ -18,6 +18,9 @@ impl Pass<'_> {
     }
 
     fn scan(&mut self) -> Verdict {
+        if self.splitter.extended.is_on() {
+            return self.scan_extended();
+        }
         // A scan of one byte more than a segment may have tells a segment that is too long, however the input is cut.
         let most = self.splitter.segment_bytes_max + 1;
         let rest = &self.input[self.at..];
@@ -65,7 +68,7 @@ impl Pass<'_> {
 
     /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
     /// them each time.
-    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
+    pub(super) fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
         let looked = core::mem::take(&mut self.splitter.looked);
         let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
         let open = plain
@@ -131,7 +134,7 @@ impl Pass<'_> {
     }
 
     #[cold]
-    fn too_long(&mut self, begin: usize) -> Verdict {
+    pub(super) fn too_long(&mut self, begin: usize) -> Verdict {
         self.splitter.segment += 1;
         self.found = Found { begin, start: u32_of(begin - self.base), ..Found::default() };
         let at = self.position();
@@ -164,6 +167,7 @@ impl Pass<'_> {
             } else if *byte == terminator {
                 self.at += i + 1;
                 self.splitter.mode = Mode::Inside;
+                self.splitter.extended.reset();
                 return Verdict::Again;
             }
         }

@@ -81,6 +81,12 @@ impl Pass<'_> {
     /// The first line break inside the segment.
     fn line_break(&self) -> Option<ByteOffset> {
         let segment = self.segment();
+        if self.splitter.extended.is_on()
+            && segment.marks.iter().any(|mark| matches!(segment.text[*mark as usize], b'\r' | b'\n'))
+        {
+            // Positions are those of the text as it was read.
+            return Some(ByteOffset(self.splitter.offset + self.found.begin as u64));
+        }
         let mark = segment.marks.iter().find(|mark| matches!(segment.text[**mark as usize], b'\r' | b'\n'))?;
         Some(ByteOffset(self.splitter.offset + self.base as u64 + u64::from(*mark)))
     }

@@ -2,6 +2,7 @@
 
 use quayline_core::{ByteOffset, Limits};
 
+use super::extended::Extended;
 use super::{LineBreak, Mode, Rules, SegmentSplitter, Told};
 use crate::delimiters::Delimiters;
 use crate::state::{StateReader, StateWriter};
@@ -16,6 +17,7 @@ impl SegmentSplitter {
 
     pub(crate) fn drop_index(&mut self) {
         self.index.clear();
+        self.extended.drop_text();
     }
 
     pub(crate) fn put_state(&self, out: &mut StateWriter) {
@@ -42,6 +44,7 @@ impl SegmentSplitter {
         out.flag(self.una);
         let Told { break_inside, break_behind, empty } = self.told;
         [break_inside, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
+        self.extended.put_state(out);
     }
 
     pub(crate) fn from_state(
@@ -76,6 +79,7 @@ impl SegmentSplitter {
         splitter.una = from.flag()?;
         splitter.told = Told { break_inside: from.flag()?, break_behind: from.flag()?, empty: from.flag()? };
         splitter.cut = from.flag()?;
+        splitter.extended = Extended::from_state(from)?;
         Some(splitter)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use quayline_charset::CodeProblem;
 use quayline_edi::acknowledge::AcknowledgmentList;
 use quayline_edi::{
     AcknowledgmentCodes, BrokenRule, ContentError, ContentErrorKind, EdiError, Level, RuleSubject, ServiceCharacter,
@@ -49,6 +50,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::Nested { standard, level: Level::Group }, "group in a group"),
         (EdiError::GroupsMixed { standard }, "transaction outside of groups; groups and messages mixed"),
         (EdiError::Characters, "characters"),
+        (EdiError::CodeExtension { problem: CodeProblem::Cut }, "text by code extension"),
         (EdiError::Columns { limit: 50 }, "more elements than columns"),
         (EdiError::NoGuide { standard, asked: "".into(), known: "".into() }, "no guide for the transaction"),
         (EdiError::NotInDocument { together: true }, "no place in the document"),

@@ -1,0 +1,198 @@
+//! Segments whose text is by code extension (ISO 2022): they are read as UTF-8, one at a time, before delimiters are looked for.
+//!
+//! Bytes of a character of several bytes may be those of delimiters, and a set that was designated once is in use until another is. So such
+//! text is read from its beginning, byte by byte; what comes of it is a segment like any other, but its positions are those of the text that
+//! was read, not of the input.
+
+use quayline_charset::{CodeExtension, CodeProblem, Unit};
+
+use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, u32_of};
+use crate::delimiters::Delimiters;
+use crate::fault::EdiError;
+use crate::position::Position;
+use crate::state::{StateReader, StateWriter};
+
+/// What a splitter knows of text by code extension.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extended {
+    /// The caller does not want it.
+    off: bool,
+    /// Behind the segment that was found last, in an interchange that has it.
+    state: Option<CodeExtension>,
+    /// Before that segment.
+    before: CodeExtension,
+    /// That segment as UTF-8, with its terminator.
+    text: Vec<u8>,
+}
+
+/// What [`Extended::read`] found.
+struct Read {
+    /// Bytes of the segment with its terminator; `None` where the input ends before.
+    len: Option<usize>,
+    behind: CodeExtension,
+    /// The first thing that is no character.
+    problem: Option<CodeProblem>,
+}
+
+impl Extended {
+    pub(super) fn begin(&mut self, extended: bool) {
+        self.state = (extended && !self.off).then_some(CodeExtension::START);
+        self.before = CodeExtension::START;
+    }
+
+    pub(super) fn switch_off(&mut self) {
+        self.off = true;
+        self.state = None;
+    }
+
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.state.is_some()
+    }
+
+    pub(super) fn is_at_start(&self) -> bool {
+        self.state.is_none_or(|state| state == CodeExtension::START)
+    }
+
+    /// Behind bytes that were passed over, where nobody knows what is in use.
+    pub(super) fn reset(&mut self) {
+        self.begin(self.state.is_some());
+    }
+
+    #[inline]
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        self.state.map(|_| &self.text[..])
+    }
+
+    pub(super) fn put_back(&mut self) {
+        if self.state.is_some() {
+            self.state = Some(self.before);
+        }
+    }
+
+    pub(super) fn drop_text(&mut self) {
+        self.text = Vec::new();
+    }
+
+    pub(super) fn put_state(&self, out: &mut StateWriter) {
+        out.flag(self.off);
+        out.flag(self.state.is_some());
+        self.state.unwrap_or_default().to_bits().iter().for_each(|bits| out.number(*bits));
+    }
+
+    pub(super) fn from_state(from: &mut StateReader<'_>) -> Option<Self> {
+        let (off, is_on) = (from.flag()?, from.flag()?);
+        let state = CodeExtension::from_bits([from.number()?, from.number()?])?;
+        Some(Extended { off, state: is_on.then_some(state), before: state, text: Vec::new() })
+    }
+
+    /// Reads `input`, which begins behind the segment before, up to a terminator.
+    fn read(&mut self, input: &[u8], delimiters: &Delimiters) -> Read {
+        self.text.clear();
+        let mut state = self.state.unwrap_or_default();
+        let (mut at, mut released, mut problem) = (0, false, None);
+        while let Some((unit, len)) = state.next(&input[at..]) {
+            at += len;
+            match unit {
+                Unit::Function => continue,
+                Unit::Plain(byte) => {
+                    self.text.push(byte);
+                    if !released && byte == delimiters.terminator {
+                        return Read { len: Some(at), behind: state, problem };
+                    }
+                    if !released && Some(byte) == delimiters.release {
+                        released = true;
+                        continue;
+                    }
+                }
+                Unit::Char(char) => self.text.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+                Unit::Unknown(why) => {
+                    problem = problem.or(Some(why));
+                    self.text.extend_from_slice("\u{fffd}".as_bytes());
+                }
+            }
+            released = false;
+        }
+        Read { len: None, behind: state, problem: problem.or((at < input.len()).then_some(CodeProblem::Cut)) }
+    }
+}
+
+impl Pass<'_> {
+    /// [`Pass::scan`] for text by code extension.
+    #[cold]
+    pub(super) fn scan_extended(&mut self) -> Verdict {
+        let most = self.splitter.segment_bytes_max + 1;
+        let rest = &self.input[self.at..];
+        if self.still_open(rest, most) {
+            return Verdict::Step(Step::NeedMore);
+        }
+        self.forget_index();
+        let rest = &rest[..rest.len().min(most)];
+        let delimiters = self.splitter.delimiters;
+        let Read { len, behind, problem } = self.splitter.extended.read(rest, &delimiters);
+        let mut begin = self.at;
+        if self.splitter.mode == Mode::Inside && rest.first().is_some_and(|first| *first <= b' ') {
+            begin += self.splitter.blanks_behind(rest, self.at) as usize;
+        }
+        if self.splitter.mode == Mode::Inside && self.begins(begin) {
+            self.at = begin;
+            return Verdict::Again;
+        }
+        let is_open = len.is_none();
+        let len = match len {
+            Some(len) => len,
+            None => {
+                if rest.len() >= most {
+                    return self.too_long(begin);
+                }
+                if self.end == EndOfInput::No {
+                    self.splitter.looked = rest.len();
+                    return Verdict::Step(Step::NeedMore);
+                }
+                if begin == self.input.len() {
+                    self.at = begin;
+                    self.splitter.mode = Mode::Done;
+                    return Verdict::Step(Step::Done);
+                }
+                self.splitter.extended.text.push(delimiters.terminator);
+                rest.len()
+            }
+        };
+        let splitter = &mut *self.splitter;
+        splitter.extended.before = splitter.extended.state.replace(behind).unwrap_or(behind);
+        splitter.index.scan(&delimiters.set(), &splitter.extended.text);
+        let start = splitter.blanks(&splitter.extended.text);
+        let marks = splitter.index.marks();
+        let mark = u32_of(marks.partition_point(|at| (*at as usize) < start));
+        self.found = Found { begin, start: u32_of(start), marks: (mark, u32_of(marks.len())), ..Found::default() };
+        self.at += len;
+        self.splitter.segment += 1;
+        let at = self.position();
+        if let Some(problem) = problem {
+            self.splitter.fault(EdiError::CodeExtension { problem }, at);
+        }
+        if is_open || self.splitter.index.segments() == 0 {
+            return self.extended_end(at);
+        }
+        let verdict = self.special();
+        if self.splitter.mode == Mode::Header {
+            self.splitter.mode = Mode::Inside;
+        }
+        verdict
+    }
+
+    /// The source ends behind what was read, without a terminator.
+    fn extended_end(&mut self, at: Position) -> Verdict {
+        self.splitter.mode = Mode::Done;
+        if self.splitter.index.segments() == 0 {
+            // The last byte is a release character.
+            self.splitter.fault(EdiError::Unterminated, at);
+            return Verdict::Again;
+        }
+        self.splitter.open_end = true;
+        if self.segment().tag() != b"UNZ" {
+            self.splitter.fault(EdiError::Unterminated, at);
+        }
+        Verdict::Step(Step::Segment)
+    }
+}

@@ -1,0 +1,143 @@
+//! Text by code extension (ISO 2022): EDIFACT's UNOX.
+
+use expect_test::{Expect, expect};
+use quayline_charset::Charset;
+use quayline_core::Document;
+use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
+
+use crate::generic::{documents_and_ranges, json, rewrite, write_json};
+
+/// An interchange with one message of these segments.
+fn unox(segments: &[u8]) -> Vec<u8> {
+    let count = segments.iter().filter(|byte| **byte == b'\n').count() + 2;
+    let segments: Vec<u8> = segments.iter().copied().filter(|byte| *byte != b'\n').collect();
+    let (head, tail) =
+        ("UNB+UNOX:4+S:14+R:14+20260401:1200+7'UNH+1+ORDERS:D:96A:UN'", format!("UNT+{count}+1'UNZ+1+7'"));
+    [head.as_bytes(), &segments, tail.as_bytes()].concat()
+}
+
+/// Segments end with a line break here, and not in what is read. The documents are the same however the input is cut, and what is written
+/// of them is read as the same again.
+#[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
+fn check(segments: &[u8], expected: Expect) {
+    let text = unox(segments);
+    let (lines, faults) = json(&text, []);
+    let found = String::from_utf8(lines.clone()).expect("JSON is UTF-8");
+    let found = found.split_once("\"segments\":").map_or("", |(_, segments)| segments);
+    expected.assert_eq(&format!("{found}{}", faults.join(" ")));
+    for cut in 0..=text.len() {
+        assert_eq!(json(&text, [cut]), (lines.clone(), faults.clone()), "cut at {cut}");
+    }
+    if faults.is_empty() {
+        let written = rewrite(&text);
+        assert_eq!(json(&written, []), (lines.clone(), faults), "written from the documents");
+        assert_eq!(rewrite(&written), written, "what is written is canonical");
+        assert_eq!(write_json(&lines), Ok(written.escape_ascii().to_string()), "written from JSON");
+    }
+}
+
+#[test]
+fn bytes_of_other_sets_are_no_delimiters() {
+    // The second byte of the first character is +, of the second '; ? and : are among the katakana.
+    check(
+        b"FTX+AAI+++\x1b$B%+$'!)\x1b(B:x?+y'\nNAD+BY+\x1b(I?:+'\x1b(B::9'\n",
+        expect![[r#"
+            [{"tag":"FTX","elements":[{"value":"AAI"},{},{},{"components":["カぇ？","x+y"]}]},{"tag":"NAD","elements":[{"value":"BY"},{"components":["ｿｺｫｧ","","9"]}]}]}
+        "#]],
+    );
+}
+
+#[test]
+fn sets_stay_designated_until_another_is() {
+    check(
+        b"FTX+AAI+\x1b-A\xe9'\nFTX+AAI+\xe9+\x1b-L\xe9'\nFTX+AAI+\xe9'\n",
+        expect![[r#"
+            [{"tag":"FTX","elements":[{"value":"AAI"},{"value":"é"}]},{"tag":"FTX","elements":[{"value":"AAI"},{"value":"é"},{"value":"щ"}]},{"tag":"FTX","elements":[{"value":"AAI"},{"value":"щ"}]}]}
+        "#]],
+    );
+}
+
+#[test]
+fn a_set_that_is_not_here_is_told_and_never_read_as_another() {
+    check(
+        b"FTX+AAI+\x1b(N+++\x1b(B'\nFTX+AAI+a'\n",
+        expect![[r#"
+            [{"tag":"FTX","elements":[{"value":"AAI"},{"value":"���"}]},{"tag":"FTX","elements":[{"value":"AAI"},{"value":"a"}]}]}
+            EDI-046"#]],
+    );
+    check(
+        b"FTX+AAI+\xe9'\n",
+        expect![[r#"
+            [{"tag":"FTX","elements":[{"value":"AAI"},{"value":"�"}]}]}
+            EDI-046"#]],
+    );
+}
+
+#[test]
+fn what_is_told_names_the_set_and_the_transaction_is_wrong() {
+    let text = unox(b"FTX+AAI+\x1b$(G''\x1b(B'\nFTX+AAI+a'\n");
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let mut pass = reader.over(&text, EndOfInput::Yes);
+    let mut sink = Document::new();
+    let step = pass.read(&mut sink);
+    assert!(matches!(step, DocumentStep::Document { errors: 1, is_transaction: true, .. }), "{step:?}");
+    let fault = pass.take_faults().next().expect("it is told");
+    expect!["interchange 1, transaction 1, segment 2: the character set ESC 2/4 2/8 4/7 (CNS 11643) is not known here; what cannot be read is left out"]
+    .assert_eq(&format!("{}: {}", fault.at, fault.error));
+}
+
+#[test]
+fn documents_have_the_bytes_that_stand_in_the_file() {
+    let text = unox(b"FTX+AAI+\x1b$B%+\x1b(B'\n");
+    let header = "UNB+UNOX:4+S:14+R:14+20260401:1200+7'".len() as u64;
+    let end = text.len() as u64 - "UNZ+1+7'".len() as u64;
+    assert_eq!(documents_and_ranges(&text, [], &mut Document::new()).1, [(header, end)]);
+}
+
+#[test]
+fn a_character_set_that_the_user_names_goes_before() {
+    let text = unox(b"FTX+AAI+\xe9'\n");
+    let options = GenericOptions { charset: Charset::by_name("iso-8859-2").ok(), ..GenericOptions::default() };
+    let mut reader = DocumentReader::new(&options);
+    let mut pass = reader.over(&text, EndOfInput::Yes);
+    let step = pass.read(&mut Document::new());
+    assert!(matches!(step, DocumentStep::Document { errors: 0, .. }), "{step:?}");
+    assert_eq!(pass.take_faults().count(), 0);
+}
+
+#[test]
+fn a_reader_goes_on_from_a_checkpoint_with_the_sets_in_use() {
+    let text = [
+        &b"UNB+UNOX:4+S:14+R:14+20260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX+AAI+\x1b-L\xe9'UNT+3+1'"[..],
+        b"UNH+2+ORDERS:D:96A:UN'FTX+AAI+\xe9'UNT+3+2'UNZ+2+7'",
+    ];
+    let whole = text.concat();
+    let mut reader = DocumentReader::new(&GenericOptions::default());
+    let mut pass = reader.over(&whole, EndOfInput::Yes);
+    assert!(matches!(pass.read(&mut Document::new()), DocumentStep::Document { .. }));
+    let at = pass.finish();
+    assert_eq!(at, text[0].len());
+    let state = reader.state().expect("it stands between documents");
+    let mut resumed = DocumentReader::resume(&GenericOptions::default(), reader.offset(), &state).expect("its state");
+    let mut copy = reader.snapshot();
+    for reader in [&mut reader, &mut resumed, &mut copy] {
+        let mut pass = reader.over(&whole[at..], EndOfInput::Yes);
+        let step = pass.read(&mut Document::new());
+        assert!(matches!(step, DocumentStep::Document { errors: 0, .. }), "{step:?}");
+        assert_eq!(pass.take_faults().count(), 0);
+    }
+}
+
+#[test]
+fn the_end_of_the_file_and_of_what_is_too_long() {
+    let head = b"UNB+UNOX:4+S:14+R:14+20260401:1200+7'";
+    let faults = |tail: &[u8]| json(&[&head[..], tail].concat(), []).1.join(" ");
+    assert_eq!(faults(b"UNZ+0+7"), "");
+    assert_eq!(faults(b"UNH+1+ORDERS:D:96A:UN'FTX+\x1b$B%"), "EDI-046 EDI-012");
+    assert_eq!(faults(b"UNH+1+ORDERS:D:96A:UN'FTX+?"), "EDI-012");
+    // A set that is never left hides all delimiters: the segment is as long as may be, and what follows is read again.
+    let mut long = b"UNH+1+ORDERS:D:96A:UN'FTX+\x1b$B".to_vec();
+    long.resize(long.len() + (1 << 20), b'!');
+    long.extend_from_slice(b"'UNT+3+1'UNZ+1+7'");
+    assert_eq!(faults(&long), "EDI-010");
+}
