@@ -41,7 +41,12 @@ for _ in $(seq "$rounds"); do
     for what in text xml; do
       row "StAEDI 1.26.0, $what" "$out/few.x12" java -cp "$out/java:$out/java/staedi-1.26.0.jar" Peers $what "$out/few.x12"
     done
+    row "StAEDI 1.26.0, validation by schema" "$out/claims.x12" java -cp "$out/java:$out/java/staedi-1.26.0.jar" \
+      Peers validate "$out/claims.x12" bench/peers/java/837.xml
   fi
+  row "quayline, validate by guide" "$out/claims.x12" target/release/quayline validate "$out/claims.x12" --guide examples/edi/837p.guide
+  row "quayline, JSON by guide, checked" "$out/claims.x12" \
+    target/release/quayline convert "$out/claims.x12" --guide examples/edi/837p.guide --to jsonl --jobs 1
   row "quayline, generic JSON" "$out/claims.x12" target/release/quayline convert "$out/claims.x12" --to jsonl --jobs 1
   row "quayline, generic XML" "$out/claims.x12" target/release/quayline convert "$out/claims.x12" --to xml --jobs 1
   row "quayline, generic JSON" "$out/orders.edi" target/release/quayline convert "$out/orders.edi" --to jsonl --jobs 1

@@ -84,6 +84,9 @@ pub struct Node {
     pub kind: NodeKind,
     /// Occurrence.
     pub occurs: Occurs,
+    /// Whether a source may send it before the sibling in front of it: with it and others that are so, it stands in a run of siblings that
+    /// come in any order.
+    pub mixed: bool,
 }
 
 impl Node {
@@ -119,6 +122,7 @@ impl Shape {
             subtree_end: NodeId(1),
             kind: NodeKind::Group,
             occurs: Occurs::Once,
+            mixed: false,
         };
         ShapeBuilder { nodes: vec![root], open: vec![NodeId::ROOT] }
     }
@@ -163,6 +167,25 @@ impl Shape {
     #[must_use]
     pub fn child(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.children(id).find(|child| self.node(*child).name == name)
+    }
+
+    /// Where the run of siblings begins and ends that come in any order with a node: its own subtree, where there are no others.
+    #[must_use]
+    pub fn run_of(&self, id: NodeId) -> (NodeId, NodeId) {
+        let own = (id, self.node(id).subtree_end);
+        let Some(parent) = self.node(id).parent else { return own };
+        let mut run = (NodeId(parent.0 + 1), id);
+        for child in self.children(parent) {
+            let node = self.node(child);
+            if !node.mixed {
+                if child > id {
+                    break;
+                }
+                run.0 = child;
+            }
+            run.1 = node.subtree_end;
+        }
+        run
     }
 
     /// Names from below the root down to the node, joined by `.`; empty for the root.
@@ -216,6 +239,11 @@ impl ShapeBuilder {
         }
     }
 
+    /// A node that was added may come before the sibling in front of it: see [`Node::mixed`].
+    pub fn mix(&mut self, id: NodeId) {
+        self.nodes[id.index()].mixed = true;
+    }
+
     /// Adds a leaf below the innermost open group.
     pub fn scalar(&mut self, name: impl Into<String>, scalar: Scalar, occurs: Occurs) -> NodeId {
         self.push(name.into(), NodeKind::Scalar(scalar), occurs)
@@ -238,7 +266,33 @@ impl ShapeBuilder {
     fn push(&mut self, name: String, kind: NodeKind, occurs: Occurs) -> NodeId {
         let id = self.next_id();
         let parent = self.open.last().copied();
-        self.nodes.push(Node { name, parent, subtree_end: NodeId(id.0 + 1), kind, occurs });
+        self.nodes.push(Node { name, parent, subtree_end: NodeId(id.0 + 1), kind, occurs, mixed: false });
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_siblings() {
+        let mut shape = Shape::builder("r");
+        let a = shape.open("a", Occurs::Once);
+        let inner = shape.scalar("inner", Scalar::Bool, Occurs::Once);
+        shape.close();
+        let b = shape.scalar("b", Scalar::Bool, Occurs::Once);
+        let c = shape.open("c", Occurs::Once);
+        shape.close();
+        let d = shape.scalar("d", Scalar::Bool, Occurs::Once);
+        shape.mix(b);
+        shape.mix(c);
+        let shape = shape.finish();
+        assert_eq!(shape.run_of(NodeId::ROOT), (NodeId::ROOT, NodeId(6)));
+        assert_eq!(shape.run_of(inner), (inner, b));
+        for node in [a, b, c] {
+            assert_eq!(shape.run_of(node), (a, d));
+        }
+        assert_eq!(shape.run_of(d), (d, NodeId(6)));
     }
 }

@@ -79,6 +79,8 @@ pub(crate) enum Action {
 #[derive(Clone, Debug)]
 pub(crate) struct ScopePlan {
     pub(crate) node: NodeId,
+    /// The first of the siblings that come in any order with it.
+    pub(crate) begins: NodeId,
     pub(crate) parent: Option<ScopeId>,
     pub(crate) leaf: bool,
     pub(crate) slots: Vec<NodeId>,

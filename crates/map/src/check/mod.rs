@@ -58,7 +58,7 @@ pub enum Absent {
 /// In which order a source sends the children of a group.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SourceOrder {
-    /// In the order of its shape: records, EDI, CSV. Loops may then run page by page.
+    /// In the order of its shape, but for siblings that the shape calls mixed: records, EDI, CSV. Loops may then run page by page.
     #[default]
     AsShape,
     /// In any order: JSON objects.

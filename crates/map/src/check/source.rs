@@ -56,6 +56,7 @@ impl Lower<'_> {
         let leaf = matches!(self.source.node(node).kind, NodeKind::Scalar(_));
         self.scopes.push(ScopePlan {
             node,
+            begins: self.run_around(node).0,
             parent,
             leaf,
             slots: vec![node],
@@ -74,6 +75,24 @@ impl Lower<'_> {
             self.new_slot(scope, node);
         }
         scope
+    }
+
+    /// Where in an occurrence a node may begin and must have ended: what is around it may stand among others that come in any order with it.
+    fn run_around(&self, node: NodeId) -> (NodeId, NodeId) {
+        let mut run = self.source.run_of(node);
+        let mut at = node;
+        while let Some(parent) = self.source.node(at).parent.filter(|parent| !self.has_frames(*parent)) {
+            at = parent;
+            let outer = self.source.run_of(at);
+            if outer != (at, self.source.node(at).subtree_end) {
+                run = outer;
+            }
+        }
+        run
+    }
+
+    fn has_frames(&self, node: NodeId) -> bool {
+        node == NodeId::ROOT || self.source.node(node).is_list()
     }
 
     /// The innermost list (or the root) around a node.
@@ -118,7 +137,7 @@ impl Lower<'_> {
     /// Position in the source behind which a node is known to be complete.
     pub(crate) fn complete(&self, node: NodeId) -> u32 {
         match self.options.order {
-            SourceOrder::AsShape => self.source.node(node).subtree_end.0,
+            SourceOrder::AsShape => self.run_around(node).1.0,
             SourceOrder::Any => self.source.node(self.list_above(node)).subtree_end.0,
         }
     }
@@ -363,7 +382,8 @@ impl Lower<'_> {
         let id = self.expr(Expr::Present(id));
         // A group is known to be there when it begins.
         let mut reads = self.read(at.cursor, at.node);
-        if self.options.order == SourceOrder::AsShape {
+        let alone = self.complete(at.node) == self.source.node(at.node).subtree_end.0;
+        if self.options.order == SourceOrder::AsShape && alone {
             for (cursor, position) in &mut reads.at {
                 if *cursor == at.cursor {
                     *position = at.node.0 + 1;

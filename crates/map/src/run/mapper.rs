@@ -533,7 +533,7 @@ impl<O: Outputs, H: Host, V: Observer> Sink for Mapper<'_, O, H, V> {
             }
         }
         if self.plan.scopes[usize::from(scope)].streamed {
-            self.advance(node.0, Some(scope));
+            self.advance(self.plan.scopes[usize::from(scope)].begins.0, Some(scope));
         }
     }
 

@@ -323,6 +323,36 @@ fn shuffled(dice: &mut Dice, json: &Json) -> Json {
     }
 }
 
+/// An outline whose siblings come in any order here and there.
+fn mixed(dice: &mut Dice, outline: &str) -> String {
+    let mut text = String::new();
+    for (number, line) in outline.lines().enumerate() {
+        let name = line.trim_start();
+        let mark = if number > 0 && dice.chance(40) { "~" } else { "" };
+        writeln!(text, "{}{mark}{name}", &line[..line.len() - name.len()]).expect("writes");
+    }
+    text
+}
+
+/// The members of each run of siblings that come in any order, shuffled.
+fn within_runs(dice: &mut Dice, shape: &Shape, group: NodeId, json: &Json) -> Json {
+    match json {
+        Json::Object(members) => {
+            let mut members: Vec<(NodeId, usize, String, Json)> = members
+                .iter()
+                .map(|(name, value)| {
+                    let node = shape.child(group, name).expect("a member of the shape");
+                    (shape.run_of(node).0, dice.roll(1000), name.clone(), within_runs(dice, shape, node, value))
+                })
+                .collect();
+            members.sort_by_key(|(run, place, ..)| (*run, *place));
+            Json::Object(members.into_iter().map(|(_, _, name, value)| (name, value)).collect())
+        }
+        Json::Array(all) => Json::Array(all.iter().map(|one| within_runs(dice, shape, group, one)).collect()),
+        other => other.clone(),
+    }
+}
+
 fn shown(json: &Json) -> String {
     match json {
         Json::Object(members) => {
@@ -441,6 +471,14 @@ fn check(seed: u64) -> bool {
         assert_eq!(lines(&any.run(&map, &[text])), lines(&written), "kept differs: {}", world());
         let other = shown(&shuffled(&mut dice, &Json::parse(text)));
         assert_eq!(lines(&any.run(&map, &[&other])), lines(&written), "{other}: another order differs: {}", world());
+        let marked = mixed(&mut dice, &source_outline);
+        let some = Case {
+            source: &marked,
+            targets: vec![("t", &target_outline, Absent::Refused)],
+            order: SourceOrder::AsShape,
+        };
+        let other = shown(&within_runs(&mut dice, &shape(&marked), NodeId::ROOT, &Json::parse(text)));
+        assert_eq!(lines(&some.run(&map, &[&other])), lines(&written), "{marked}{other}: runs differ: {}", world());
         for line in written.lines().filter(|line| line.starts_with('{')) {
             if let Err(reason) = valid(&target, NodeId::ROOT, &Json::parse(line)) {
                 panic!("{reason}: {line}\n{}", world());

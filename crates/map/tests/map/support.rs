@@ -6,7 +6,8 @@ use std::sync::Arc;
 use quayline_core::{NodeId, NodeKind, NumberScratch, Occurs, Scalar, Shape, Sink, Value, read_number, write_number};
 use quayline_map::{Absent, Compiled, Host, MapSpec, Mapper, Options, Output, Outputs, Resolver, SourceOrder, compile};
 
-/// A shape written as an outline: two blanks a level, `name`, `name?`, `name*`, `name*1..5`, and for leaves a type.
+/// A shape written as an outline: two blanks a level, `name`, `name?`, `name*`, `name*1..5`, and for leaves a type. `~name` may come before the
+/// sibling in front of it.
 pub(crate) fn shape(outline: &str) -> Shape {
     let mut lines = outline.lines().filter(|line| !line.trim().is_empty());
     let root = lines.next().expect("a root").trim();
@@ -20,11 +21,15 @@ pub(crate) fn shape(outline: &str) -> Shape {
         }
         let (name, kind) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
         let (name, occurs) = occurs(name);
-        if kind.is_empty() {
-            builder.open(name, occurs);
+        let (name, mixed) = name.strip_prefix('~').map_or((name, false), |name| (name, true));
+        let node = if kind.is_empty() {
             open += 1;
+            builder.open(name, occurs)
         } else {
-            builder.scalar(name, scalar(kind.trim()), occurs);
+            builder.scalar(name, scalar(kind.trim()), occurs)
+        };
+        if mixed {
+            builder.mix(node);
         }
     }
     builder.finish()

@@ -112,10 +112,14 @@ impl Builder<'_, '_> {
     fn items(&mut self, items: &[Item], mut taken: Vec<String>, used: bool) {
         let ranks = ranks(items);
         let gathered = gathered(items, &ranks);
+        let mut before = None;
         for (((item, name), rank), gathered) in items.iter().zip(item_names(items)).zip(ranks).zip(gathered) {
-            match item {
+            let node = match item {
                 Item::Segment(segment) => self.segment(segment, &name, rank, gathered, used, &mut taken),
                 Item::Loop(inner) => self.loop_use(inner, &name, rank, used, &mut taken),
+            };
+            if node != NodeId::ROOT && before.replace(rank) == Some(rank) {
+                self.shape.mix(node);
             }
         }
     }
@@ -128,7 +132,7 @@ impl Builder<'_, '_> {
         gathered: bool,
         used: bool,
         taken: &mut Vec<String>,
-    ) {
+    ) -> NodeId {
         let defined = self.guide.dictionary.segments.get(&segment.tag);
         let words = segment.name.as_deref().or(defined.and_then(|defined| defined.name.as_deref()));
         let list = segment.max != Some(1);
@@ -156,9 +160,10 @@ impl Builder<'_, '_> {
                 _ => None,
             }),
         });
+        node
     }
 
-    fn loop_use(&mut self, inner: &LoopUse, name: &str, rank: u32, used: bool, taken: &mut Vec<String>) {
+    fn loop_use(&mut self, inner: &LoopUse, name: &str, rank: u32, used: bool, taken: &mut Vec<String>) -> NodeId {
         let used = used && inner.requirement != Requirement::NotUsed;
         let mut node = NodeId::ROOT;
         if used {
@@ -181,6 +186,7 @@ impl Builder<'_, '_> {
         if used {
             self.shape.close();
         }
+        node
     }
 
     /// Components come first in the list of all elements, so that those of the segment stand together.

@@ -34,7 +34,8 @@ public final class Peers {
           reader.setTransactionSchema(schema);
         } else if (event == EDIStreamEvent.ELEMENT_DATA && text) {
           sum += reader.getText().length() + 1;
-        } else if (event == EDIStreamEvent.ELEMENT_DATA_ERROR || event == EDIStreamEvent.SEGMENT_ERROR) {
+        } else if (event == EDIStreamEvent.ELEMENT_DATA_ERROR || event == EDIStreamEvent.ELEMENT_OCCURRENCE_ERROR
+            || event == EDIStreamEvent.SEGMENT_ERROR) {
           System.err.println(reader.getErrorType() + " " + reader.getLocation());
         }
       }
