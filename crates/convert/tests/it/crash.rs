@@ -301,10 +301,13 @@ fn a_killed_process_resumes() {
     kit.ok();
     let whole = kit.bytes("out");
     let rejects = kit.bytes("rejects");
+    // A child that is killed cannot remove its temporary files.
+    let scratch = tempfile::tempdir().expect("a folder");
     let this = std::env::current_exe().expect("this test has a path");
     let child = || {
         std::process::Command::new(&this)
             .args(["--exact", "crash::child_process_that_is_killed"])
+            .env("TMPDIR", scratch.path())
             .env(FOLDER, kit.folder.path())
             .stdout(std::process::Stdio::null())
             .spawn()

@@ -291,10 +291,13 @@ fn a_killed_process_resumes() {
     kit.ok();
     let whole: Vec<Vec<u8>> = FILES.iter().map(|name| kit.bytes(name)).collect();
     FILES.iter().for_each(|name| fs::remove_file(kit.path(name)).expect("removed"));
+    // A child that is killed cannot remove its temporary files.
+    let scratch = tempfile::tempdir().expect("a folder");
     let this = std::env::current_exe().expect("this test has a path");
     let child = || {
         std::process::Command::new(&this)
             .args(["--exact", "edi::child_process_that_is_killed"])
+            .env("TMPDIR", scratch.path())
             .env(FOLDER, kit.folder.path())
             .stdout(std::process::Stdio::null())
             .spawn()
