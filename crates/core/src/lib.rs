@@ -24,6 +24,6 @@ pub use limits::Limits;
 pub use number::{NumberScratch, read_number, write_number};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
-pub use sink::{Sink, Tee};
+pub use sink::{Sink, Tee, TextPlace};
 pub use spelling::nearest;
 pub use value::{Decimal, Digits, Run, Value};

@@ -2,6 +2,22 @@
 
 use crate::{NodeId, Run, Value};
 
+/// Where the text of a leaf stands, for [`Sink::texts`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct TextPlace {
+    /// The leaf.
+    pub node: NodeId,
+    /// First byte, from the same place for all of one call.
+    pub offset: u32,
+    /// Bytes, 1 to [`TextPlace::SIZE_MAX`].
+    pub size: u32,
+}
+
+impl TextPlace {
+    /// Bytes of the longest text that can be given by place.
+    pub const SIZE_MAX: u32 = 16;
+}
+
 /// Receives one document after another as a stream of events over the nodes of one [`crate::Shape`].
 ///
 /// # Contract of the source
@@ -56,6 +72,20 @@ pub trait Sink {
         texts.for_each(|text| self.value(list, Value::Ascii(text)));
         self.close_list(list);
         self.leave(group);
+    }
+
+    /// Whether [`Sink::texts`] takes anything: a source that could use it asks first.
+    const TAKES_TEXTS: bool = false;
+
+    /// Leaves whose nodes follow each other, all text, all at once: what records of short texts mostly are. As if `value(node, Value::Ascii(…))`
+    /// were called for each place, trailing blanks cut. Returns how many of the first it took; it takes none that has a byte above 0x7f.
+    ///
+    /// `text` begins `shift` bytes into what offsets count, holds printable ASCII (a byte above 0x7f for any other character), and has 16
+    /// bytes at least from each place on.
+    #[inline(always)]
+    fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
+        let _ = (places, text, shift);
+        0
     }
 }
 
@@ -122,5 +152,12 @@ impl<S: Sink> Sink for &mut S {
     #[inline(always)]
     fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>) {
         (**self).texts_alone(group, list, texts);
+    }
+
+    const TAKES_TEXTS: bool = S::TAKES_TEXTS;
+
+    #[inline(always)]
+    fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
+        (**self).texts(places, text, shift)
     }
 }

@@ -38,8 +38,9 @@ pub(crate) struct Alone {
 /// Bytes of the longest prefix that has a short way.
 pub(crate) const PREFIX_MAX: usize = 64;
 
-/// A node's `one` prefix as a block of its own.
+/// A node's `one` prefix as a block of its own, which begins where a half of a cache line does.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Prefix {
     pub(crate) bytes: [u8; PREFIX_MAX],
     /// Length before a string, at most [`PREFIX_MAX`]; 0 where the prefix is longer and only the long way will do.
@@ -151,6 +152,12 @@ impl Keys {
             (alone.all, alone.group) = (all, group_len);
         }
         alone
+    }
+
+    /// Prefixes of nodes that follow each other.
+    #[inline(always)]
+    pub(crate) fn run(&self, first: NodeId, count: usize) -> Option<&[Prefix]> {
+        self.prefixes.get(first.index()..first.index() + count)
     }
 
     fn prefix(&self, span: Span, quoted: bool, plain_digits: u8) -> Prefix {

@@ -1,12 +1,12 @@
 //! The sink that writes JSON text.
 
-use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, Value};
+use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, TextPlace, Value};
 
 use crate::keys::{self, ALONE_MAX, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
-use quayline_charset::scan::{mask_eq, mask_json_special};
+use quayline_charset::scan::{mask_eq, mask_high, mask_json_special};
 
 /// Bytes of a writer's buffer at the start; it grows as needed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -139,9 +139,23 @@ impl JsonWriter {
         self.pos += len;
     }
 
-    /// Closes an object or array: the comma behind its last member is dropped, and one follows.
+    /// Closes an object or array: the bracket takes the place of the comma behind its last member.
     #[inline(always)]
-    fn close(&mut self, level: u16, bracket: u8) {
+    fn close(&mut self, bracket: u8, level: impl FnOnce(&Keys) -> u16) {
+        // A branch, not an addition of 0 or 1: where the next member goes must not wait for the byte to be loaded.
+        if self.style.spacing == Spacing::Compact
+            && let Some(out @ [b',', ..]) = self.buf.get_mut(self.pos - 1..self.pos + 1)
+        {
+            out.copy_from_slice(&[bracket, b',']);
+            self.pos += 1;
+        } else {
+            self.close_other(bracket, level(&self.keys));
+        }
+    }
+
+    /// One without members, or pretty.
+    #[inline(never)]
+    fn close_other(&mut self, bracket: u8, level: u16) {
         let empty = self.buf[self.pos - 1] != b',';
         self.pos -= usize::from(!empty);
         if self.style.spacing == Spacing::Pretty && !empty {
@@ -338,7 +352,7 @@ impl JsonWriter {
 }
 
 impl Sink for JsonWriter {
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
             self.enter_document();
@@ -346,9 +360,9 @@ impl Sink for JsonWriter {
         self.put_key(self.keys.node(node).one);
     }
 
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, node: NodeId) {
-        self.close(self.keys.node(node).level, b'}');
+        self.close(b'}', |keys| keys.node(node).level);
         if node == NodeId::ROOT {
             self.leave_document();
         }
@@ -361,7 +375,7 @@ impl Sink for JsonWriter {
 
     #[inline]
     fn close_list(&mut self, node: NodeId) {
-        self.close(self.keys.node(node).level - 1, b']');
+        self.close(b']', |keys| keys.node(node).level - 1);
     }
 
     #[inline(always)]
@@ -436,6 +450,40 @@ impl Sink for JsonWriter {
         self.first = self.start_first;
         self.open = false;
         self.taken = 0;
+    }
+
+    const TAKES_TEXTS: bool = true;
+
+    #[inline(always)]
+    fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
+        let Some(first) = places.first() else { return 0 };
+        let Some(prefixes) = self.keys.run(first.node, places.len()) else { return 0 };
+        let need = places.len() * (PREFIX_MAX + TextPlace::SIZE_MAX as usize + 2) + WINDOW;
+        let whole = room(&mut self.buf, self.pos, need);
+        let before = whole.len();
+        let mut left = whole;
+        let mut taken = 0;
+        for (place, prefix) in places.iter().zip(prefixes) {
+            let at = place.offset.wrapping_sub(shift) as usize;
+            let Some(block) = text.get(at..at + 16).and_then(<[u8]>::first_chunk::<16>) else { break };
+            let keep = (1u32 << (place.size & 0x1f)) - 1;
+            let awkward = mask_high(block) | mask_eq(block, b'"') | mask_eq(block, b'\\');
+            let Some(out) = left.first_chunk_mut::<WINDOW>() else { break };
+            if u32::from(awkward) & keep != 0 || prefix.string == 0 {
+                break;
+            }
+            let ink = !u32::from(mask_eq(block, b' ')) & keep;
+            let len = (u32::BITS - ink.leading_zeros()) as usize;
+            copy_prefix(prefix, out);
+            let start = usize::from(prefix.string & 0x7f);
+            out[start..start + 16].copy_from_slice(block);
+            let end = start + (len & 0x1f);
+            out[end..end + 2].copy_from_slice(b"\",");
+            left = &mut left[end + 2..];
+            taken += 1;
+        }
+        self.pos += before - left.len();
+        taken
     }
 }
 

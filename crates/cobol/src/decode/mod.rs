@@ -8,7 +8,7 @@ mod item;
 use core::mem;
 
 use quayline_charset::scan;
-use quayline_core::{Decimal, Digits, NodeId, Run, Sink, Value};
+use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, Value};
 
 use crate::layout::FieldIndex;
 use crate::plan::{Item, Op, Plan, SignCode, Table};
@@ -167,6 +167,13 @@ impl State {
         while let Some(op) = ops.get(pc) {
             match *op {
                 Op::Text { offset, size, node } => {
+                    if S::TAKES_TEXTS {
+                        let taken = self.texts(plan, pc, end, base, sink);
+                        if taken > 0 {
+                            pc += taken;
+                            continue;
+                        }
+                    }
                     let (at, size) = (base.wrapping_add(offset as usize), size as usize);
                     match self.loaded.text.get(at..) {
                         Some(tail) if at + size <= self.loaded.len => match plain_text(tail, size) {
@@ -266,6 +273,23 @@ impl State {
             pc += 1;
         }
         base
+    }
+
+    /// Short texts that follow each other, at once: how many operations that was.
+    #[inline(always)]
+    fn texts<S: Sink>(&mut self, plan: &Plan, pc: usize, end: usize, base: usize, sink: &mut S) -> usize {
+        let run = (plan.text_runs[pc] as usize).min(end - pc);
+        let Some(places) = plan.text_places.get(pc..pc + run) else { return 0 };
+        let [first, .., last] = places else { return 0 };
+        let from = base.wrapping_add(first.offset as usize);
+        let to = base.wrapping_add(last.offset as usize + last.size as usize);
+        if to > self.loaded.len {
+            return 0;
+        }
+        match self.loaded.text.get(from..to + TextPlace::SIZE_MAX as usize) {
+            Some(text) => sink.texts(places, text, first.offset),
+            None => 0,
+        }
     }
 
     /// Occurrences of a table in this record.

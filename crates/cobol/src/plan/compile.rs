@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use quayline_charset::Charset;
-use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
+use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
 
 use super::select::{Selection, resolve_one};
 use super::{
@@ -67,6 +67,7 @@ pub(super) fn compile(
         mut findings,
         ..
     } = compiler;
+    let (text_places, text_runs) = texts(&ops);
     let mut plan = Plan {
         layout: layout.clone(),
         shape: shape.finish(),
@@ -77,6 +78,8 @@ pub(super) fn compile(
         items,
         ops,
         op_items,
+        text_places,
+        text_runs,
         tables,
         unions,
         captures,
@@ -94,6 +97,25 @@ pub(super) fn compile(
     } else {
         Ok(plan)
     }
+}
+
+/// The places of short texts by operation, and how many follow each other from each operation on.
+fn texts(ops: &[Op]) -> (Vec<TextPlace>, Vec<u32>) {
+    let place = |op: &Op| match *op {
+        Op::Text { offset, size, node } => TextPlace { node, offset, size },
+        _ => TextPlace { node: NodeId::ROOT, offset: 0, size: 0 },
+    };
+    let places: Vec<TextPlace> = ops.iter().map(place).collect();
+    let mut runs = vec![0u32; ops.len()];
+    for (i, here) in places.iter().enumerate().rev().filter(|(_, p)| (1..=TextPlace::SIZE_MAX).contains(&p.size)) {
+        let follows = |next: &TextPlace| {
+            next.node.0 == here.node.0.wrapping_add(1)
+                && u64::from(next.offset) >= u64::from(here.offset) + u64::from(here.size)
+        };
+        let goes_on = places.get(i + 1).is_some_and(follows);
+        runs[i] = 1 + if goes_on { runs[i + 1] } else { 0 };
+    }
+    (places, runs)
 }
 
 struct Compiler<'a> {

@@ -13,7 +13,7 @@ mod template;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
-use quayline_core::{Findings, NodeId, Shape};
+use quayline_core::{Findings, NodeId, Shape, TextPlace};
 
 use crate::layout::{Encoding, FieldIndex, Layout};
 use crate::{Interface, Policies};
@@ -94,6 +94,10 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Op>,
     /// Item of each operation, for places in faults.
     pub(crate) op_items: Vec<ItemIndex>,
+    /// For each operation that is a short text, its place; anything for all others.
+    pub(crate) text_places: Vec<TextPlace>,
+    /// How many operations from this one on are short texts, one behind the other.
+    pub(crate) text_runs: Vec<u32>,
     pub(crate) tables: Vec<Table>,
     pub(crate) unions: Vec<Union>,
     pub(crate) captures: Vec<ItemIndex>,
