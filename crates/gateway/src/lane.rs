@@ -10,6 +10,7 @@ use quayline_xml::{XmlStyle, XmlWriter};
 use crate::api::{Operation, ParameterPlace, Projection, ResponseBody};
 use crate::gate::{Gate, GateState};
 use crate::problem::{FieldError, Problem};
+use crate::provider::Outgoing;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::{codes, uri};
 
@@ -96,7 +97,7 @@ impl OperationLane {
         }
     }
 
-    /// The record of a request, in two parts that stand one behind the other.
+    /// The record of a request.
     ///
     /// # Errors
     /// All that is wrong with the request: 400 with a line for each field, or 415.
@@ -104,7 +105,7 @@ impl OperationLane {
         &'a mut self,
         operation: &'a Operation,
         request: &Request<'_>,
-    ) -> Result<[&'a [u8]; 2], Box<Problem>> {
+    ) -> Result<Outgoing<'a>, Box<Problem>> {
         let side = &operation.service.request;
         let OperationLane { encoder, reader, gate: state, .. } = self;
         state.begin(side.shape.len());
@@ -155,7 +156,7 @@ impl OperationLane {
         gate.sink.leave(NodeId::ROOT);
         let mut errors = core::mem::take(&mut state.errors);
         match encoder.take() {
-            Ok(record) if errors.is_empty() => Ok([record, &side.tail]),
+            Ok(record) if errors.is_empty() => Ok(Outgoing { front: record, tail: &side.tail }),
             Ok(_) => Err(Box::new(refused(errors))),
             Err(faults) => {
                 errors.extend(faults.0.iter().map(|fault| {
@@ -173,14 +174,14 @@ impl OperationLane {
         }
     }
 
-    /// The answer for a provider's record. `fields` is what the client asked for; `buffer` is reused.
+    /// The answer for a provider's record, which is not changed. `fields` is what the client asked for; `buffer` is reused.
     ///
     /// # Errors
     /// 502 where the record is not of the service or no response fits it, 400 for `fields` that the response does not have.
     pub fn answer(
         &mut self,
         operation: &Operation,
-        record: &[u8],
+        record: &mut Vec<u8>,
         media: Media,
         fields: Option<&str>,
         buffer: Vec<u8>,
@@ -256,17 +257,17 @@ impl ResponseLane {
     fn json(
         &mut self,
         projection: &Projection,
-        record: &[u8],
+        record: &mut Vec<u8>,
         wanted: Option<&[bool]>,
         state: &mut ShapingState,
         buffer: Vec<u8>,
     ) -> Result<(Vec<u8>, usize), quayline_cobol::RecordFaults> {
         let writer = &mut self.json;
         let done = if wanted.is_none() && projection.rules.is_plain() {
-            self.decoder.decode(record, writer)
+            self.decoder.decode_in_place(record, writer)
         } else {
             let mut shaping = Shaping { rules: &projection.rules, state, wanted, sink: writer };
-            self.decoder.decode(record, &mut shaping)
+            self.decoder.decode_in_place(record, &mut shaping)
         };
         if let Err(faults) = done {
             self.json.discard();
@@ -281,7 +282,7 @@ impl ResponseLane {
     fn xml(
         &mut self,
         projection: &Projection,
-        record: &[u8],
+        record: &mut Vec<u8>,
         wanted: Option<&[bool]>,
         state: &mut ShapingState,
         mut buffer: Vec<u8>,
@@ -294,7 +295,7 @@ impl ResponseLane {
         writer.clear();
         writer.begin();
         let mut shaping = Shaping { rules: &projection.rules, state, wanted, sink: &mut **writer };
-        let done = self.decoder.decode(record, &mut shaping);
+        let done = self.decoder.decode_in_place(record, &mut shaping);
         if let Err(faults) = done {
             writer.discard();
             writer.clear();

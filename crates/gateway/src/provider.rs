@@ -4,14 +4,55 @@ use core::future::Future;
 use core::pin::Pin;
 use core::time::Duration;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::{Problem, codes};
 
+/// The record of a call, in two parts that stand one behind the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// What the request has set.
+    pub front: &'a [u8],
+    /// The rest, which is the same for every call of a service: who waits need not copy it.
+    pub tail: &'a Arc<[u8]>,
+}
+
+impl Outgoing<'_> {
+    /// Both parts as one.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        [self.front, self.tail].concat()
+    }
+}
+
+/// The record that a provider answered with.
+pub enum Returned {
+    /// Its bytes.
+    Bytes(Vec<u8>),
+    /// It still lies where the provider got it: copied once, when it is looked at.
+    Held(Box<dyn Held>),
+}
+
+/// A record that lies in a provider's memory until it is taken, or dropped.
+pub trait Held {
+    /// Copies it and gives its place back. `to` is emptied before.
+    fn take(self: Box<Self>, to: &mut Vec<u8>);
+}
+
+impl core::fmt::Debug for Returned {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Returned::Bytes(_) => "Bytes",
+            Returned::Held(_) => "Held",
+        })
+    }
+}
+
 /// Answers calls of one service on one thread.
 pub trait Provider {
-    /// Calls with the record that consists of `parts`, one behind the other; the answer's record replaces what `answer` holds. The parts
-    /// are taken before this returns. `traceparent` makes the W3C trace context for whoever is called over a protocol that carries one.
-    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
+    /// Calls with a record, whose parts are taken before this returns. `traceparent` makes the W3C trace context for whoever is called over
+    /// a protocol that carries one.
+    fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
 
     /// Whether calls can be answered now, for readiness: `Err` says why not.
     ///
@@ -23,7 +64,7 @@ pub trait Provider {
 }
 
 /// An answer to come.
-pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Vec<u8>, ProviderFault>> + 'a>>;
+pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Returned, ProviderFault>> + 'a>>;
 
 /// Why there is no answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -173,17 +214,16 @@ impl CannedRecords {
 }
 
 impl Provider for CannedRecords {
-    fn call<'a>(&'a self, parts: [&[u8]; 2], mut answer: Vec<u8>, _: &dyn Fn() -> String) -> Answered<'a> {
-        let request: Vec<u8> = parts.concat();
-        let fits = |record: &&[u8]| match self.by {
+    fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
+        let fits = |known: &&[u8]| match self.by {
             Some((at, len)) => {
-                record.get(at..at + len).is_some() && record.get(at..at + len) == request.get(at..at + len)
+                let byte = |i: usize| record.front.get(i).or_else(|| record.tail.get(i - record.front.len()));
+                (at..at + len).all(|i| known.get(i).is_some() && known.get(i) == byte(i))
             }
             None => true,
         };
         let found = self.records.chunks_exact(self.length).find(fits);
-        answer.clear();
-        answer.extend_from_slice(found.unwrap_or(&self.records[..self.length]));
-        Box::pin(core::future::ready(Ok(answer)))
+        let answer = found.unwrap_or(&self.records[..self.length]).to_vec();
+        Box::pin(core::future::ready(Ok(Returned::Bytes(answer))))
     }
 }

@@ -45,20 +45,27 @@ fn same(value: &[u8], text: &str) -> bool {
 
 /// A decimal as an integer of its 10^-9 parts; enough for codes, which rules are about.
 fn number(text: &[u8]) -> Option<i128> {
-    let text = core::str::from_utf8(text).ok()?;
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text),
+    const PARTS: usize = 9;
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        _ => (false, text),
     };
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty()
-        || whole.len() > 28
-        || part.len() > 9
-        || !whole.bytes().chain(part.bytes()).all(|b| b.is_ascii_digit())
-    {
+    let point = digits.iter().position(|b| *b == b'.').unwrap_or(digits.len());
+    let (whole, part) = (&digits[..point], digits.get(point + 1..).unwrap_or_default());
+    if whole.is_empty() || whole.len() > 28 || part.len() > PARTS {
         return None;
     }
-    format!("{whole}{part:0<9}").parse::<i128>().ok().map(|n| sign * n)
+    let mut n = 0i128;
+    for byte in whole.iter().chain(part).copied() {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        n = n * 10 + i128::from(byte - b'0');
+    }
+    for _ in part.len()..PARTS {
+        n *= 10;
+    }
+    Some(if negative { -n } else { n })
 }
 
 /// Reads the fields that rules look at, before the answer itself is written.
@@ -168,5 +175,9 @@ mod tests {
         assert!(holds(Test::AtLeast("4.5".into()), "4.50"));
         assert!(!holds(Test::AtMost("4".into()), "4.1"));
         assert!(!holds(Test::AtMost("4".into()), "X"));
+        assert!(holds(Test::AtMost("-4.05".into()), "-4.5"));
+        assert!(holds(Test::OneOf(vec!["4.".into()]), "4"));
+        assert!(!holds(Test::OneOf(vec!["4.5.1".into()]), "4.5"));
+        assert!(!holds(Test::OneOf(vec![".5".into()]), "0.5"));
     }
 }

@@ -145,6 +145,12 @@ impl Worker {
         self.states.len() - self.free.len()
     }
 
+    /// Whether a call is submitted and not done.
+    #[must_use]
+    pub fn is_called(&self) -> bool {
+        self.states.contains(&State::Submitted)
+    }
+
     /// Whether a call can be submitted.
     #[must_use]
     pub fn has_room(&self) -> bool {
@@ -158,6 +164,7 @@ impl Worker {
     }
 
     /// Submits a call whose COMMAREA begins with `parts`, one behind the other, and goes on with 0x00. `None` where every slot is taken.
+    /// A worker that sleeps does so until [`Worker::ring`].
     pub fn submit(&mut self, parts: &[&[u8]]) -> Option<Slot> {
         let slot = self.free.pop()?;
         self.area.copy_in(slot, parts);
@@ -166,13 +173,18 @@ impl Worker {
         let tail = self.area.word(SUBMIT_TAIL);
         let at = tail.load(Ordering::Relaxed);
         self.area.submitted(at).store(narrow(slot), Ordering::Relaxed);
-        // The order of these two is what the worker relies on: it says that it sleeps, and then looks once more.
         tail.store(at.wrapping_add(1), Ordering::SeqCst);
+        Some(Slot(slot))
+    }
+
+    /// Wakes the worker where it sleeps, behind one submitted call or many: a bell costs two system calls and, where both sides share a
+    /// core, two changes of process.
+    pub fn ring(&self) {
+        // The order of this and of the store in `submit` is what the worker relies on: it says that it sleeps, and then looks once more.
         if self.area.word(WORKER_SLEEPS).swap(0, Ordering::SeqCst) == 1 {
             // A full bell rings already.
             let _ = rustix::io::write(&self.to_worker, &1u64.to_ne_bytes());
         }
-        Some(Slot(slot))
     }
 
     /// The calls that are submitted and not done, in no particular order.
@@ -182,7 +194,7 @@ impl Worker {
     }
 
     /// Silences the bell and hands out every call that is done.
-    pub fn completions(&mut self, mut each: impl FnMut(&mut Worker, Completion)) {
+    pub fn completions(&mut self, mut each: impl FnMut(Completion)) {
         let mut count = [0u8; 8];
         // Nothing to read is no error: the bell may have been rung for calls that were taken already.
         let _ = rustix::io::read(&self.from_worker, &mut count);
@@ -201,7 +213,7 @@ impl Worker {
                 self.states[slot] = State::Done;
                 self.done += 1;
                 let return_code = self.area.return_code(slot).load(Ordering::Relaxed);
-                each(self, Completion { slot: Slot(slot), return_code });
+                each(Completion { slot: Slot(slot), return_code });
             }
         }
     }

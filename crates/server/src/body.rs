@@ -17,9 +17,7 @@ use crate::metrics::{OperationMetrics, Phase};
 /// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    /// Bodies and records apart: they differ in size, and a buffer that is too small is one that is allocated again.
     free: RefCell<Vec<Vec<u8>>>,
-    records: RefCell<Vec<Vec<u8>>>,
 }
 
 const KEPT_MAX: usize = 256;
@@ -29,19 +27,6 @@ impl Buffers {
     /// A buffer with any content.
     pub(crate) fn take(&self) -> Vec<u8> {
         self.free.borrow_mut().pop().unwrap_or_default()
-    }
-
-    /// A buffer for a record.
-    pub(crate) fn take_record(&self) -> Vec<u8> {
-        self.records.borrow_mut().pop().unwrap_or_default()
-    }
-
-    /// Gives a record's buffer back.
-    pub(crate) fn give_record(&self, buffer: Vec<u8>) {
-        let mut free = self.records.borrow_mut();
-        if free.len() < KEPT_MAX && buffer.capacity() <= KEPT_BYTES_MAX {
-            free.push(buffer);
-        }
     }
 
     /// Gives a buffer back.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
-use quayline_gateway::{Media, Operation, Problem, Routed, allowed, asked_fields, etag};
+use quayline_gateway::{Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
 
 use crate::access::Identity;
 use crate::body::Body;
@@ -134,16 +134,22 @@ async fn respond(
     let provider = version.provider(operation.service_index);
     let answered = version.with_lane(index, |lane| {
         let record = lane.record(operation, &parts)?;
-        Ok::<_, Box<Problem>>(provider.call(record, thread.buffers.take_record(), &|| trace.traceparent()))
+        Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
     })?;
     let called = Instant::now();
     metrics.phase(Phase::Decode, called - received);
-    let record = answered.await.map_err(|fault| Box::new(fault.problem()))?;
+    let returned = answered.await.map_err(|fault| Box::new(fault.problem()))?;
     let back = Instant::now();
     metrics.phase(Phase::Call, back - called);
     let client = Client { peer, headers: &head.headers, media, query };
-    let response = answer(thread, &version, index, operation, &record, &client);
-    thread.buffers.give_record(record);
+    let response = match returned {
+        Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, &client),
+        Returned::Held(held) => {
+            let mut record = thread.record.borrow_mut();
+            held.take(&mut record);
+            answer(thread, &version, index, operation, &mut record, &client)
+        }
+    };
     metrics.phase(Phase::Encode, back.elapsed());
     response
 }
@@ -201,7 +207,7 @@ fn answer(
     version: &Version,
     index: usize,
     operation: &Operation,
-    record: &[u8],
+    record: &mut Vec<u8>,
     client: &Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
     let fields = asked_fields(operation, client.query);

@@ -1,9 +1,12 @@
 //! COBOL programs as providers: the worker processes of one service on one server thread.
 //!
 //! ```text
-//! call ─▶ worker with the fewest calls ─▶ slot ─▶ … bell … ─▶ answer copied out ─▶ the waiting request
+//! call ─▶ worker with the fewest calls ─▶ slot ─▶ … bell … ─▶ the waiting request ─▶ answer copied out
 //!         (all full: queue, bounded by time)
 //! ```
+//! Bells are rung by the attending task, whose turn comes when every request that has arrived has submitted its call; and an answer stays
+//! in its slot until its request's turn comes, so that it is copied once, into a place that all requests of the thread use.
+//!
 //! A worker that ends fails the call it was in; calls that it had not begun go to the front of the queue. A new one is started at once,
 //! or, where it ended before it answered anything, after a pause that doubles up to five seconds.
 
@@ -12,9 +15,10 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quayline_gateway::{Answered, ProgramSpec, Provider, ProviderFault};
+use quayline_gateway::{Answered, Held, Outgoing, ProgramSpec, Provider, ProviderFault, Returned};
 use quayline_program::{Completion, End, Slot, Worker, WorkerSpec};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -23,7 +27,7 @@ use tokio::sync::{Notify, oneshot};
 /// Tells an operator what became of a worker.
 pub(crate) type Log = Rc<dyn Fn(String)>;
 
-type Reply = oneshot::Sender<Result<Vec<u8>, ProviderFault>>;
+type Reply = oneshot::Sender<Result<Filled, ProviderFault>>;
 
 /// The worker processes of one service on one thread.
 pub(crate) struct ProgramProvider {
@@ -40,27 +44,50 @@ struct Shared {
 }
 
 struct Lane {
-    worker: RefCell<Option<Worker>>,
+    worker: RefCell<Option<Rc<RefCell<Worker>>>>,
     calls: RefCell<Vec<Option<Call>>>,
-    /// Rung when a call was submitted to a worker that had none, and when the provider closes.
+    /// Rung when a call was submitted, and when the provider closes.
     wake: Notify,
+    /// Calls that were submitted since the worker's bell was rung last.
+    unrung: Cell<usize>,
     /// Why there is no worker.
     down: RefCell<Option<String>>,
 }
 
 struct Call {
-    answer: Vec<u8>,
     reply: Reply,
     tries: u32,
 }
 
 struct Waiting {
-    record: Vec<u8>,
+    front: Vec<u8>,
+    tail: Arc<[u8]>,
     call: Call,
     since: Instant,
 }
 
-/// Calls that wait for a slot; time bounds them too (`wait-limit-ms`). 1,024 COMMAREAs of 30 KB are 30 MB.
+/// A slot with an answer. It is given back when the answer is taken, or when nobody wants it any more; its worker may have ended, or may
+/// have been replaced, in the meantime.
+struct Filled {
+    shared: Rc<Shared>,
+    worker: Rc<RefCell<Worker>>,
+    slot: Slot,
+}
+
+impl Held for Filled {
+    fn take(self: Box<Self>, to: &mut Vec<u8>) {
+        self.worker.borrow_mut().take(self.slot, to);
+    }
+}
+
+impl Drop for Filled {
+    fn drop(&mut self) {
+        self.worker.borrow_mut().release(self.slot);
+        self.shared.drain();
+    }
+}
+
+/// Calls that wait for a slot; time bounds them too (`wait-limit-ms`).
 const WAITING_MAX: usize = 1024;
 
 /// How often a call is submitted again because its worker ended before it began: a program may spoil its process so that the next call
@@ -85,6 +112,7 @@ impl ProgramProvider {
             worker: RefCell::new(None),
             calls: RefCell::new((0..spec.queue).map(|_| None).collect()),
             wake: Notify::new(),
+            unrung: Cell::new(0),
             down: RefCell::new(None),
         };
         let lanes = (0..spec.workers).map(lane).collect();
@@ -107,13 +135,14 @@ impl Drop for ProgramProvider {
 }
 
 impl Provider for ProgramProvider {
-    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>, _: &dyn Fn() -> String) -> Answered<'a> {
+    fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
         let (reply, answered) = oneshot::channel();
-        self.shared.submit(&parts, Call { answer, reply, tries: 0 });
+        self.shared.submit(record, Call { reply, tries: 0 });
         Box::pin(async move {
-            answered
-                .await
-                .unwrap_or_else(|_| Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }))
+            match answered.await {
+                Ok(done) => done.map(|filled| Returned::Held(Box::new(filled))),
+                Err(_) => Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }),
+            }
         })
     }
 
@@ -127,18 +156,11 @@ impl Provider for ProgramProvider {
 }
 
 impl Shared {
-    fn submit(&self, parts: &[&[u8]], call: Call) {
+    fn submit(&self, record: Outgoing<'_>, call: Call) {
+        let Outgoing { front, tail } = record;
         // Calls that wait already come first.
-        if self.waiting.borrow().is_empty() {
-            if let Some(call) = self.try_submit(parts, call) {
-                self.wait(parts.concat(), call);
-            }
-        } else {
-            self.wait(parts.concat(), call);
-        }
-    }
-
-    fn wait(&self, record: Vec<u8>, call: Call) {
+        let behind = !self.waiting.borrow().is_empty();
+        let Some(call) = (if behind { Some(call) } else { self.try_submit(front, tail, call) }) else { return };
         if let Some(why) = self.all_down() {
             let _ = call.reply.send(Err(ProviderFault::Absent { reason: why }));
             return;
@@ -148,7 +170,7 @@ impl Shared {
             let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
             return;
         }
-        waiting.push_back(Waiting { record, call, since: Instant::now() });
+        waiting.push_back(Waiting { front: front.to_vec(), tail: Arc::clone(tail), call, since: Instant::now() });
     }
 
     fn all_down(&self) -> Option<String> {
@@ -160,18 +182,28 @@ impl Shared {
     }
 
     /// Submits to the worker with the fewest calls; gives the call back where all are full.
-    fn try_submit(&self, parts: &[&[u8]], call: Call) -> Option<Call> {
-        let load = |lane: &&Lane| lane.worker.borrow().as_ref().filter(|w| w.has_room()).map(Worker::outstanding);
-        let Some(lane) = self.lanes.iter().filter(|lane| load(lane).is_some()).min_by_key(load) else {
-            return Some(call);
-        };
-        let mut worker = lane.worker.borrow_mut();
-        let Some(worker) = worker.as_mut() else { return Some(call) };
-        let first = worker.outstanding() == 0;
-        let Some(slot) = worker.submit(parts) else { return Some(call) };
+    fn try_submit(&self, front: &[u8], tail: &[u8], call: Call) -> Option<Call> {
+        let mut best: Option<(usize, &Lane, Rc<RefCell<Worker>>)> = None;
+        for lane in &self.lanes {
+            let Some(worker) = lane.worker.borrow().clone() else { continue };
+            let (has_room, load) = (worker.borrow().has_room(), worker.borrow().outstanding());
+            if has_room && best.as_ref().is_none_or(|(least, ..)| load < *least) {
+                best = Some((load, lane, worker));
+            }
+        }
+        let Some((_, lane, worker)) = best else { return Some(call) };
+        let mut worker = worker.borrow_mut();
+        let Some(slot) = worker.submit(&[front, tail]) else { return Some(call) };
         lane.calls.borrow_mut()[slot.index()] = Some(call);
-        if first {
+        let unrung = lane.unrung.get() + 1;
+        lane.unrung.set(unrung);
+        if unrung == 1 {
             lane.wake.notify_one();
+        }
+        if unrung > self.spec.queue / 2 {
+            // Enough for the worker to be at while this thread goes on with its requests.
+            lane.unrung.set(0);
+            worker.ring();
         }
         None
     }
@@ -180,12 +212,12 @@ impl Shared {
     fn drain(&self) {
         loop {
             let Some(next) = self.waiting.borrow_mut().pop_front() else { return };
-            let Waiting { record, call, since } = next;
+            let Waiting { front, tail, call, since } = next;
             if call.reply.is_closed() {
                 continue;
             }
-            if let Some(call) = self.try_submit(&[&record], call) {
-                self.waiting.borrow_mut().push_front(Waiting { record, call, since });
+            if let Some(call) = self.try_submit(&front, &tail, call) {
+                self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since });
                 return;
             }
         }
@@ -209,7 +241,8 @@ impl Shared {
         let lane = &self.lanes[lane];
         match Worker::start(&self.worker_spec) {
             Ok(worker) => {
-                *lane.worker.borrow_mut() = Some(worker);
+                *lane.worker.borrow_mut() = Some(Rc::new(RefCell::new(worker)));
+                lane.unrung.set(0);
                 *lane.down.borrow_mut() = None;
                 self.drain();
                 true
@@ -251,7 +284,7 @@ impl Shared {
     }
 
     /// Attends a worker until it ends; whether it has answered any call.
-    async fn attend_worker(&self, index: usize) -> bool {
+    async fn attend_worker(self: &Rc<Self>, index: usize) -> bool {
         let lane = &self.lanes[index];
         let Some((bell, death)) = descriptors(lane) else {
             *lane.worker.borrow_mut() = None;
@@ -259,8 +292,8 @@ impl Shared {
         };
         let tick = (self.spec.time_limit / 8).clamp(Duration::from_millis(2), Duration::from_millis(50));
         loop {
-            let busy =
-                lane.worker.borrow().as_ref().is_some_and(|w| w.outstanding() > 0) || !self.waiting.borrow().is_empty();
+            let busy = lane.worker.borrow().as_ref().is_some_and(|w| w.borrow().is_called())
+                || !self.waiting.borrow().is_empty();
             tokio::select! {
                 biased;
                 ready = bell.readable() => {
@@ -278,11 +311,12 @@ impl Shared {
                 }
                 () = tokio::time::sleep(tick), if busy => {
                     self.expire();
-                    let limit = self.spec.time_limit;
-                    if let Some(worker) = lane.worker.borrow_mut().as_mut()
-                        && worker.running().is_some_and(|(_, ran)| ran > limit)
-                    {
-                        worker.kill();
+                    let worker = lane.worker.borrow().clone();
+                    if let Some(worker) = worker {
+                        let mut worker = worker.borrow_mut();
+                        if worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit) {
+                            worker.kill();
+                        }
                     }
                 }
                 () = lane.wake.notified() => {
@@ -290,30 +324,39 @@ impl Shared {
                         *lane.worker.borrow_mut() = None;
                         return true;
                     }
+                    lane.unrung.set(0);
+                    if let Some(worker) = lane.worker.borrow().as_ref() {
+                        worker.borrow().ring();
+                    }
                 }
             }
         }
     }
 
-    fn take_done(&self, lane: &Lane) {
-        let mut worker = lane.worker.borrow_mut();
-        let Some(worker) = worker.as_mut() else { return };
-        let mut calls = lane.calls.borrow_mut();
-        worker.completions(|worker, Completion { slot, .. }| match calls[slot.index()].take() {
-            Some(Call { mut answer, reply, .. }) => {
-                worker.take(slot, &mut answer);
+    /// Tells every request whose call is done.
+    fn take_done(self: &Rc<Self>, lane: &Lane) {
+        let Some(worker) = lane.worker.borrow().clone() else { return };
+        let mut done: Vec<(Option<Call>, Slot)> = Vec::with_capacity(self.spec.queue);
+        worker.borrow_mut().completions(|Completion { slot, .. }| done.push((None, slot)));
+        {
+            let mut calls = lane.calls.borrow_mut();
+            done.iter_mut().for_each(|(call, slot)| *call = calls[slot.index()].take());
+        }
+        for (call, slot) in done {
+            let filled = Filled { shared: Rc::clone(self), worker: Rc::clone(&worker), slot };
+            if let Some(call) = call {
                 // A client that is gone needs no answer.
-                let _ = reply.send(Ok(answer));
+                let _ = call.reply.send(Ok(filled));
             }
-            None => worker.release(slot),
-        });
+        }
     }
 
     /// A worker ended: fails the call it was in, queues those it had not begun. `None` while it is still there.
-    fn bury(&self, lane: &Lane) -> Option<bool> {
-        let (end, current) = lane.worker.borrow_mut().as_mut()?.end()?;
+    fn bury(self: &Rc<Self>, lane: &Lane) -> Option<bool> {
+        let (end, current) = lane.worker.borrow().as_ref()?.borrow_mut().end()?;
         self.take_done(lane);
         let worker = lane.worker.borrow_mut().take()?;
+        let worker = worker.borrow();
         let answered = worker.calls_done() > 0;
         (self.log)(format!("program {}: {}", self.spec.program, end.reason()));
         let absent = matches!(end, End::NoRuntime | End::NoProgram);
@@ -334,9 +377,10 @@ impl Shared {
             }
         }
         for (slot, call) in again.into_iter().rev() {
-            let mut record = Vec::new();
-            worker.recall(slot, &mut record);
-            self.waiting.borrow_mut().push_front(Waiting { record, call, since: Instant::now() });
+            let mut front = Vec::new();
+            worker.recall(slot, &mut front);
+            let tail = Arc::from([]);
+            self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since: Instant::now() });
         }
         if absent && self.all_down().is_some() {
             for waiting in self.waiting.borrow_mut().drain(..) {
@@ -355,7 +399,7 @@ fn outstanding(worker: &Worker, lane: &Lane) -> Vec<(Slot, Call)> {
 #[expect(deprecated, reason = "the call is unsound for types that close their descriptor early; an OwnedFd does not")]
 fn descriptors(lane: &Lane) -> Option<(AsyncFd<OwnedFd>, AsyncFd<OwnedFd>)> {
     let worker = lane.worker.borrow();
-    let worker = worker.as_ref()?;
+    let worker = worker.as_ref()?.borrow();
     let watch = |fd: std::os::fd::BorrowedFd<'_>| {
         AsyncFd::with_interest(fd.try_clone_to_owned().ok()?, Interest::READABLE).ok()
     };

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use quayline_gateway::{
-    CannedRecords, Definitions, Operation, OperationLane, Provider, ProviderFault, ProviderSpec, Service,
+    CannedRecords, Definitions, Operation, OperationLane, Outgoing, Provider, ProviderFault, ProviderSpec, Service,
 };
 
 use crate::access::{Access, TokenCache};
@@ -21,6 +21,8 @@ use crate::shared::Shared;
 pub(crate) struct Thread {
     pub(crate) shared: Arc<Shared>,
     pub(crate) buffers: Rc<Buffers>,
+    /// The record that is being turned into an answer: one place for all of them, so that it stays in the cache.
+    pub(crate) record: RefCell<Vec<u8>>,
     pub(crate) tokens: TokenCache,
     version: RefCell<Rc<Version>>,
     generation: Cell<u64>,
@@ -53,6 +55,7 @@ impl Thread {
         Rc::new(Thread {
             shared,
             buffers: Rc::new(Buffers::default()),
+            record: RefCell::default(),
             tokens: TokenCache::default(),
             version,
             generation: Cell::new(generation),
@@ -171,7 +174,7 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
 struct Absent(String);
 
 impl Provider for Absent {
-    fn call<'a>(&'a self, _: [&[u8]; 2], _: Vec<u8>, _: &dyn Fn() -> String) -> quayline_gateway::Answered<'a> {
+    fn call<'a>(&'a self, _: Outgoing<'_>, _: &dyn Fn() -> String) -> quayline_gateway::Answered<'a> {
         Box::pin(core::future::ready(Err(ProviderFault::Absent { reason: self.0.clone() })))
     }
 

@@ -14,7 +14,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Request, Uri};
 use hyper_util::rt::TokioIo;
-use quayline_gateway::{Answered, HttpSpec, Provider, ProviderFault};
+use quayline_gateway::{Answered, HttpSpec, Outgoing, Provider, ProviderFault, Returned};
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -126,7 +126,7 @@ impl Upstream {
         Ok(send)
     }
 
-    async fn exchange(&self, record: Vec<u8>, mut answer: Vec<u8>, trace: String) -> Result<Vec<u8>, ProviderFault> {
+    async fn exchange(&self, record: Vec<u8>, trace: String) -> Result<Returned, ProviderFault> {
         let absent = |reason: String| ProviderFault::Absent { reason: format!("{}: {reason}", self.authority) };
         // The borrow ends here: what follows waits.
         let kept = self.idle.borrow_mut().pop();
@@ -145,7 +145,7 @@ impl Upstream {
         let request = request.body(Whole(Some(record.into()))).map_err(|error| absent(error.to_string()))?;
         let response = send.send_request(request).await.map_err(|error| absent(error.to_string()))?;
         let status = response.status();
-        answer.clear();
+        let mut answer = Vec::new();
         read(response.into_body(), self.length, &mut answer).await?;
         if self.idle.borrow().len() < IDLE_MAX {
             self.idle.borrow_mut().push(send);
@@ -153,17 +153,17 @@ impl Upstream {
         if !status.is_success() {
             return Err(ProviderFault::BadAnswer { reason: format!("{} answered {status}", self.authority) });
         }
-        Ok(answer)
+        Ok(Returned::Bytes(answer))
     }
 }
 
 impl Provider for Upstream {
-    fn call<'a>(&'a self, parts: [&[u8]; 2], answer: Vec<u8>, traceparent: &dyn Fn() -> String) -> Answered<'a> {
-        let record = parts.concat();
+    fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a> {
+        let record = record.to_vec();
         let trace = traceparent();
         Box::pin(async move {
             let limit = self.spec.time_limit;
-            let call = tokio::time::timeout(limit, self.exchange(record, answer, trace));
+            let call = tokio::time::timeout(limit, self.exchange(record, trace));
             call.await.unwrap_or(Err(ProviderFault::TimeLimit { limit }))
         })
     }

@@ -40,9 +40,35 @@ impl RecordDecoder {
     /// All faults of the record. The sink has seen a well-formed document in which bad values are null; discard it.
     #[inline]
     pub fn decode<S: Sink>(&mut self, record: &[u8], sink: &mut S) -> Result<(), RecordFaults> {
+        let raw = &mut self.state.loaded.raw;
+        if raw.len() < record.len() + PAD {
+            raw.resize(record.len() + PAD, 0);
+        }
+        raw[..record.len()].copy_from_slice(record);
+        self.decode_loaded(record.len(), sink)
+    }
+
+    /// The same for a record that has a buffer of its own, which is read where it is instead of being copied. It comes back unchanged.
+    ///
+    /// # Errors
+    /// As [`RecordDecoder::decode`].
+    #[inline]
+    pub fn decode_in_place<S: Sink>(&mut self, record: &mut Vec<u8>, sink: &mut S) -> Result<(), RecordFaults> {
+        let len = record.len();
+        record.resize(len + PAD, 0);
+        mem::swap(&mut self.state.loaded.raw, record);
+        let done = self.decode_loaded(len, sink);
+        mem::swap(&mut self.state.loaded.raw, record);
+        record.truncate(len);
+        done
+    }
+
+    /// Decodes the first `len` bytes of the raw buffer.
+    #[inline]
+    fn decode_loaded<S: Sink>(&mut self, len: usize, sink: &mut S) -> Result<(), RecordFaults> {
         let plan = &*self.plan.0;
         let state = &mut self.state;
-        state.load(plan, record);
+        state.load(plan, len);
         sink.enter(NodeId::ROOT);
         let base = quayline_charset::widest(Whole { state, plan, sink });
         state.check_length(plan, base);
@@ -52,7 +78,7 @@ impl RecordDecoder {
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
             encoder.leave(NodeId::ROOT);
-            if let Some(patch) = encoder.patch_for(record) {
+            if let Some(patch) = encoder.patch_for(&state.loaded.raw[..len]) {
                 sink.value(node, Value::Ascii(Run::from(patch.as_bytes())));
             }
         }
@@ -138,15 +164,13 @@ impl Table {
 
 impl State {
     #[inline]
-    fn load(&mut self, plan: &Plan, record: &[u8]) {
+    fn load(&mut self, plan: &Plan, record_len: usize) {
         let Loaded { raw, text, len } = &mut self.loaded;
-        *len = record.len();
-        if raw.len() < record.len() + PAD {
-            raw.resize(record.len() + PAD, 0);
-            text.resize(record.len() + PAD, 0);
+        *len = record_len;
+        if text.len() < record_len + PAD {
+            text.resize(record_len + PAD, 0);
         }
-        raw[..record.len()].copy_from_slice(record);
-        quayline_charset::translate(plan.text.to_ascii, record, &mut text[..record.len()]);
+        quayline_charset::translate(plan.text.to_ascii, &raw[..record_len], &mut text[..record_len]);
         self.faults.clear();
         self.indices.clear();
         self.loops.clear();

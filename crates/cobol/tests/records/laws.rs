@@ -239,3 +239,62 @@ fn dirty() -> impl Strategy<Value = Vec<u8>> {
             record
         })
 }
+
+/// A sink as one that does not take texts by place.
+struct OneByOne<'a>(&'a mut quayline_json::JsonWriter);
+
+impl quayline_core::Sink for OneByOne<'_> {
+    fn enter(&mut self, node: quayline_core::NodeId) {
+        self.0.enter(node);
+    }
+    fn leave(&mut self, node: quayline_core::NodeId) {
+        self.0.leave(node);
+    }
+    fn open_list(&mut self, node: quayline_core::NodeId) {
+        self.0.open_list(node);
+    }
+    fn close_list(&mut self, node: quayline_core::NodeId) {
+        self.0.close_list(node);
+    }
+    fn value(&mut self, node: quayline_core::NodeId, value: quayline_core::Value<'_>) {
+        self.0.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.0.discard();
+    }
+}
+
+proptest! {
+    /// Short texts are the same JSON whether they come one by one or many at once, and from a buffer that is read where it is.
+    #[test]
+    fn texts_are_the_same_by_place(
+        bytes in prop::collection::vec(prop::sample::select(b"AZ09  \"\\\t\x00\xe4~".to_vec()), 8 + 3 * 60),
+        occurs in 0u32..=3,
+        cut in 0usize..4,
+    ) {
+        let long = "A-NAME-THAT-IS-LONGER-THAN-ALL-OTHER";
+        let copybook = format!(
+            "01 R.\n 05 N PIC 9(8).\n 05 T OCCURS 0 TO 3 TIMES DEPENDING ON N.\n  10 A PIC X.\n  10 B PIC X(16).\n  10 {long} PIC X(5).\n  10 C PIC X(20).\n  10 D PIC X(15).\n  10 E PIC X(3)."
+        );
+        let policies = Policies { short: quayline_cobol::LengthMismatch::Accept, ..Policies::default() };
+        let plan = super::plan_in(&super::layout(&copybook), "latin1", &Interface::default(), &policies);
+        let mut record = bytes;
+        record[..8].copy_from_slice(format!("{occurs:08}").as_bytes());
+        record.truncate(8 + 60 * occurs as usize - cut * usize::from(occurs > 0));
+        let mut texts = Vec::new();
+        for way in 0..3 {
+            let mut writer = quayline_json::JsonWriter::new(plan.shape(), quayline_json::JsonStyle::default());
+            let mut decoder = quayline_cobol::RecordDecoder::new(&plan);
+            let whole = record.clone();
+            let done = match way {
+                0 => decoder.decode(&record, &mut OneByOne(&mut writer)),
+                1 => decoder.decode(&record, &mut writer),
+                _ => decoder.decode_in_place(&mut record, &mut writer),
+            };
+            prop_assert_eq!(&whole, &record);
+            texts.push((done.map_err(|faults| faults.0.len()), String::from_utf8_lossy(writer.bytes()).into_owned()));
+        }
+        prop_assert_eq!(&texts[0], &texts[1]);
+        prop_assert_eq!(&texts[0], &texts[2]);
+    }
+}

@@ -469,7 +469,7 @@ pub(crate) fn request_side(
         tail.clear();
     }
     let (shape, typed) = typed_shape(&plan, types);
-    Ok(RequestSide { plan, shape, typed, tail })
+    Ok(RequestSide { plan, shape, typed, tail: tail.into() })
 }
 
 /// The layout up to the first top-level field at or behind `reach`; `None` where that is all of it.

@@ -66,7 +66,7 @@ pub(crate) struct RequestSide {
     pub(crate) shape: Arc<Shape>,
     pub(crate) typed: Vec<Option<Arc<Typed>>>,
     /// What follows the plan's record: fields that no client sets.
-    pub(crate) tail: Vec<u8>,
+    pub(crate) tail: std::sync::Arc<[u8]>,
 }
 
 /// The shape with the types that a service gives: the same nodes under the same ids.

@@ -65,12 +65,12 @@ fn wait(worker: &mut Worker, wanted: usize, limit: Duration) -> (Vec<(Slot, i32)
     let began = Instant::now();
     let mut done = Vec::new();
     loop {
-        worker.completions(|_, completion| done.push((completion.slot, completion.return_code)));
+        worker.completions(|completion| done.push((completion.slot, completion.return_code)));
         if done.len() >= wanted {
             return (done, None);
         }
         if let Some(end) = worker.end() {
-            worker.completions(|_, completion| done.push((completion.slot, completion.return_code)));
+            worker.completions(|completion| done.push((completion.slot, completion.return_code)));
             return (done, Some(end));
         }
         assert!(began.elapsed() < Duration::from_secs(20), "neither done nor ended");
@@ -94,6 +94,7 @@ fn calls_are_answered_in_order_and_slots_come_back() {
         let slots: Vec<Slot> =
             (0..8).map(|i| worker.submit(&[format!("{:08}", round * 8 + i).as_bytes(), b"junk"]).unwrap()).collect();
         assert_eq!(worker.submit(&[]), None, "all slots are taken");
+        worker.ring();
         let (done, end) = wait(&mut worker, 8, FOREVER);
         assert_eq!(end, None);
         assert_eq!(done.iter().map(|(slot, _)| *slot).collect::<Vec<_>>(), slots);
@@ -125,6 +126,7 @@ fn a_failing_program_says_how_it_failed_and_in_which_call() {
         let Some(()) = compile(folder.path(), name, &fail(how)) else { return };
         let mut worker = Worker::start(&spec(folder.path(), name)).unwrap();
         let slots: Vec<Slot> = (0..3).map(|_| worker.submit(&[b"00000001"]).unwrap()).collect();
+        worker.ring();
         let (done, end) = wait(&mut worker, 3, Duration::from_millis(300));
         let (end, current) = end.unwrap_or_else(|| panic!("{name} did not end its worker"));
         assert!(expected(end), "{name}: {end:?}: {}", end.reason());
@@ -142,6 +144,7 @@ fn memory_beyond_the_limit_is_refused_to_the_program() {
     spec.memory_bytes_max = 4 << 20;
     let mut worker = Worker::start(&spec).unwrap();
     worker.submit(&[]).unwrap();
+    worker.ring();
     let (_, end) = wait(&mut worker, 1, FOREVER);
     assert!(end.is_some(), "libcob alone needs more than 4 MiB of address space");
 }
