@@ -2,6 +2,7 @@
 //!
 //! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
+//! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -12,10 +13,12 @@ mod client;
 mod cpu;
 mod figures;
 mod load;
+mod outside;
 mod server;
 mod study;
 
 pub use cpu::CpuClock;
 pub use load::{Load, Pace, Run};
+pub use outside::OutsideLoad;
 pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};
 pub use study::{GatewayStudy, StudyOptions};

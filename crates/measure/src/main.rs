@@ -1,10 +1,12 @@
 //! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…] [--out FOLDER]`: the study without the rest of the command line.
+//!
+//! `quayline-measure load ADDRESS TARGET PROCESS-ID [--clients N] [--seconds N] …`: one load against a server that already runs, as JSON.
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use quayline_measure::{CHILD_ARGUMENT, GatewayStudy, StudyOptions, run_child};
+use quayline_measure::{CHILD_ARGUMENT, GatewayStudy, OutsideLoad, StudyOptions, run_child};
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -13,6 +15,9 @@ fn main() -> ExitCode {
         Some(CHILD_ARGUMENT) => run_child(&arguments[1..]),
         _ => {
             let words: Vec<String> = arguments.iter().filter_map(|word| Some(word.to_str()?.to_owned())).collect();
+            if let Some(("load", of_load)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+                return load(of_load);
+            }
             match StudyOptions::of_words(&words).and_then(|options| GatewayStudy::run(&options)) {
                 Ok(study) => {
                     let _ = write!(std::io::stdout(), "{}", study.tables());
@@ -26,4 +31,17 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(70))
+}
+
+fn load(words: &[String]) -> ExitCode {
+    match OutsideLoad::of_words(words).and_then(|load| load.run()) {
+        Ok(run) => {
+            let _ = writeln!(std::io::stdout(), "{}", run.json());
+            ExitCode::from(u8::from(run.answers == 0))
+        }
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "{why}");
+            ExitCode::from(2)
+        }
+    }
 }
