@@ -94,6 +94,20 @@ impl<S: Sink> Gate<'_, S> {
             self.sink.value(node, value);
             return true;
         };
+        // Something else than a number in a number's place is the encoder's to refuse.
+        let number = !matches!(
+            value,
+            Value::Text(_) | Value::Ascii(_) | Value::Bool(_) | Value::Null | Value::Bytes(_) | Value::Raw(_)
+        );
+        if let (Typed::Range(range), true) = (&**typed, number) {
+            self.state.number.clear();
+            let _: Option<()> = quayline_core::write_number(&mut self.state.number, value);
+            let holds = core::str::from_utf8(&self.state.number).is_ok_and(|text| range.holds(text));
+            if holds {
+                self.sink.value(node, value);
+            }
+            return holds;
+        }
         let text: &[u8] = match &value {
             Value::Text(run) | Value::Ascii(run) => run.bytes(),
             Value::Bool(true) => b"true",
@@ -152,8 +166,9 @@ impl<S: Sink> Sink for Gate<'_, S> {
         if self.rules.closed[node.index()] {
             self.error(node, "closed", "this member is not part of the request".to_owned());
         } else if !self.put(node, value) {
-            let expected = self.rules.typed[node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
-            self.error(node, "type", format!("expected {expected}"));
+            let typed = self.rules.typed[node.index()].clone();
+            let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
+            self.error(node, rule, format!("expected {expected}"));
         }
     }
 

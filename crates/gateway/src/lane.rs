@@ -12,6 +12,7 @@ use crate::gate::{Gate, GateState};
 use crate::problem::{FieldError, Problem};
 use crate::provider::Outgoing;
 use crate::shaping::{self, Shaping, ShapingState};
+use crate::typed::Range;
 use crate::{codes, uri};
 
 /// What of an HTTP request an operation looks at.
@@ -392,10 +393,9 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
                 error(gate.state, place, &parameter.name, "type", "expected a number".to_owned());
                 continue;
             };
-            if out_of_range(value, parameter.minimum, parameter.maximum) {
-                let low = parameter.minimum.map_or_else(String::new, |n| format!(" at least {n}"));
-                let high = parameter.maximum.map_or_else(String::new, |n| format!(" at most {n}"));
-                error(gate.state, place, &parameter.name, "range", format!("expected a number{low}{high}"));
+            let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
+            if !range.holds(value) {
+                error(gate.state, place, &parameter.name, "range", format!("expected {}", range.expected()));
                 continue;
             }
             gate.set(parameter.node, Value::Digits(Digits { digits: Run::new(&digits, len), negative, scale }))
@@ -403,9 +403,9 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
             gate.set(parameter.node, Value::Text(Run::from(value.as_bytes())))
         };
         if !set {
-            let expected =
-                gate.rules.typed[parameter.node.index()].as_ref().map_or_else(String::new, |typed| typed.expected());
-            error(gate.state, place, &parameter.name, "type", format!("expected {expected}"));
+            let typed = gate.rules.typed[parameter.node.index()].as_ref();
+            let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
+            error(gate.state, place, &parameter.name, rule, format!("expected {expected}"));
         }
     }
 }
@@ -447,13 +447,4 @@ fn plain_number(text: &str, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)>
         len += 1;
     }
     Some((len, negative, i16::try_from(part_text.len()).ok()?))
-}
-
-fn out_of_range(text: &str, minimum: Option<i64>, maximum: Option<i64>) -> bool {
-    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let has_part = part.bytes().any(|b| b != b'0');
-    let Ok(n) = whole.parse::<i128>() else { return true };
-    let negative = text.starts_with('-');
-    minimum.is_some_and(|min| n < i128::from(min) || n == i128::from(min) && has_part && negative)
-        || maximum.is_some_and(|max| n > i128::from(max) || n == i128::from(max) && has_part && !negative)
 }

@@ -99,7 +99,9 @@ impl SchemaOf<'_> {
 
     fn leaf(&self, node: NodeId, scalar: &Scalar) -> Json {
         let field = self.plan.field_of(node).map(|index| self.plan.layout().field(index));
-        let mut schema = match (&self.typed[node.index()], scalar) {
+        let typed = self.typed[node.index()].as_deref();
+        let range = if let Some(Typed::Range(range)) = typed { Some(*range) } else { None };
+        let mut schema = match (typed.filter(|_| range.is_none()), scalar) {
             (Some(typed), _) => self.typed(typed),
             (None, Scalar::Text { chars_max }) => self.text(*chars_max, field),
             (None, Scalar::Decimal { digits, scale, signed }) => decimal(*digits, *scale, *signed, field),
@@ -112,6 +114,13 @@ impl SchemaOf<'_> {
                 schema.with("maxLength", len_max.map(|len| Json::int(2 * len)))
             }
         };
+        if let (Some(range), Json::Object(members)) = (range, &mut schema) {
+            for (name, bound) in [("minimum", range.minimum), ("maximum", range.maximum)] {
+                if let (Some(bound), Some((_, old))) = (bound, members.iter_mut().find(|(known, _)| known == name)) {
+                    *old = Json::int(bound);
+                }
+            }
+        }
         let null = self.nullable && !matches!(scalar, Scalar::Text { .. }) || self.may_be_null(node);
         if null && self.closed.is_none() {
             nullable(&mut schema);
@@ -148,6 +157,7 @@ impl SchemaOf<'_> {
                     schema.with("x-names", Some(Json::List(names)))
                 }
             }
+            Typed::Range(_) => Json::object([("type", Json::text("number"))]),
         }
     }
 
@@ -253,6 +263,10 @@ fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option
         (Some(Typed::Date(pattern)), _) => Some(Json::text(pattern.example())),
         (Some(Typed::Codes(codes)), _) => codes.first().map(|(_, name)| Json::text(name.clone())),
         (None, Scalar::Text { .. }) => value.map(Json::Text),
+        (Some(Typed::Range(range)), Scalar::Decimal { scale: 0.., .. }) => {
+            let near = 0i64.max(range.minimum.unwrap_or(i64::MIN)).min(range.maximum.unwrap_or(i64::MAX));
+            Some(Json::int(near))
+        }
         (None, Scalar::Decimal { scale, .. }) => {
             let written = value.filter(|text| text.parse::<f64>().is_ok() && !text.starts_with(['+', '.', '0']));
             Some(Json::Number(written.unwrap_or_else(|| scaled(0, (*scale).max(0)))))

@@ -1,4 +1,4 @@
-//! Types that a copybook cannot say: truth values, dates and names for codes.
+//! Types that a copybook cannot say: truth values, dates, names for codes and ranges of numbers.
 
 /// How a field's text is shown and read back.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -14,6 +14,38 @@ pub enum Typed {
     Date(DatePattern),
     /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is.
     Codes(Vec<(String, String)>),
+    /// A number that requests bound more narrowly than its digits do. Answers show what the record has.
+    Range(Range),
+}
+
+/// Bounds of a number, both included.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Range {
+    /// The least.
+    pub minimum: Option<i64>,
+    /// The most.
+    pub maximum: Option<i64>,
+}
+
+impl Range {
+    /// Whether a number in plain decimal notation lies in it.
+    pub(crate) fn holds(self, text: &str) -> bool {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let has_part = part.bytes().any(|b| b != b'0');
+        let negative = text.starts_with('-');
+        // `-.5` is written by nobody here, but a whole part may be missing.
+        let Ok(n) = (if matches!(whole, "" | "-") { Ok(0) } else { whole.parse::<i128>() }) else { return false };
+        let below = |min| n < i128::from(min) || n == i128::from(min) && has_part && negative;
+        let above = |max| n > i128::from(max) || n == i128::from(max) && has_part && !negative;
+        !self.minimum.is_some_and(below) && !self.maximum.is_some_and(above)
+    }
+
+    /// What is expected, for messages.
+    pub(crate) fn expected(self) -> String {
+        let low = self.minimum.map_or_else(String::new, |n| format!(" at least {n}"));
+        let high = self.maximum.map_or_else(String::new, |n| format!(" at most {n}"));
+        format!("a number{low}{high}")
+    }
 }
 
 /// What a record's text becomes.
@@ -44,6 +76,7 @@ impl Typed {
                 }
                 None => Shown::Same,
             },
+            Typed::Range(_) => Shown::Same,
         }
     }
 
@@ -66,6 +99,18 @@ impl Typed {
                 out.extend_from_slice(code.as_bytes());
                 Some(())
             }
+            Typed::Range(range) => {
+                let holds = core::str::from_utf8(text).is_ok_and(|text| range.holds(text));
+                holds.then(|| out.extend_from_slice(text))
+            }
+        }
+    }
+
+    /// The rule that a value breaks that is none of the type.
+    pub(crate) fn rule(&self) -> &'static str {
+        match self {
+            Typed::Range(_) => "range",
+            _ => "type",
         }
     }
 
@@ -78,6 +123,7 @@ impl Typed {
                 let names: Vec<&str> = codes.iter().map(|(_, name)| name.as_str()).collect();
                 format!("one of {}", names.join(", "))
             }
+            Typed::Range(range) => range.expected(),
         }
     }
 }

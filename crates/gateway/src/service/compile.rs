@@ -17,7 +17,7 @@ use super::{Options, RequestSide, Service, typed_shape, wire};
 use crate::codes;
 use crate::files::UserFile;
 use crate::provider::{HttpSpec, ProgramSpec, ProviderSpec, RecordsSpec};
-use crate::typed::{DatePattern, Typed};
+use crate::typed::{DatePattern, Range, Typed};
 
 impl Service {
     /// Compiles a service file's text. `name` is the file as the user names it, `root` the project's folder.
@@ -40,7 +40,7 @@ impl Service {
                 "defaults are for requests; remove it",
             );
         }
-        let types = types(&mut file, &wire, &layout);
+        let mut types = types(&mut file, &wire, &layout);
         let required: Vec<FieldIndex> =
             wire.required.iter().filter_map(|name| one_field(&mut file, &layout, name)).collect();
         let provider = provider(&mut file, &wire, &layout, root);
@@ -60,6 +60,8 @@ impl Service {
                 None
             }
         };
+        // An answer shows what the record has, in the range or not.
+        types.retain(|(_, typed)| !matches!(typed, Typed::Range(_)));
         let (Some(side), Some(provider)) = (side, provider) else { return Err(Findings(file.findings)) };
         if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(file.findings));
@@ -278,7 +280,8 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
                 None => Err("a date needs a pattern, such as `pattern = \"yyyyMMdd\"`".to_owned()),
             },
             "codes" => names(field, &hint.names),
-            other => Err(format!("`{other}` is none of boolean, date, codes")),
+            "range" => range(field, hint),
+            other => Err(format!("`{other}` is none of boolean, date, codes, range")),
         };
         match typed {
             Ok(typed) => types.push((index, typed)),
@@ -297,6 +300,20 @@ fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
             Ok(Typed::Boolean { yes: yes.clone(), no: no.clone() })
         }
         _ => Err("a boolean needs `true` and `false`, or exactly two level-88 names with one value each".to_owned()),
+    }
+}
+
+fn range(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
+    let FieldKind::Item(
+        Encoding::Zoned { .. } | Encoding::Packed { .. } | Encoding::PackedUnsigned { .. } | Encoding::Binary { .. },
+    ) = field.kind
+    else {
+        return Err("a range belongs to a field of digits".to_owned());
+    };
+    match (hint.minimum, hint.maximum) {
+        (None, None) => Err("a range needs `minimum`, `maximum` or both".to_owned()),
+        (Some(low), Some(high)) if low > high => Err(format!("no number is at least {low} and at most {high}")),
+        (minimum, maximum) => Ok(Typed::Range(Range { minimum, maximum })),
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn typed_shape(plan: &RecordPlan, types: &[(FieldIndex, Typed)]) -> (
                 let field = plan.field_of(id);
                 let hint = types.iter().find(|(of, _)| Some(*of) == field).map(|(_, typed)| typed);
                 let scalar = match hint {
-                    None => scalar.clone(),
+                    None | Some(Typed::Range(_)) => scalar.clone(),
                     Some(Typed::Boolean { .. }) => Scalar::Bool,
                     Some(Typed::Date(_) | Typed::Codes(_)) => Scalar::Text { chars_max: None },
                 };

@@ -117,6 +117,8 @@ pub(super) struct TypeHint {
     pub(super) no: Option<Text>,
     #[serde(default)]
     pub(super) names: BTreeMap<String, String>,
+    pub(super) minimum: Option<i64>,
+    pub(super) maximum: Option<i64>,
 }
 
 #[derive(Deserialize)]

@@ -25,6 +25,14 @@ fn services() {
         GET,
         &["GTW-007", "QQ", "one elementary field"],
     );
+    for (field, bounds, found) in [
+        ("REQ-NAME", "maximum = 1", "digits"),
+        ("REQ-COUNT", "", "`minimum`, `maximum` or both"),
+        ("REQ-COUNT", "minimum = 2\nmaximum = 1", "at least 2 and at most 1"),
+    ] {
+        let hint = format!("{SERVICE}[[type]]\nfield = \"{field}\"\nis = \"range\"\n{bounds}\n");
+        finds(&hint, GET, &["GTW-007", found]);
+    }
     finds(&format!("{SERVICE}[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"RESP-NOTE\"\n"), GET, &["GTW-009"]);
     finds(&SERVICE.replace("exclude = [\"REQ\"]", "exclude = [\"NOPE\"]"), GET, &["PLN-001", "NOPE"]);
 }

@@ -213,6 +213,38 @@ is = "boolean"
 }
 
 #[test]
+fn ranges_bound_numbers_of_requests_and_not_of_answers() {
+    let service = format!(
+        "{SERVICE}[[type]]\nfield = \"REQ-AMOUNT\"\nis = \"range\"\nminimum = -1\nmaximum = 10\n\
+[[type]]\nfield = \"RESP-CODE\"\nis = \"range\"\nminimum = 7\n"
+    );
+    let world = World::new(&service, BODY);
+    for (amount, fits) in [
+        ("-1", true),
+        ("-1.01", false),
+        ("-0.5", true),
+        ("10", true),
+        ("10.00", true),
+        ("10.01", false),
+        ("11", false),
+        ("1e1", true),
+        ("0.2e2", false),
+    ] {
+        let body = format!(r#"{{"req":{{"reqAmount":{amount}}}}}"#);
+        match world.record("POST", "/v1/orders", &body) {
+            Ok(_) => assert!(fits, "{amount}"),
+            Err(problem) => {
+                assert!(!fits, "{amount}");
+                assert_eq!(problem.errors[0].rule, "range");
+                assert_eq!(problem.errors[0].detail, "expected a number at least -1 at most 10");
+            }
+        }
+    }
+    let problem = world.record("POST", "/v1/orders", r#"{"req":{"reqAmount":"1"}}"#).unwrap_err();
+    assert_eq!(problem.errors[0].rule, "JSON-012", "text is no number, in the range or not");
+}
+
+#[test]
 fn a_counter_is_set_from_its_list() {
     let service = SERVICE.replace("exclude = [\"RESP\"]", "exclude = [\"RESP-CODE\", \"LINE-COUNT\", \"REQ\"]")
         + "[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"LINE-COUNT\"\n";
