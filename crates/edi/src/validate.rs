@@ -118,7 +118,7 @@ impl Validator {
         let placement = walk.place(&segment, at);
         let Some(item) = placement.item else {
             self.structure();
-            self.rule(&placement, &segment, at, true);
+            self.rule(placement, &segment, at, true);
             return placement;
         };
         let tables = &walk.guide().layouts;
@@ -132,7 +132,7 @@ impl Validator {
             self.level(item, level, placement, &segment, at);
         }
         if self.rules.matters(&placement) {
-            self.rule(&placement, &segment, at, right);
+            self.rule(placement, &segment, at, right);
         }
         placement
     }
@@ -153,7 +153,7 @@ impl Validator {
             self.level(item, level, placement, &segment, at);
         }
         if self.rules.matters(&placement) {
-            self.rule(&placement, &segment, at, true);
+            self.rule(placement, &segment, at, true);
         }
         self.faults.clear();
         placement
@@ -247,8 +247,8 @@ impl Validator {
 
     /// A segment that rules need, or one that ends or begins loops.
     #[inline(never)]
-    fn rule(&mut self, placement: &Placement, segment: &Segment<'_>, at: Mark, right: bool) {
-        for fault in self.rules.segment(placement, segment, at, right) {
+    fn rule(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) {
+        for fault in self.rules.segment(&placement, segment, at, right) {
             self.rule_fault(&fault);
         }
     }

@@ -124,7 +124,8 @@ impl Walk {
             if self.state.is_quiet() {
                 return placement;
             }
-            return self.after_doubt(placement, segment);
+            self.after_doubt(segment);
+            return Placement { doubtful: true, ..placement };
         }
         self.repair(tag, segment)
     }

@@ -92,7 +92,7 @@ impl RuleRun {
             self.held.clear();
             self.held.resize(guide.rules.operands.len(), Held::new());
         }
-        self.enter(ItemId::TRANSACTION, at);
+        self.enter(guide, ItemId::TRANSACTION, at);
     }
 
     /// Whether there is anything to compute.
@@ -127,7 +127,7 @@ impl RuleRun {
         right: bool,
     ) -> Vec<RuleFault> {
         let mut faults = Vec::new();
-        let Some(guide) = self.guide.clone() else { return faults };
+        let Some(guide) = self.guide.take() else { return faults };
         for _ in 0..placement.left {
             self.leave(&guide, &mut faults);
         }
@@ -137,7 +137,7 @@ impl RuleRun {
                 for _ in 0..outer {
                     inner = guide.item(inner).parent;
                 }
-                self.enter(inner, at);
+                self.enter(&guide, inner, at);
             }
             let (from, to) = guide.rules.feeds_of[item.index()];
             let feeds = &guide.rules.feeds[from as usize..to as usize];
@@ -157,6 +157,7 @@ impl RuleRun {
         if placement.doubtful {
             self.taint();
         }
+        self.guide = Some(guide);
         faults
     }
 
@@ -181,8 +182,7 @@ impl RuleRun {
         self.open.last().is_none_or(|open| open.tainted)
     }
 
-    fn enter(&mut self, item: ItemId, at: Mark) {
-        let Some(guide) = &self.guide else { return };
+    fn enter(&mut self, guide: &CompiledGuide, item: ItemId, at: Mark) {
         for operand in &guide.rules.resets_of[item.index()] {
             let held = &mut self.held[*operand as usize];
             (held.there, held.broken, held.number) = (false, false, Decimal::ZERO);

@@ -202,7 +202,7 @@ impl GuideBody {
         };
         let compiled = self.documents.guides().compiled(guide);
         let (plan, open) = (&self.documents.plans[guide], &mut self.open);
-        if !open.gathered.is_empty() && open.ends_gathering(plan, &placement) {
+        if !open.gathered.is_empty() && open.ends_gathering(plan, placement) {
             open.send_gathered(sink, plan, segment.delimiters(), characters);
         }
         for _ in 0..placement.left {
@@ -212,7 +212,7 @@ impl GuideBody {
         let mut in_order = true;
         if placement.entered > 0 {
             let bytes = pass.segment_byte().saturating_sub(self.page_from);
-            if self.page_bytes.is_some_and(|most| bytes >= most && ends_page(plan, compiled, &placement, bytes, most)) {
+            if self.page_bytes.is_some_and(|most| bytes >= most && ends_page(plan, compiled, placement, bytes, most)) {
                 self.placed = Some(Placement { left: 0, ..placement });
                 return Sent::Page;
             }
@@ -260,7 +260,7 @@ fn around(guide: &CompiledGuide, item: ItemId, between: u32) -> usize {
 }
 
 /// Whether a page of so many bytes ends before the loops that a segment opens.
-fn ends_page(plan: &Plan, guide: &CompiledGuide, placement: &Placement, bytes: u64, page_bytes: u64) -> bool {
+fn ends_page(plan: &Plan, guide: &CompiledGuide, placement: Placement, bytes: u64, page_bytes: u64) -> bool {
     let Some(item) = placement.item else { return false };
     let outermost = around(guide, item, placement.entered - 1);
     plan.items[outermost].begins_page || bytes >= page_bytes.saturating_mul(ANY_LOOP)
@@ -367,7 +367,7 @@ impl Open {
     }
 
     /// Whether the segments that are gathered are all there will be.
-    fn ends_gathering(&self, plan: &Plan, placement: &Placement) -> bool {
+    fn ends_gathering(&self, plan: &Plan, placement: Placement) -> bool {
         let (Some(item), Some(last)) = (placement.item, self.gathered_items.last()) else { return true };
         let next = &plan.items[item.0 as usize];
         placement.left + placement.entered > 0 || !next.gathered || next.rank != plan.items[*last].rank

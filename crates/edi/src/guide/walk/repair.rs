@@ -118,7 +118,7 @@ impl Walk {
     /// Behind a step in which something was missed, or while something is pending.
     #[cold]
     #[inline(never)]
-    pub(super) fn after_doubt(&mut self, placement: Placement, segment: &Segment<'_>) -> Placement {
+    pub(super) fn after_doubt(&mut self, segment: &Segment<'_>) {
         let table = &self.guide.transitions;
         let at = self.at;
         let missed_now = self.state.pending.iter().any(|pending| pending.at == at)
@@ -132,7 +132,6 @@ impl Walk {
         } else {
             self.tell();
         }
-        Placement { doubtful: true, ..placement }
     }
 
     /// A segment that has no place, or one behind it while that is not decided.
