@@ -17,7 +17,7 @@ use crate::render::{Paint, diff};
 pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings: Vec<Finding> = Vec::new();
     let mut changed = false;
-    for file in files_of(&args.files)? {
+    for file in maps_of(&args.files)? {
         match lay_out(&file, args, console) {
             Ok(differs) => changed |= differs,
             Err(Stop::Findings(found)) => {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &FmtArgs, console: &Console) -> Result<Exit, Stop> {
 fn lay_out(file: &Path, args: &FmtArgs, console: &Console) -> Result<bool, Stop> {
     let stdin = file == Path::new("-");
     let name = if stdin { "standard input".to_owned() } else { shown(file) };
-    let text = read(file).map_err(|error| {
+    let text = read_map(file).map_err(|error| {
         let message = format!("{name} cannot be read: {}", system_error_text(&error));
         Finding::error(CLI_INPUT, Fault::Caller, message)
     })?;
@@ -58,7 +58,7 @@ fn lay_out(file: &Path, args: &FmtArgs, console: &Console) -> Result<bool, Stop>
 }
 
 /// The files that are meant: those named, and the maps in folders that are named, sorted.
-fn files_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
+pub(crate) fn maps_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     let mut files = Vec::new();
     for path in named {
         if !path.is_dir() {
@@ -101,7 +101,7 @@ pub(crate) fn maps_in(folder: &Path, maps: &mut Vec<PathBuf>) -> io::Result<()> 
 }
 
 /// A text file up to the size that maps may have.
-fn read(file: &Path) -> io::Result<String> {
+pub(crate) fn read_map(file: &Path) -> io::Result<String> {
     let max = Limits::default().copybook_bytes_max;
     let mut bytes = Vec::new();
     if file == Path::new("-") {

@@ -14,6 +14,7 @@ mod fmt;
 mod guide;
 mod inspect;
 mod interrupt;
+mod map;
 #[cfg(test)]
 mod reference;
 mod render;
@@ -57,6 +58,7 @@ fn run() -> Exit {
         Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),
+        Command::Map(args) => map::run(&args, &console),
         Command::Fmt(args) => fmt::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };

@@ -40,6 +40,6 @@ pub use host::{Host, One, Outputs, StillHost};
 pub use map_spec::{MapSpec, ShapeReference};
 pub use observe::{Coverage, Observer, Unwatched};
 pub use plan::{BufferPlan, MapPlan, StatementId, StatementView};
-pub use propose::{Ends, propose};
+pub use propose::{Ends, Proposed, propose};
 pub use run::mapper::{Mapper, Outcome};
 pub use syntax::format::format_map;

@@ -150,6 +150,11 @@ pub(crate) enum Expr {
         first: u32,
         count: u32,
     },
+    /// Texts that are there and not empty, with the first one between them.
+    Joined {
+        first: u32,
+        count: u32,
+    },
     If(ExprId, ExprId, ExprId),
     /// A variable that `Bind` has set just now.
     Bound(VarId),

@@ -13,37 +13,80 @@ pub struct Ends<'a> {
     pub source_file: &'a str,
     /// Its shape.
     pub source: &'a Shape,
+    /// The same shape with other names for the same nodes, such as those that a guide has for people.
+    pub source_words: Option<&'a Shape>,
+    /// Groups of the source's root that are about its envelope: proposed only where nothing else is alike.
+    pub source_aside: &'a [&'a str],
     /// Name of the target.
     pub target_name: &'a str,
     /// The file of its description.
     pub target_file: &'a str,
     /// Its shape.
     pub target: &'a Shape,
+    /// The same shape with other names for the same nodes.
+    pub target_words: Option<&'a Shape>,
+}
+
+/// A map that was proposed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Proposed {
+    /// Its text.
+    pub text: String,
+    /// Fields and lists that are set by equal names.
+    pub sure: usize,
+    /// Fields and lists that are set by likeness.
+    pub guessed: usize,
+    /// Mandatory fields and lists that nothing is alike.
+    pub mandatory_open: usize,
+    /// Optional ones.
+    pub optional_open: usize,
 }
 
 /// Writes a map that sets every target field whose name or path is like one of the source's.
 ///
 /// Equal names of fitting type are written as they are; nearly equal ones carry `# guess`; fields without a likeness stand as comments, the
-/// mandatory ones first told as such. The map compiles as soon as those are filled in.
+/// mandatory ones first told as such. The map compiles as soon as those are filled in. Of a list that no loop goes through, the first occurrence
+/// is proposed, as a guess.
 #[must_use]
-pub fn propose(ends: &Ends<'_>) -> String {
-    let mut proposal =
-        Proposal { source: ends.source, target: ends.target, chain: vec![NodeId::ROOT], out: String::new() };
+pub fn propose(ends: &Ends<'_>) -> Proposed {
+    let same = |words: Option<&'_ Shape>, shape: &Shape| words.is_none_or(|words| words.len() == shape.len());
+    let mut proposal = Proposal {
+        source: ends.source,
+        target: ends.target,
+        source_names: Names::of(ends.source),
+        target_names: Names::of(ends.target),
+        words: (ends.source_words.is_some() || ends.target_words.is_some()).then(|| {
+            let words = |words: Option<&Shape>, shape| Names::of(words.filter(|_| same(words, shape)).unwrap_or(shape));
+            (words(ends.source_words, ends.source), words(ends.target_words, ends.target))
+        }),
+        aside: ends.source_aside,
+        chain: vec![NodeId::ROOT],
+        out: String::new(),
+        counts: [0; 4],
+    };
     let title = format!("{} to {}", ends.source.node(NodeId::ROOT).name, ends.target.node(NodeId::ROOT).name);
     proposal.line(0, &format!("map {}", quoted(&title)));
     proposal.line(0, &format!("source {}", quoted(ends.source_file)));
     proposal.line(0, &format!("target {} {}", name(ends.target_name), quoted(ends.target_file)));
     proposal.line(0, "");
     proposal.group(NodeId::ROOT, "", 0);
-    proposal.out
+    let [sure, guessed, mandatory_open, optional_open] = proposal.counts;
+    Proposed { text: proposal.out, sure, guessed, mandatory_open, optional_open }
 }
 
 struct Proposal<'a> {
     source: &'a Shape,
     target: &'a Shape,
+    source_names: Names,
+    target_names: Names,
+    /// Names for people of source and target.
+    words: Option<(Names, Names)>,
+    aside: &'a [&'a str],
     /// Groups of the source whose fields can be named, innermost last.
     chain: Vec<NodeId>,
     out: String,
+    /// Set for sure, guessed, open though mandatory, open.
+    counts: [usize; 4],
 }
 
 /// A field of the source that may be meant.
@@ -51,6 +94,8 @@ struct Candidate {
     path: String,
     node: NodeId,
     score: u32,
+    /// Lists on the way whose first occurrence is meant.
+    lists: u32,
 }
 
 /// Equal names.
@@ -84,26 +129,36 @@ impl Proposal<'_> {
                 let from = self.source.node(best.node).scalar().cloned();
                 let value = from.as_ref().and_then(|from| converted(&best.path, from, scalar));
                 let Some(value) = value else { return self.open(path, scalar, mandatory, depth) };
-                let guess = if best.score >= SURE { "" } else { "  # guess" };
+                let guess = self.mark(best.score >= SURE);
                 self.line(depth, &format!("{path} = {value}{guess}"));
             }
             None => self.open(path, scalar, mandatory, depth),
         }
     }
 
+    /// What stands behind a proposal.
+    fn mark(&mut self, sure: bool) -> &'static str {
+        self.counts[usize::from(!sure)] += 1;
+        if sure { "" } else { "  # guess" }
+    }
+
     /// A field for which nothing is alike.
     fn open(&mut self, path: &str, scalar: &Scalar, mandatory: bool, depth: usize) {
         let word = if mandatory { "mandatory" } else { "optional" };
+        self.counts[if mandatory { 2 } else { 3 }] += 1;
         self.line(depth, &format!("# {path} = …  # {word}, {}", crate::check::types::Kind::from(scalar)));
     }
 
     fn list(&mut self, node: NodeId, path: &str, scalar: Option<&Scalar>, depth: usize) {
         let Some((over, from)) = self.best_list(node, scalar.is_some()) else {
-            self.line(depth, &format!("# for … make {path} {{ … }}  # a list, nothing alike"));
+            let mandatory = matches!(self.target.node(node).occurs, Occurs::Many { min: 1.., .. });
+            let word = if mandatory { "a list that must not be empty" } else { "a list" };
+            self.counts[if mandatory { 2 } else { 3 }] += 1;
+            self.line(depth, &format!("# for … make {path} {{ … }}  # {word}, nothing alike"));
             return;
         };
         let sure = fold(&self.source.node(from).name) == fold(&self.target.node(node).name);
-        let guess = if sure { "" } else { "  # guess" };
+        let guess = self.mark(sure);
         let inner = self.source.node(from).scalar().cloned();
         match (scalar, inner) {
             (Some(scalar), Some(inner)) => {
@@ -126,64 +181,84 @@ impl Proposal<'_> {
     fn best(&self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
         for (distance, context) in (0u32..).zip(self.chain.iter().rev()) {
-            for (path, leaf) in self.reachable(*context) {
+            for (path, leaf, lists) in self.reachable(*context) {
                 let Some(from) = self.source.node(leaf).scalar() else { continue };
                 if converted("x", from, scalar).is_none() {
                     continue;
                 }
-                let score = self.likeness(leaf, node).saturating_sub(distance * 5);
+                let aside = if self.is_aside(leaf) { 45 } else { 0 };
+                let score = self.likeness(leaf, node).saturating_sub(distance * 5 + lists * 15 + aside);
                 if score >= LEAST && best.as_ref().is_none_or(|best| score > best.score) {
-                    best = Some(Candidate { path, node: leaf, score });
+                    best = Some(Candidate { path, node: leaf, score, lists });
                 }
             }
         }
         // The nearer context costs a little, which is no doubt.
         best.map(|best| Candidate {
-            score: if self.likeness(best.node, node) >= SURE { SURE } else { best.score },
+            score: if best.lists == 0 && !self.is_aside(best.node) && self.likeness(best.node, node) >= SURE {
+                SURE
+            } else {
+                best.score
+            },
             ..best
         })
     }
 
-    /// Leaves that can be named from a group without choosing from a list.
-    fn reachable(&self, group: NodeId) -> Vec<(String, NodeId)> {
+    /// Whether a leaf belongs to the envelope.
+    fn is_aside(&self, leaf: NodeId) -> bool {
+        let mut at = leaf;
+        while let Some(parent) = self.source.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
+            at = parent;
+        }
+        self.aside.contains(&self.source.node(at).name.as_str())
+    }
+
+    /// Leaves that can be named from a group: path, leaf, and of how many lists on the way the first occurrence is taken.
+    fn reachable(&self, group: NodeId) -> Vec<(String, NodeId, u32)> {
         let mut found = Vec::new();
-        let mut todo = vec![(String::new(), group)];
-        while let Some((prefix, group)) = todo.pop() {
+        let mut todo = vec![(String::new(), group, 0)];
+        while let Some((prefix, group, lists)) = todo.pop() {
             for child in self.source.children(group) {
                 let node = self.source.node(child);
-                if node.is_list() {
+                // What a loop goes through is named by the loop.
+                if node.is_list() && (lists > 0 || self.chain.contains(&child)) {
                     continue;
                 }
-                let path = format!("{prefix}{}", name(&node.name));
+                let (first, lists) = if node.is_list() { ("[first]", lists + 1) } else { ("", lists) };
+                let path = format!("{prefix}{}{first}", name(&node.name));
                 if node.scalar().is_some() {
-                    found.push((path, child));
+                    found.push((path, child, lists));
                 } else {
-                    todo.push((format!("{path}."), child));
+                    todo.push((format!("{path}."), child, lists));
                 }
             }
         }
-        found.sort_by_key(|(_, node)| *node);
+        found.sort_by_key(|(_, node, _)| *node);
         found
     }
 
-    /// How alike two nodes are: by their names, and by those of the groups around them.
+    /// How alike two nodes are by their names, or a little less by those that people use.
     fn likeness(&self, source: NodeId, target: NodeId) -> u32 {
-        let (a, b) = (self.source.node(source), self.target.node(target));
-        let own = alike(&a.name, &b.name);
-        let around = match (a.parent, b.parent) {
-            (Some(a), Some(b)) => alike(&self.source.node(a).name, &self.target.node(b).name),
+        let by_name = self.alike_in(&self.source_names, source, &self.target_names, target);
+        let Some((from, to)) = &self.words else { return by_name };
+        by_name.max(self.alike_in(from, source, to, target).min(SURE) * 9 / 10)
+    }
+
+    /// By these names, and by those of the groups around them.
+    fn alike_in(&self, from: &Names, source: NodeId, to: &Names, target: NodeId) -> u32 {
+        let (a, b) = (&from.0[source.index()], &to.0[target.index()]);
+        let own = alike(a, b);
+        let parents = (self.source.node(source).parent, self.target.node(target).parent);
+        let around = match parents {
+            (Some(a), Some(b)) => alike(&from.0[a.index()], &to.0[b.index()]),
             _ => 0,
         };
         if own == 0 {
             // `buyer.name` and `buyer-name`.
-            let joined = |shape: &Shape, node: NodeId| {
-                shape
-                    .node(node)
-                    .parent
-                    .map_or(String::new(), |parent| format!("{}{}", shape.node(parent).name, shape.node(node).name))
+            let joined = |names: &Names, parent: Option<NodeId>, own: &Named| {
+                parent.map_or(String::new(), |parent| format!("{}{}", names.0[parent.index()].fold, own.fold))
             };
-            let one = fold(&joined(self.source, source)) == fold(&b.name)
-                || fold(&joined(self.target, target)) == fold(&a.name);
+            let one = joined(from, parents.0, a) == b.fold || joined(to, parents.1, b) == a.fold;
             return if one { 90 } else { 0 };
         }
         own + if own >= SURE { around / 20 } else { around / 10 }
@@ -197,8 +272,8 @@ impl Proposal<'_> {
                 .source
                 .iter()
                 .filter(|(id, node)| *id > *context && *id < end && node.is_list() && node.scalar().is_some() == leaf);
-            for (list, node) in lists {
-                let by_name = alike(&node.name, &self.target.node(target).name);
+            for (list, _) in lists {
+                let by_name = self.likeness(list, target);
                 let by_fields: u32 = self
                     .target
                     .children(target)
@@ -206,7 +281,8 @@ impl Proposal<'_> {
                         let all = self
                             .reachable(list)
                             .into_iter()
-                            .map(|(_, leaf)| alike(&self.source.node(leaf).name, &self.target.node(child).name));
+                            .filter(|(_, _, lists)| *lists == 0)
+                            .map(|(_, leaf, _)| self.likeness(leaf, child));
                         u32::from(all.max().unwrap_or(0) >= LEAST) * 30
                     })
                     .sum();
@@ -263,19 +339,34 @@ fn converted(path: &str, from: &Scalar, to: &Scalar) -> Option<String> {
     }
 }
 
+/// A name, made ready for comparison.
+struct Named {
+    /// Letters and digits in lower case.
+    fold: String,
+    words: Vec<String>,
+}
+
+/// Names of a shape's nodes, by id.
+struct Names(Vec<Named>);
+
+impl Names {
+    fn of(shape: &Shape) -> Names {
+        let named = |name: &str| Named { fold: fold(name), words: words(name) };
+        Names(shape.iter().map(|(_, node)| named(&node.name)).collect())
+    }
+}
+
 /// How alike two names are, from 0 to 100.
-fn alike(a: &str, b: &str) -> u32 {
-    let (x, y) = (fold(a), fold(b));
-    if x == y {
+fn alike(a: &Named, b: &Named) -> u32 {
+    if a.fold == b.fold {
         return SURE;
     }
-    let (short, long) = if x.len() < y.len() { (&x, &y) } else { (&y, &x) };
-    if short.len() >= 4 && long.contains(short.as_str()) {
+    let (short, long) = if a.fold.len() < b.fold.len() { (a, b) } else { (b, a) };
+    if short.fold.len() >= 4 && long.fold.contains(short.fold.as_str()) {
         return 70;
     }
-    let (a, b) = (words(a), words(b));
-    let common = a.iter().filter(|word| b.iter().any(|other| same_word(word, other))).count();
-    let all = a.len().max(b.len());
+    let common = a.words.iter().filter(|word| b.words.iter().any(|other| same_word(word, other))).count();
+    let all = a.words.len().max(b.words.len());
     u32::try_from(80 * common / all.max(1)).unwrap_or(0)
 }
 

@@ -4,6 +4,7 @@ mod convert;
 mod fmt;
 mod guide;
 mod inspect;
+mod map;
 mod records;
 mod serve;
 mod validate;
@@ -15,6 +16,7 @@ pub(crate) use convert::{
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use inspect::{As, InspectArgs};
+pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Validate(Box<ValidateArgs>),
     /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
     Guide(GuideArgs),
+    /// Proposes and checks maps
+    Map(MapArgs),
     /// Lays out maps
     Fmt(FmtArgs),
     /// Prints the completion script of a shell
@@ -85,6 +89,7 @@ impl Command {
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Fmt(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
+            Command::Map(args) => args.command.json(),
         }
     }
 }

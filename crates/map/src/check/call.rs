@@ -14,6 +14,9 @@ use crate::run::value::{Val, small};
 use crate::syntax::ast::{self, ExprKind, Name, Path, Step};
 use crate::syntax::text::Span;
 
+/// Operands of `joined`.
+const JOINED_MAX: usize = 64;
+
 impl Lower<'_> {
     pub(crate) fn call(
         &mut self,
@@ -274,6 +277,19 @@ impl Lower<'_> {
                 self.operands(name, form, arguments.len(), 3, 3)?;
                 self.fit_call(arguments, span)
             }
+            "unsigned" => {
+                self.operands(name, form, arguments.len(), 1, 1)?;
+                let value = self.number(&arguments[0]);
+                let Kind::Decimal(own) = value.ty.kind else { return Some(value) };
+                // What is written checks the sign; here it is only taken at its word.
+                let kind = Kind::Decimal(Digits { signed: false, ..own });
+                Some(Typed { ty: Ty { kind, ..value.ty }, span, ..value })
+            }
+            "joined" => {
+                self.operands(name, form, arguments.len(), 3, JOINED_MAX)?;
+                let parts: Vec<Typed> = arguments.iter().map(|argument| self.text(argument)).collect();
+                Some(self.join_texts(&parts, span))
+            }
             "present" => {
                 self.operands(name, form, arguments.len(), 1, 1)?;
                 self.present(&arguments[0])
@@ -497,7 +513,10 @@ impl Lower<'_> {
                     )
                     .hint = Some(format!("round it first: round(…, {})", picture.decimals));
                 }
-                let chars = if picture.open { None } else { Some(picture.width()) };
+                // An open picture grows with the number.
+                let more = digits.whole.map(|whole| u32::from(whole.saturating_sub(holds)));
+                let chars =
+                    if picture.open { more.map(|more| picture.width() + more + 1) } else { Some(picture.width()) };
                 let val = self.text_constant(&text);
                 let picture = self.constant_value(val, Kind::Text(None), span);
                 let ty = Ty { kind: Kind::Text(chars), maybe: value.ty.maybe };
@@ -600,8 +619,11 @@ impl Lower<'_> {
         let path = match &argument.kind {
             ExprKind::Path(path) => path.clone(),
             ExprKind::Number(_) => {
-                let name = Name { text: self.slice(argument.span).to_owned(), span: argument.span };
-                Path { steps: vec![Step { name, select: None, span: argument.span }], span: argument.span }
+                let step = |text: &str| {
+                    let name = Name { text: text.to_owned(), span: argument.span };
+                    Step { name, select: None, span: argument.span }
+                };
+                Path { steps: self.slice(argument.span).split('.').map(step).collect(), span: argument.span }
             }
             _ => {
                 let mut value = self.expression(argument);
@@ -677,7 +699,9 @@ impl Lower<'_> {
                 word.span,
                 format!("several codes of `{}` become the same value, so the way back is not one to one", word.text),
             )
-            .hint = Some("the first of them is taken; put it first, or write a table for the way back".to_owned());
+            .hint = Some(
+                "the first of them is taken; say of the others that they go one way: \"a\" => \"b\" one-way".to_owned(),
+            );
         }
         let direction = if back { Direction::Back } else { Direction::Forward };
         let chars = if back { key_max } else { value_max };

@@ -25,6 +25,7 @@ impl Lower<'_> {
         if let Some(from) = &table.from {
             self.read_rows(from, table.codes, resolver, &mut rows);
         }
+        let of_file = rows.len();
         let mut seen: Vec<(&str, &Quote)> = Vec::new();
         for (key, value) in &table.rows {
             if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key.text) {
@@ -60,7 +61,13 @@ impl Lower<'_> {
         let boxed = |text: &str| text.as_bytes().to_vec().into_boxed_slice();
         let mut forward: Vec<Row> =
             rows.iter().map(|(key, value)| (boxed(key), boxed(value.as_deref().unwrap_or_default()))).collect();
-        let mut back: Vec<Row> = forward.iter().map(|(key, value)| (value.clone(), key.clone())).collect();
+        let both_ways = |at: usize| at < of_file || !table.one_way.contains(&(at - of_file));
+        let mut back: Vec<Row> = forward
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| both_ways(*at))
+            .map(|(_, (key, value))| (value.clone(), key.clone()))
+            .collect();
         // Stable, so that of several the first in the text is taken.
         forward.sort_by(|a, b| a.0.cmp(&b.0));
         forward.dedup_by(|b, a| a.0 == b.0);

@@ -225,6 +225,29 @@ impl Lower<'_> {
         }
     }
 
+    /// The first part between the others that are there and not empty.
+    pub(super) fn join_texts(&mut self, parts: &[Typed], span: Span) -> Typed {
+        let separator = match parts[0].ty.kind {
+            Kind::Text(max) => max,
+            _ => Some(0),
+        };
+        let whole = self.concat(&parts[1..], span);
+        let kind = match (whole.ty.kind, separator) {
+            (Kind::Text(Some(max)), Some(separator)) => {
+                let between = u32::try_from(parts.len() - 2).ok().and_then(|n| n.checked_mul(separator));
+                Kind::Text(between.and_then(|between| max.checked_add(between)))
+            }
+            (Kind::Text(_), _) => Kind::Text(None),
+            (kind, _) => kind,
+        };
+        let (first, count) = self.list(parts);
+        let id = self.expr(Expr::Joined { first, count });
+        let mut reads = whole.reads;
+        reads.add(&parts[0].reads);
+        // Texts may be empty, and then nothing is there.
+        Typed { id, ty: Ty { kind, maybe: true }, reads, ..whole }
+    }
+
     /// Absent parts add nothing; the whole is absent where all are.
     fn concat(&mut self, parts: &[Typed], span: Span) -> Typed {
         let (first, count) = self.list(parts);

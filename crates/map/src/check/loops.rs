@@ -12,6 +12,9 @@ use crate::plan::Expr;
 use crate::syntax::ast::{For, ForBody, Stmt, TargetPath};
 use crate::syntax::text::Span;
 
+/// A list of the target that holds so many is not warned of where the source has no bound at all: guides have such numbers for "any".
+const PRACTICALLY_ANY: u32 = 10_000;
+
 impl Lower<'_> {
     /// The context of a target group, or of one occurrence of a list, or of a document.
     fn open_target(
@@ -330,7 +333,7 @@ impl Lower<'_> {
             Occurs::Many { min, max } => {
                 let bound = most.into_iter().chain(statement.limit).min();
                 if let Some(max) = max
-                    && bound.is_none_or(|bound| bound > max)
+                    && bound.map_or(max < PRACTICALLY_ANY, |bound| bound > max)
                 {
                     self.warning(
                         codes::CARDINALITY,

@@ -378,7 +378,10 @@ impl Lower<'_> {
                 return None;
             }
             if constant.is_none() && own.whole.is_some() {
-                self.warning(codes::SIGN_LOST, span, message).hint = Some("abs(…) takes the sign off".to_owned());
+                self.warning(codes::SIGN_LOST, span, message).hint = Some(
+                    "say that it never is: unsigned(…), and one that is becomes a finding; abs(…) takes the sign off"
+                        .to_owned(),
+                );
             }
         }
         Some(())

@@ -239,6 +239,8 @@ pub(crate) const SPECIAL: &[(&str, &str)] = &[
     ("is-date", "is-date(text, \"CCYYMMDD\", first-year)"),
     ("scale", "scale(number, places)"),
     ("fit", "fit(number, digits, decimals)"),
+    ("unsigned", "unsigned(number)"),
+    ("joined", "joined(separator, text, text, …)"),
     ("present", "present(path)"),
     ("position", "position(), position(loop)"),
     ("translate", "translate(text, table)"),

@@ -70,6 +70,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 if is_blank(val) { self.eval(b) } else { val }
             }
             Expr::Concat { first, count } => self.concat(first, count),
+            Expr::Joined { first, count } => self.joined(first, count),
             Expr::If(condition, then, otherwise) => {
                 if self.truth(condition) {
                     self.eval(then)
@@ -310,6 +311,37 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         val
     }
 
+    /// What is there and not empty, with the first part between.
+    fn joined(&mut self, first: u32, count: u32) -> Val {
+        let plan = self.plan;
+        let parts = &plan.lists[first as usize..(first + count) as usize];
+        let separator = self.eval(parts[0]);
+        let separator = self.text_of(separator).map(|bytes| self.arena.get(bytes).to_vec()).unwrap_or_default();
+        let (mut joined, mut any) = (core::mem::take(&mut self.scratch), false);
+        let mut ascii = separator.is_ascii();
+        joined.clear();
+        for part in &parts[1..] {
+            let val = self.eval(*part);
+            if is_blank(val) {
+                continue;
+            }
+            let Some(bytes) = self.text_of(val) else { continue };
+            ascii &= !matches!(val, Val::Text(_));
+            if any {
+                joined.extend_from_slice(&separator);
+            }
+            any = true;
+            joined.extend_from_slice(self.arena.get(bytes));
+        }
+        let val = match any {
+            false => Val::Absent,
+            true if ascii => Val::Ascii(self.arena.keep(&joined)),
+            true => Val::Text(self.arena.keep(&joined)),
+        };
+        self.scratch = joined;
+        val
+    }
+
     fn translate(&mut self, table: u16, direction: Direction, key: ExprId, quiet: bool) -> Val {
         let plan = self.plan;
         let val = self.eval(key);
@@ -453,7 +485,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     self.sources_of(part, out);
                 }
             }
-            Expr::Concat { first, count } | Expr::Call { first, count, .. } | Expr::Lookup { first, count, .. } => {
+            Expr::Concat { first, count }
+            | Expr::Joined { first, count }
+            | Expr::Call { first, count, .. }
+            | Expr::Lookup { first, count, .. } => {
                 for part in &plan.lists[first as usize..(first + count) as usize] {
                     self.sources_of(*part, out);
                 }

@@ -58,13 +58,15 @@ pub(crate) struct Part {
     pub(crate) body: Vec<Stmt>,
 }
 
-/// `table name { "a" => "b", else "c" }`, `codes name { "a", "b" }`, `table name from "units.csv"`.
+/// `table name { "a" => "b", "A" => "b" one-way, else "c" }`, `codes name { "a", "b" }`, `table name from "units.csv"`.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) name: Name,
     /// A code list has keys only.
     pub(crate) codes: bool,
     pub(crate) rows: Vec<(Quote, Option<Quote>)>,
+    /// Rows that are not for the way back, by number.
+    pub(crate) one_way: Vec<usize>,
     pub(crate) otherwise: Option<Quote>,
     pub(crate) from: Option<Quote>,
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use quayline_core::{Code, Fault, Finding, Severity};
 
 use super::ast::{
-    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, SetOp, Stmt, StmtKind, Table, TargetPath,
-    TypeName,
+    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, SetOp, Step, Stmt, StmtKind, Table,
+    TargetPath, TypeName,
 };
 use super::text::{SourceText, Span};
 use super::token::{Kind, Token, tokens};
@@ -186,7 +186,7 @@ impl Parser<'_> {
 
     fn table(&mut self, codes: bool) -> Parse<Item> {
         let name = self.name("the name of the table")?;
-        let mut table = Table { name, codes, rows: Vec::new(), otherwise: None, from: None };
+        let mut table = Table { name, codes, rows: Vec::new(), one_way: Vec::new(), otherwise: None, from: None };
         if self.take_word("from") {
             table.from = Some(self.quote("the name of a file")?);
         } else {
@@ -198,6 +198,9 @@ impl Parser<'_> {
                 } else {
                     let key = self.quote("a code in double quotes")?;
                     let value = if self.take("=>") { Some(self.quote("what it becomes")?) } else { None };
+                    if value.is_some() && self.take_word("one-way") {
+                        table.one_way.push(table.rows.len());
+                    }
                     table.rows.push((key, value));
                 }
                 self.take(",");
@@ -516,15 +519,31 @@ impl Parser<'_> {
     }
 
     pub(crate) fn path(&mut self) -> Parse<Path> {
-        let first = self.step()?;
-        let mut span = first.span;
-        let mut steps = vec![first];
+        let mut steps = match self.digit_steps() {
+            Some(steps) => steps,
+            None => vec![self.step()?],
+        };
+        let mut span = steps[0].span.to(steps[steps.len() - 1].span);
         while self.take(".") {
             let step = self.step()?;
             span = span.to(step.span);
             steps.push(step);
         }
         Ok(Path { steps, span })
+    }
+
+    /// `2000.2100`, which looks like a number, where a path stands.
+    fn digit_steps(&mut self) -> Option<Vec<Step>> {
+        let token = self.token();
+        let (first, _) = self.source.slice(token.span).split_once('.').filter(|_| token.kind == Kind::Number)?;
+        let point = token.span.start + u32::try_from(first.len()).unwrap_or(0);
+        let (before, behind) = (Span { end: point, ..token.span }, Span { start: point + 1, ..token.span });
+        self.next();
+        let step = |span: Span| {
+            let name = Name { text: self.source.slice(span).to_owned(), span };
+            Step { name, select: None, span }
+        };
+        Some(vec![step(before), step(behind)])
     }
 
     pub(crate) fn listed<T>(

@@ -443,9 +443,17 @@ order
 ",
         ),
     );
-    let ends =
-        Ends { source_file: "a.cpy", source: &source, target_name: "out", target_file: "b.json", target: &target };
-    let proposal = propose(&ends);
+    let ends = Ends {
+        source_file: "a.cpy",
+        source: &source,
+        source_words: None,
+        source_aside: &[],
+        target_name: "out",
+        target_file: "b.json",
+        target: &target,
+        target_words: None,
+    };
+    let proposal = propose(&ends).text;
     expect![[r#"
         map "claim to order"
         source "a.cpy"

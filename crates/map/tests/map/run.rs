@@ -282,3 +282,40 @@ fn documents_by_loops() {
     let compiled = both.compile(map).expect("a sound map");
     assert_eq!(compiled.plan.buffers(), []);
 }
+
+#[test]
+fn loops_with_numbers_for_names_are_paths() {
+    let case = Case::new(
+        "s\n  2000*\n    2100*\n      a text(3)\n",
+        "t\n  n decimal(3)\n  there bool\n  rows*\n    a text(3)\n",
+    );
+    let map = "n = count(2000.2100)\nthere = present(2000)\nfor 2000.2100 make rows { a = a }\n";
+    let text = case.run(map, &[r#"{"2000":[{"2100":[{"a":"x"},{"a":"y"}]},{"2100":[{"a":"z"}]}]}"#]);
+    assert_eq!(text, "{\"n\":3,\"there\":true,\"rows\":[{\"a\":\"x\"},{\"a\":\"y\"},{\"a\":\"z\"}]}\n");
+}
+
+#[test]
+fn what_is_there_is_joined_and_a_row_may_go_one_way() {
+    let case = Case::new(
+        "s\n  a? text(3)\n  b? text(3)\n  c? text(3)\n  n? decimal(3)\n",
+        "t\n  x? text(15)\n  y? text(1)\n  z? text(2)\n  n? unsigned(3)\n",
+    );
+    let map = "table t { \"1\" => \"A\" one-way, \"2\" => \"A\", \"3\" => \"B\" }\nx = joined(\" / \", a, b, c)\ny = translate(a, t) ?? \"-\"\n\
+               z = reverse(b, t) ?? \"-\"\nn = unsigned(n)\n";
+    let text =
+        case.run(map, &[r#"{"a":"1","b":"A","c":"3","n":5}"#, r#"{"b":"B","c":""}"#, r#"{"c":"é"}"#, r#"{"n":-5}"#]);
+    expect_test::expect![[r#"
+        error[MAP-204]: the number is negative, and the target has no sign
+          at t.qmap:5:1, n (from n)
+          |
+        5 | n = unsigned(n)
+          | ^^^^^^^^^^^^^^^
+
+        hint: abs(…) takes the sign off
+        refused 1
+        {"x":"1 / A / 3","y":"A","z":"2","n":5}
+        {"x":"B","y":"-","z":"3"}
+        {"x":"é","y":"-","z":"-"}
+    "#]]
+    .assert_eq(&text);
+}
