@@ -22,6 +22,7 @@ fn nothing_at_all_is_answered_with_help() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
+          map          Proposes and checks maps
           fmt          Lays out maps
           completions  Prints the completion script of a shell
 
@@ -60,6 +61,7 @@ fn short_help_is_a_line_an_option() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
+          map          Proposes and checks maps
           fmt          Lays out maps
           completions  Prints the completion script of a shell
 
@@ -90,8 +92,8 @@ fn short_help_is_a_line_an_option() {
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
-              --color <WHEN>          When to colour: auto, always or never [default: auto]
               --json                  Answer as one JSON object; its schema is in docs/json.md
+              --color <WHEN>          When to colour: auto, always or never [default: auto]
           -h, --help                  Print help (see more with '--help')
     "#]]);
     World::new().run("convert -h").check(expect![[r#"
