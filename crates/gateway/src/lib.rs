@@ -45,6 +45,7 @@ mod rule;
 mod schema;
 mod service;
 mod shaping;
+mod sql;
 mod typed;
 mod uri;
 
@@ -62,4 +63,5 @@ pub use provider::{
 };
 pub use quayline_project::UserText;
 pub use service::{Options, Service};
+pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};
 pub use typed::{DatePattern, Typed};

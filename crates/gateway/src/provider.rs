@@ -145,6 +145,8 @@ pub enum ProviderSpec {
     Records(RecordsSpec),
     /// An HTTP service that takes and gives records.
     Http(HttpSpec),
+    /// A statement of a database.
+    Sql(crate::SqlSpec),
 }
 
 /// A COBOL program.

@@ -25,6 +25,7 @@ mod pages;
 mod program;
 mod run;
 mod shared;
+mod sql;
 mod thread;
 mod tls;
 mod trace;

@@ -108,7 +108,7 @@ impl Version {
                 ProviderSpec::Records(records) => {
                     std::fs::metadata(&records.file).and_then(|data| data.modified()).ok()
                 }
-                ProviderSpec::Http(_) => None,
+                ProviderSpec::Http(_) | ProviderSpec::Sql(_) => None,
             };
             // A program goes on through a reload that does not concern it, and services with one program share its workers.
             let same = |known: &&Provided| {
@@ -164,6 +164,10 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
             }
         }
         ProviderSpec::Http(spec) => match crate::upstream::provider(spec, service.length) {
+            Ok(provider) => provider,
+            Err(why) => Rc::new(Absent(why)),
+        },
+        ProviderSpec::Sql(spec) => match crate::sql::provider(spec) {
             Ok(provider) => provider,
             Err(why) => Rc::new(Absent(why)),
         },

@@ -43,7 +43,6 @@ impl Service {
         let mut types = types(&mut file, &wire, &layout);
         let required: Vec<FieldIndex> =
             wire.required.iter().filter_map(|name| one_field(&mut file, &layout, name)).collect();
-        let provider = provider(&mut file, &wire, &layout, root);
         let length = wire.length.as_ref().map_or(layout.length_max, |length| *length.get_ref());
         if let Some(at) = &wire.length
             && length < layout.length_max
@@ -53,6 +52,8 @@ impl Service {
             file.find(codes::LENGTH, message, at, hint);
         }
         let policies = policies(&wire.options);
+        let known = Known { layout: &layout, policies: &policies, charset, length, root };
+        let provider = provider(&mut file, &wire, &known);
         let side = match request_side(&layout, &request, &policies, charset, &types, length) {
             Ok(side) => Some(side),
             Err(findings) => {
@@ -365,7 +366,17 @@ fn shared_words(names: &[(String, String)]) -> usize {
     names.iter().map(|(name, _)| shared(name)).min().unwrap_or(0).min(fewest - 1)
 }
 
-fn provider(file: &mut UserFile, wire: &wire::File, layout: &Layout, root: &Path) -> Option<ProviderSpec> {
+/// What a provider's specification is made from beside its table.
+pub(super) struct Known<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) policies: &'a Policies,
+    pub(super) charset: Charset,
+    pub(super) length: usize,
+    pub(super) root: &'a Path,
+}
+
+fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
+    let Known { layout, root, .. } = *known;
     let at = &wire.provider;
     let wire = wire.provider.get_ref();
     let path = |text: &Spanned<String>| root.join(text.get_ref());
@@ -415,12 +426,13 @@ fn provider(file: &mut UserFile, wire: &wire::File, layout: &Layout, root: &Path
                 authorities: wire.authorities.as_ref().map(path),
             }))
         }
+        "sql" => super::database::database(file, at, known).map(ProviderSpec::Sql),
         other => {
             file.find(
                 codes::VALUE,
                 format!("`{other}` is no kind of provider"),
                 &wire.kind,
-                "write program, records or http",
+                "write program, records, http or sql",
             );
             None
         }

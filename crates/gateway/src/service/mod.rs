@@ -1,6 +1,7 @@
 //! Services: what a program or file offers, as its copybook and a user's choices say.
 
 mod compile;
+mod database;
 mod wire;
 
 use std::sync::Arc;

@@ -57,6 +57,20 @@ pub(super) struct Provider {
     #[serde(default)]
     pub(super) headers: BTreeMap<String, String>,
     pub(super) authorities: Option<Text>,
+    pub(super) host: Option<Text>,
+    pub(super) port: Option<u16>,
+    pub(super) database: Option<Text>,
+    pub(super) user: Option<Text>,
+    pub(super) password_file: Option<Text>,
+    pub(super) password_environment: Option<Text>,
+    pub(super) query: Option<Text>,
+    #[serde(default)]
+    pub(super) parameters: Vec<Text>,
+    pub(super) rows: Option<Text>,
+    pub(super) count: Option<Text>,
+    pub(super) connections: Option<usize>,
+    #[serde(default)]
+    pub(super) plain_text: bool,
 }
 
 #[derive(Default, Deserialize)]

@@ -7,5 +7,6 @@ mod failing_programs;
 mod http;
 mod limits;
 mod operation;
+mod sql;
 mod tls;
 mod world;

@@ -1,0 +1,236 @@
+//! A database as provider: fields of the request are parameters of a statement, columns of its rows are fields of the answer.
+//!
+//! Here is what the fields are; the server holds the connections. The statement is the operator's and prepared once; what clients send is
+//! only ever a parameter.
+
+use core::time::Duration;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use quayline_charset::Charset;
+use quayline_cobol::layout::{FieldIndex, Layout};
+use quayline_cobol::{Absent, Interface, Policies, RecordEncoder, RecordPlan};
+use quayline_core::{Findings, NodeId, NodeKind, Run, Sink, Value};
+
+use crate::rule::Probe;
+
+/// A statement of a PostgreSQL database.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct SqlSpec {
+    /// Host name, address, or folder of the server's socket.
+    pub host: String,
+    /// Port. Default 5432.
+    pub port: u16,
+    /// Database.
+    pub database: String,
+    /// User.
+    pub user: String,
+    /// Where the user's password comes from.
+    pub password: SqlPassword,
+    /// The statement, with `$1` and so on for the request's fields.
+    pub query: String,
+    /// Certificates of the authorities that the server's own is checked against. Without them there is no TLS.
+    pub authorities: Option<PathBuf>,
+    /// Connections from each server thread. Default 2.
+    pub connections: usize,
+    /// How long a statement may run. Default 5 s.
+    pub time_limit: Duration,
+    /// How long a call may wait for a connection. Default 2 s.
+    pub wait_limit: Duration,
+    /// Fields of parameters and columns.
+    pub form: Arc<SqlForm>,
+}
+
+/// Where a password comes from: never from a file of definitions.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum SqlPassword {
+    /// The server asks for none.
+    None,
+    /// The first line of a file, read for every connection.
+    File(PathBuf),
+    /// A variable of the environment.
+    Environment(String),
+}
+
+/// How requests become parameters and rows become records.
+#[derive(Debug)]
+pub struct SqlForm {
+    probe: Probe,
+    plan: RecordPlan,
+    /// The list that rows fill; `None`: there is one row.
+    rows: Option<NodeId>,
+    /// A field that says how many rows there are.
+    count: Option<NodeId>,
+    length: usize,
+    /// Which copybook and settings it was made from.
+    stamp: u64,
+}
+
+impl PartialEq for SqlForm {
+    fn eq(&self, other: &Self) -> bool {
+        self.stamp == other.stamp
+    }
+}
+
+impl Eq for SqlForm {}
+
+/// What a service file names.
+pub(crate) struct SqlNames {
+    pub(crate) parameters: Vec<FieldIndex>,
+    pub(crate) rows: Option<FieldIndex>,
+    pub(crate) count: Option<FieldIndex>,
+}
+
+/// A statement's columns as fields: made when it has been prepared.
+#[derive(Debug)]
+pub struct SqlColumns {
+    nodes: Vec<NodeId>,
+    /// Nodes that are a column or have one below them.
+    needed: Vec<bool>,
+}
+
+impl SqlForm {
+    pub(crate) fn new(
+        layout: &Layout,
+        policies: &Policies,
+        charset: Charset,
+        length: usize,
+        names: &SqlNames,
+    ) -> Result<SqlForm, Findings> {
+        let probe = Probe::new(layout, &names.parameters, policies, charset)?;
+        // Fields without a column are as INITIALIZE leaves them.
+        let policies = Policies { absent: Absent::Initialize, ..policies.clone() };
+        let plan = RecordPlan::new(layout, &Interface::default(), &policies, charset)?;
+        let node = |field: Option<FieldIndex>| field.and_then(|field| crate::service::node_of(&plan, field));
+        let (rows, count) = (node(names.rows), node(names.count));
+        let text = format!("{layout:?} {policies:?} {:?} {rows:?} {count:?} {length}", names.parameters);
+        let stamp = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+        Ok(SqlForm { probe, plan, rows, count, length, stamp })
+    }
+
+    /// The statement's parameters of a request, as text.
+    #[must_use]
+    pub fn parameters(&self, record: &[u8]) -> Vec<Vec<u8>> {
+        let mut values = Vec::new();
+        self.probe.values(&mut self.probe.decoder(), record, &mut values);
+        values
+    }
+
+    /// The fields that columns are: the field's name, with `_` for `-`, in any case.
+    ///
+    /// # Errors
+    /// A column that is no field, or of several; for an operator.
+    pub fn columns(&self, names: &[String]) -> Result<SqlColumns, String> {
+        let shape = self.plan.shape();
+        let mut needed = vec![false; shape.len()];
+        let mut need = |node: NodeId| {
+            let mut at = Some(node);
+            while let Some(node) = at {
+                needed[node.index()] = true;
+                at = shape.node(node).parent;
+            }
+        };
+        let inside = |node: NodeId| {
+            let mut at = shape.node(node).parent;
+            while let Some(group) = at {
+                if shape.node(group).is_list() && Some(group) != self.rows {
+                    return false;
+                }
+                at = shape.node(group).parent;
+            }
+            true
+        };
+        let mut nodes = Vec::new();
+        for name in names {
+            let field = name.replace('_', "-");
+            let fits = shape.iter().filter(|(id, node)| {
+                node.kind != NodeKind::Group
+                    && (!node.is_list() || Some(*id) == self.rows)
+                    && node.name.eq_ignore_ascii_case(&field)
+                    && inside(*id)
+            });
+            let [node] = fits.map(|(id, _)| id).collect::<Vec<_>>()[..] else {
+                return Err(format!("the column `{name}` is no field of the copybook, or several: rename it with AS"));
+            };
+            if nodes.contains(&node) {
+                return Err(format!("two columns are the field `{field}`"));
+            }
+            need(node);
+            nodes.push(node);
+        }
+        if let Some(rows) = self.rows {
+            need(rows);
+        }
+        if let Some(count) = self.count.filter(|count| !nodes.contains(count)) {
+            need(count);
+        }
+        Ok(SqlColumns { nodes, needed })
+    }
+
+    /// The record of a statement's rows; a value that is absent leaves its field as INITIALIZE does.
+    ///
+    /// # Errors
+    /// More rows than the record holds, or a value that does not fit its field; for an operator, without the value.
+    pub fn record(&self, columns: &SqlColumns, rows: &[Vec<Option<String>>]) -> Result<Vec<u8>, String> {
+        if self.rows.is_none() && rows.len() > 1 {
+            return Err("the statement gave more than one row, and `rows` names no list for them".to_owned());
+        }
+        let mut encoder = RecordEncoder::new(&self.plan);
+        let mut filler = Filler { form: self, columns, rows, encoder: &mut encoder };
+        filler.encoder.enter(NodeId::ROOT);
+        filler.fill(NodeId::ROOT, if self.rows.is_none() { rows.first() } else { None });
+        filler.encoder.leave(NodeId::ROOT);
+        let record = encoder.take().map_err(|faults| {
+            let all = faults.0.iter().map(|fault| format!("{}: {}", fault.path, fault.kind));
+            format!("what the statement gave does not fit: {}", all.collect::<Vec<_>>().join("; "))
+        })?;
+        let mut record = record.to_vec();
+        record.resize(self.length, 0);
+        Ok(record)
+    }
+}
+
+struct Filler<'a> {
+    form: &'a SqlForm,
+    columns: &'a SqlColumns,
+    rows: &'a [Vec<Option<String>>],
+    encoder: &'a mut RecordEncoder,
+}
+
+impl Filler<'_> {
+    fn fill(&mut self, group: NodeId, row: Option<&Vec<Option<String>>>) {
+        let shape = self.form.plan.shape();
+        for node in shape.children(group).filter(|node| self.columns.needed[node.index()]) {
+            let is_group = shape.node(node).kind == NodeKind::Group;
+            if Some(node) == self.form.rows {
+                self.encoder.open_list(node);
+                for row in self.rows {
+                    if is_group {
+                        self.encoder.enter(node);
+                        self.fill(node, Some(row));
+                        self.encoder.leave(node);
+                    } else {
+                        self.value(node, Some(row));
+                    }
+                }
+                self.encoder.close_list(node);
+            } else if is_group {
+                self.encoder.enter(node);
+                self.fill(node, row);
+                self.encoder.leave(node);
+            } else if Some(node) == self.form.count {
+                let count = self.rows.len().to_string();
+                self.encoder.value(node, Value::Text(Run::from(count.as_bytes())));
+            } else {
+                self.value(node, row);
+            }
+        }
+    }
+
+    fn value(&mut self, node: NodeId, row: Option<&Vec<Option<String>>>) {
+        let column = self.columns.nodes.iter().position(|known| *known == node);
+        if let Some(text) = row.zip(column).and_then(|(row, column)| row.get(column)?.as_deref()) {
+            self.encoder.value(node, Value::Text(Run::from(text.as_bytes())));
+        }
+    }
+}

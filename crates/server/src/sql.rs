@@ -1,0 +1,273 @@
+//! A PostgreSQL database as provider: a few connections for each server thread, each with the statement prepared.
+
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quayline_gateway::{Answered, Outgoing, Provider, ProviderFault, Returned, SqlColumns, SqlPassword, SqlSpec};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Semaphore;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls, Statement};
+use tokio_rustls::TlsConnector;
+
+use crate::tls;
+
+/// Connections to one database from one thread, for one statement.
+pub(crate) struct Database {
+    spec: SqlSpec,
+    tls: Option<TlsConnector>,
+    idle: RefCell<Vec<Session>>,
+    places: Semaphore,
+    /// Why the last connection could not be made.
+    down: RefCell<Option<String>>,
+}
+
+/// A connection with the statement prepared.
+struct Session {
+    client: Client,
+    statement: Statement,
+    columns: SqlColumns,
+}
+
+impl Database {
+    /// Prepares calls; nothing is connected yet.
+    ///
+    /// # Errors
+    /// Authorities that cannot be read.
+    pub(crate) fn new(spec: &SqlSpec) -> Result<Database, String> {
+        let tls = match &spec.authorities {
+            None => None,
+            Some(path) => {
+                let provider = Arc::new(rustls::crypto::ring::default_provider());
+                let config = rustls::ClientConfig::builder_with_provider(provider)
+                    .with_safe_default_protocol_versions()
+                    .map_err(|error| error.to_string())?
+                    .with_root_certificates(tls::authorities(path)?)
+                    .with_no_client_auth();
+                Some(TlsConnector::from(Arc::new(config)))
+            }
+        };
+        let places = Semaphore::new(spec.connections);
+        Ok(Database { spec: spec.clone(), tls, idle: RefCell::default(), places, down: RefCell::default() })
+    }
+
+    async fn connect(&self) -> Result<Session, String> {
+        let spec = &self.spec;
+        let mut config = Config::new();
+        config.host(&spec.host).port(spec.port).dbname(&spec.database).user(&spec.user).application_name("quayline");
+        config.connect_timeout(spec.time_limit);
+        // The server stops what runs too long, whether or not anybody still waits for it.
+        config.options(format!("-c statement_timeout={}", spec.time_limit.as_millis()));
+        match &spec.password {
+            SqlPassword::None => {}
+            SqlPassword::File(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| format!("the password's file cannot be read: {}", error.kind()))?;
+                config.password(text.lines().next().unwrap_or_default());
+            }
+            SqlPassword::Environment(name) => {
+                config.password(std::env::var(name).map_err(|_| format!("the environment has no {name}"))?);
+            }
+        }
+        let client = match &self.tls {
+            None => {
+                config.ssl_mode(tokio_postgres::config::SslMode::Disable);
+                let (client, connection) = config.connect(NoTls).await.map_err(|error| reason(&error))?;
+                tokio::task::spawn_local(connection);
+                client
+            }
+            Some(connector) => {
+                config.ssl_mode(tokio_postgres::config::SslMode::Require);
+                let connector = Secured(connector.clone());
+                let (client, connection) = config.connect(connector).await.map_err(|error| reason(&error))?;
+                tokio::task::spawn_local(connection);
+                client
+            }
+        };
+        let query = spec.query.trim().trim_end_matches(';');
+        let plain = client.prepare(query).await.map_err(|error| reason(&error))?;
+        let names: Vec<String> = plain.columns().iter().map(|column| column.name().to_owned()).collect();
+        let columns = spec.form.columns(&names)?;
+        // Every type has a text form that fits its field, so the database writes it.
+        let shown = names.iter().map(|name| format!("answer.\"{}\"::text", name.replace('"', "\"\"")));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let statement = if names.is_empty() {
+            plain
+        } else {
+            let text = format!("WITH answer AS MATERIALIZED (\n{query}\n) SELECT {shown} FROM answer");
+            client.prepare_typed(&text, plain.params()).await.map_err(|error| reason(&error))?
+        };
+        Ok(Session { client, statement, columns })
+    }
+
+    async fn ask(&self, parameters: Vec<Vec<u8>>) -> Result<Returned, ProviderFault> {
+        let busy = || ProviderFault::Busy { retry_after: self.spec.wait_limit };
+        let place = tokio::time::timeout(self.spec.wait_limit, self.places.acquire());
+        let _place = place.await.map_err(|_| busy())?.map_err(|_| busy())?;
+        // The borrow ends here: what follows waits.
+        let kept = self.idle.borrow_mut().pop();
+        let session = match kept.filter(|session| !session.client.is_closed()) {
+            Some(session) => session,
+            None => {
+                let made = self.connect().await;
+                *self.down.borrow_mut() = made.as_ref().err().cloned();
+                made.map_err(|why| ProviderFault::Absent { reason: format!("{}: {why}", self.spec.database) })?
+            }
+        };
+        let texts: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
+        if texts.len() != session.statement.params().len() {
+            let needs = session.statement.params().len();
+            let reason = format!("the statement has {needs} parameters, `parameters` has {}", texts.len());
+            return Err(ProviderFault::BadAnswer { reason });
+        }
+        let bound: Vec<&(dyn ToSql + Sync)> = texts.iter().map(|text| text as &(dyn ToSql + Sync)).collect();
+        let rows = match session.client.query(&session.statement, &bound).await {
+            Ok(rows) => rows,
+            Err(error) if error.code() == Some(&tokio_postgres::error::SqlState::QUERY_CANCELED) => {
+                self.idle.borrow_mut().push(session);
+                return Err(ProviderFault::TimeLimit { limit: self.spec.time_limit });
+            }
+            Err(error) => {
+                let closed = session.client.is_closed();
+                if !closed {
+                    self.idle.borrow_mut().push(session);
+                }
+                let reason = format!("{}: {}", self.spec.database, reason(&error));
+                return Err(if closed {
+                    ProviderFault::Absent { reason }
+                } else {
+                    ProviderFault::BadAnswer { reason }
+                });
+            }
+        };
+        let text = |row: &tokio_postgres::Row| -> Vec<Option<String>> {
+            (0..row.len()).map(|column| row.try_get(column).ok().flatten()).collect()
+        };
+        let rows: Vec<Vec<Option<String>>> = rows.iter().map(text).collect();
+        let record = self.spec.form.record(&session.columns, &rows);
+        self.idle.borrow_mut().push(session);
+        record.map(Returned::Bytes).map_err(|reason| ProviderFault::BadAnswer { reason })
+    }
+}
+
+impl Provider for Database {
+    fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
+        let parameters = self.spec.form.parameters(&record.to_vec());
+        Box::pin(async move {
+            // Beyond the database's own limit: a network that does not answer.
+            let limit = self.spec.wait_limit + self.spec.time_limit * 2;
+            let asked = tokio::time::timeout(limit, self.ask(parameters));
+            asked.await.unwrap_or(Err(ProviderFault::TimeLimit { limit: self.spec.time_limit }))
+        })
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.down.borrow().clone().map_or(Ok(()), Err)
+    }
+}
+
+/// What a database says, without values: SQLSTATE and the short message, whose details may quote data.
+fn reason(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(told) if told.code().code().starts_with("22") || told.code().code().starts_with("23") => {
+            format!("SQLSTATE {}", told.code().code())
+        }
+        Some(told) => format!("SQLSTATE {}: {}", told.code().code(), told.message()),
+        None => error.to_string(),
+    }
+}
+
+/// A parameter as text, whatever its type in the database: empty is absent where the type is not text.
+#[derive(Debug)]
+struct Parameter(Vec<u8>);
+
+impl ToSql for Parameter {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut bytes::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        let is_text = matches!(*kind, Type::TEXT | Type::VARCHAR | Type::BPCHAR | Type::NAME | Type::UNKNOWN);
+        if self.0.is_empty() && !is_text {
+            return Ok(IsNull::Yes);
+        }
+        out.extend_from_slice(&self.0);
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
+
+/// TLS to a database by rustls.
+#[derive(Clone)]
+struct Secured(TlsConnector);
+
+struct SecuredTo(TlsConnector, ServerName<'static>);
+
+struct SecuredStream<S>(tokio_rustls::client::TlsStream<S>);
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Secured {
+    type Stream = SecuredStream<S>;
+    type TlsConnect = SecuredTo;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<SecuredTo> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(SecuredTo(self.0.clone(), name))
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for SecuredTo {
+    type Stream = SecuredStream<S>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream<S>>> + Send>>;
+
+    fn connect(self, stream: S) -> Self::Future {
+        Box::pin(async move { self.0.connect(self.1, stream).await.map(SecuredStream) })
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for SecuredStream<S> {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for SecuredStream<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for SecuredStream<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+/// A provider for the service, or why there is none.
+pub(crate) fn provider(spec: &SqlSpec) -> Result<Rc<dyn Provider>, String> {
+    Ok(Rc::new(Database::new(spec)?))
+}

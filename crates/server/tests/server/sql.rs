@@ -1,0 +1,215 @@
+//! A PostgreSQL server of the test's own as provider.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::world::{Server, wait_for};
+
+/// A database server that ends with the test.
+struct Postgres {
+    folder: tempfile::TempDir,
+    process: Child,
+    binaries: PathBuf,
+    port: u16,
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Fast shutdown; killed where that takes too long.
+        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        for _ in 0..100 {
+            if matches!(self.process.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where Debian and others keep the server's programs.
+fn binaries() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+    folders.extend([PathBuf::from("/usr/bin"), PathBuf::from("/usr/local/bin")]);
+    folders.into_iter().find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
+}
+
+/// The command as a user that PostgreSQL accepts: it refuses to run as root.
+fn unprivileged(program: &Path) -> Command {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0");
+    if !root {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(program);
+    command
+}
+
+impl Postgres {
+    fn start() -> Option<Postgres> {
+        let binaries = binaries()?;
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        // The other user must reach it.
+        Command::new("chmod").arg("755").arg(folder.path()).status().unwrap();
+        std::fs::create_dir(&data).unwrap();
+        if Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0") {
+            let owned = Command::new("chown").arg("postgres").arg(&data).stderr(Stdio::null()).status();
+            if !owned.is_ok_and(|status| status.success()) {
+                return None;
+            }
+        }
+        std::fs::write(folder.path().join("password"), "s3cret word\n").unwrap();
+        let done = unprivileged(&binaries.join("initdb"))
+            .args(["-U", "quay", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync", "--pwfile"])
+            .arg(folder.path().join("password"))
+            .arg(&data)
+            .current_dir(folder.path())
+            .output()
+            .ok()?;
+        if !done.status.success() {
+            eprintln!("initdb: {}", String::from_utf8(done.stderr).unwrap_or_default());
+            return None;
+        }
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let process = unprivileged(&binaries.join("postgres"))
+            .arg("-D")
+            .arg(&data)
+            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
+            .args(["-c", "fsync=off"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .ok()?;
+        let postgres = Postgres { folder, process, binaries, port };
+        wait_for("the database", || postgres.sql("SELECT 1"));
+        Some(postgres)
+    }
+
+    fn sql(&self, text: &str) -> bool {
+        let done = Command::new(self.binaries.join("psql"))
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "quay", "-d", "postgres", "-q"])
+            .args(["-v", "ON_ERROR_STOP=1", "-c", text])
+            .env("PGPASSWORD", "s3cret word")
+            .output();
+        done.is_ok_and(|done| done.status.success())
+    }
+}
+
+const COPYBOOK: &str = "
+       01 STOCK-AREA.
+          05 ASK-MODEL   PIC X(8).
+          05 ASK-LEAST   PIC 9(5)V99.
+          05 FOUND       PIC 9(3).
+          05 CAR OCCURS 1 TO 3 TIMES DEPENDING ON FOUND.
+             10 REF      PIC X(6).
+             10 PRICE    PIC S9(7)V99 COMP-3.
+             10 BUILT    PIC X(10).
+             10 NOTE     PIC X(12).
+";
+
+fn project(folder: &Path, postgres: &Postgres, query: &str, more: &str) {
+    for sub in ["services", "apis", "copybooks"] {
+        std::fs::create_dir_all(folder.join(sub)).unwrap();
+    }
+    std::fs::write(folder.join("copybooks/stock.cpy"), COPYBOOK).unwrap();
+    std::fs::copy(postgres.folder.path().join("password"), folder.join("password")).unwrap();
+    let service = format!(
+        "copybook = \"stock.cpy\"\nencoding = \"latin1\"\n[provider]\nkind = \"sql\"\nport = {}\ndatabase = \"postgres\"\nuser = \"quay\"\npassword-file = \"password\"\nquery = '''{query}'''\nparameters = [\"ASK-MODEL\", \"ASK-LEAST\"]\nrows = \"CAR\"\n{more}\n[request]\nkey-style = \"camel\"\nexclude = [\"FOUND\", \"CAR\"]\n[response]\nkey-style = \"camel\"\nexclude = [\"ASK-MODEL\", \"ASK-LEAST\"]\n",
+        postgres.port
+    );
+    std::fs::write(folder.join("services/stock.toml"), service).unwrap();
+    std::fs::write(
+        folder.join("apis/stock.toml"),
+        "base-path = \"/v1\"\n[[operation]]\nid = \"stock\"\nmethod = \"GET\"\npath = \"/stock/{model}\"\nservice = \"stock\"\n[[operation.parameter]]\nname = \"model\"\nin = \"path\"\nfield = \"ASK-MODEL\"\n[[operation.parameter]]\nname = \"least\"\nin = \"query\"\nfield = \"ASK-LEAST\"\ndefault = 0\n[[operation.response]]\nstatus = 404\nwhen = [{ field = \"FOUND\", equals = 0 }]\nbody = \"problem\"\ndetail = \"there is none\"\n[[operation.response]]\nstatus = 200\n",
+    )
+    .unwrap();
+    std::fs::write(
+        folder.join("quayline.toml"),
+        "[serve]\nlisten = \"127.0.0.1:0\"\nthreads = 1\n[serve.authentication]\nrequired = false\n",
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_database_answers_rows_as_records() {
+    let Some(mut postgres) = Postgres::start() else {
+        eprintln!("skipped: a_database_answers_rows_as_records: PostgreSQL's server is not installed");
+        return;
+    };
+    assert!(postgres.sql(
+        "CREATE TABLE cars (ref text, model text, price numeric, built date, note text);
+         INSERT INTO cars VALUES ('C1', 'VECTOR', 12.50, '2024-02-29', NULL), ('C2', 'VECTOR', -700, '2025-01-01', 'Gr\u{f6}\u{df}e \"L\"'),
+           ('B1', 'BIG', 99999999, NULL, ''), ('M1', 'MANY', 1, NULL, ''), ('M2', 'MANY', 2, NULL, ''), ('M3', 'MANY', 3, NULL, ''),
+           ('M4', 'MANY', 4, NULL, '');"
+    ));
+    let query =
+        "SELECT ref, price, built, note FROM cars WHERE model = $1 AND price >= $2::numeric - 1000 ORDER BY ref DESC;";
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path(), &postgres, query, "time-limit-ms = 1000\nconnections = 1");
+    let server = Server::start(folder);
+    for _ in 0..3 {
+        let answer = server.get("/v1/stock/VECTOR", "");
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (
+                200,
+                r#"{"found":2,"car":[{"ref":"C2","price":-700.00,"built":"2025-01-01","note":"Größe \"L\""},{"ref":"C1","price":12.50,"built":"2024-02-29","note":""}]}"#
+            )
+        );
+    }
+    assert_eq!(server.get("/v1/stock/VECTOR?least=1012.5", "").text().matches("ref").count(), 1, "a parameter counts");
+    assert_eq!(server.get("/v1/stock/NONE", "").status, 404);
+    let injected = server.get("/v1/stock/x'%20OR%201=1", "");
+    assert!(injected.status == 404 || injected.status == 400, "{}", injected.text());
+    for unfit in ["BIG", "MANY"] {
+        let answer = server.get(&format!("/v1/stock/{unfit}"), "");
+        assert_eq!(answer.status, 502, "{}", answer.text());
+        assert!(
+            !answer.text().contains("99999999") && !answer.text().to_lowercase().contains("price"),
+            "{}",
+            answer.text()
+        );
+    }
+    // The database stops, and comes back: so does the service.
+    let data = postgres.folder.path().join("data");
+    let _ = Command::new("kill").args(["-INT", &postgres.process.id().to_string()]).status();
+    let _ = postgres.process.wait();
+    let gone = server.get("/v1/stock/VECTOR", "");
+    assert!(gone.status == 503 && !gone.text().contains("s3cret"), "{}", gone.text());
+    postgres.process = unprivileged(&postgres.binaries.join("postgres"))
+        .arg("-D")
+        .arg(&data)
+        .args(["-p", &postgres.port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
+        .current_dir(postgres.folder.path())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_for("the service", || server.get("/v1/stock/VECTOR", "").status == 200);
+    assert!(!server.log().contains("s3cret"), "{}", server.log());
+}
+
+#[test]
+fn a_statement_has_a_time_limit_and_waits_for_a_place() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!("skipped: a_statement_has_a_time_limit_and_waits_for_a_place: PostgreSQL's server is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let query = "SELECT $1::text AS ref FROM (SELECT pg_sleep(CASE WHEN $1 = 'SLOW' THEN 60 ELSE 0 END)) AS s WHERE $2::numeric >= 0";
+    project(folder.path(), &postgres, query, "time-limit-ms = 900\nwait-limit-ms = 200\nconnections = 1");
+    let server = Server::start(folder);
+    assert_eq!(server.get("/v1/stock/FAST", "").status, 200);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| server.get("/v1/stock/SLOW", ""));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let busy = server.get("/v1/stock/FAST", "");
+        assert!(busy.status == 503 && busy.header("retry-after").is_some(), "{}", busy.text());
+        let slow = slow.join().unwrap();
+        assert!(slow.status == 504 && slow.text().contains("GTW-122"), "{}", slow.text());
+    });
+    assert_eq!(server.get("/v1/stock/FAST", "").status, 200, "the connection is as good as before");
+}
