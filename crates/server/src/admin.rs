@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_gateway::Json;
 
 use crate::body::Body;
+use crate::protobuf;
 use crate::thread::Thread;
 
 /// Answers operators until the server ends.
@@ -37,6 +38,10 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
 fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     let shared = &thread.shared;
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
+    // A page in an operator's browser is no operator.
+    if request.headers().contains_key(ORIGIN) {
+        return json(StatusCode::FORBIDDEN, Json::object([("status", Json::text("not for pages of a browser"))]));
+    }
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
         (&Method::GET, "/ready") => {
@@ -58,7 +63,12 @@ fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
         }
         (&Method::GET, "/metrics") => {
             let connections = shared.connections.load(Ordering::Relaxed);
-            response(StatusCode::OK, shared.metrics.text(connections), "text/plain; version=0.0.4; charset=utf-8")
+            let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+            if protobuf::is_wanted(accept) {
+                response(StatusCode::OK, protobuf::delimited(&shared.metrics, connections), protobuf::MEDIA_TYPE)
+            } else {
+                response(StatusCode::OK, shared.metrics.text(connections), "text/plain; version=0.0.4; charset=utf-8")
+            }
         }
         (&Method::POST, "/reload") => match shared.reload() {
             Ok(()) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
@@ -86,7 +96,7 @@ fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     }
 }
 
-fn response(status: StatusCode, text: String, media: &'static str) -> Response<Body> {
+fn response(status: StatusCode, text: impl Into<bytes::Bytes>, media: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::shared(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));

@@ -18,6 +18,7 @@ use crate::limiter::Refused;
 use crate::metrics::Phase;
 use crate::negotiate::accepted;
 use crate::pages;
+use crate::shared::Shared;
 use crate::thread::{Thread, Version};
 use crate::trace::Trace;
 
@@ -34,8 +35,26 @@ pub(crate) struct Peer {
 struct Known {
     operation: Option<Arc<Operation>>,
     identity: Option<Rc<Identity>>,
-    /// Place among the client's requests in progress, to be given back.
-    entered: Option<String>,
+    /// Places among requests in progress, of the client and of all.
+    places: Places,
+}
+
+/// Places that are given back when the request is answered, or when its client has gone and it is dropped.
+#[derive(Default)]
+struct Places {
+    all: Option<Arc<Shared>>,
+    client: Option<(Arc<Shared>, String)>,
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        if let Some((shared, client)) = self.client.take() {
+            shared.limiter.leave(&client);
+        }
+        if let Some(shared) = self.all.take() {
+            shared.requests.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 pub(crate) async fn handle(
@@ -54,9 +73,7 @@ pub(crate) async fn handle(
         Ok(response) => response,
         Err(problem) => problem_response(&thread, &problem, &trace),
     };
-    if let Some(client) = known.entered.take() {
-        thread.shared.limiter.leave(&client);
-    }
+    known.places = Places::default();
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     cross_origin(&thread, origin.as_ref(), headers);
@@ -83,6 +100,11 @@ async fn respond(
 ) -> Result<Response<Body>, Box<Problem>> {
     let shared = &thread.shared;
     let limits = &shared.config.limits;
+    known.places.all = Some(Arc::clone(shared));
+    if shared.requests.fetch_add(1, Ordering::Relaxed) >= limits.requests {
+        shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        return Err(Box::new(Problem::overloaded("the server has as many requests in progress as it may")));
+    }
     let version = thread.version();
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
@@ -176,7 +198,7 @@ fn admit(
             None => peer.address.ip().to_string(),
         };
         match shared.limiter.enter(&client, Instant::now()) {
-            Ok(()) => known.entered = Some(client),
+            Ok(()) => known.places.client = Some((Arc::clone(shared), client)),
             Err(Refused::Rate(seconds)) => {
                 return Err(refused(Box::new(Problem::too_many(
                     "the client sends more requests a second than it may",

@@ -23,6 +23,7 @@ mod metrics;
 mod negotiate;
 mod pages;
 mod program;
+mod protobuf;
 mod run;
 mod shared;
 mod sql;

@@ -1,7 +1,7 @@
 //! Counts and times by operation, for Prometheus.
 //!
 //! Times go into buckets that grow by the eighth root of two (schema 3 of native histograms), as atomics that all threads share. The text
-//! form has every eighth of them, cumulated, which is what a classic histogram can hold.
+//! form has every eighth of them, cumulated, which is what a classic histogram can hold; the protobuf form (`protobuf.rs`) has both.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -42,16 +42,18 @@ impl Phase {
 }
 
 /// Buckets for each doubling.
-const PER_DOUBLING: usize = 8;
-/// From 1 µs to 67 s.
+pub(crate) const PER_DOUBLING: usize = 8;
+/// The first bucket ends at 2^-20 s, a little below 1 µs.
+pub(crate) const FIRST_EXPONENT: i32 = -20;
+/// Up to 64 s; what is longer is in the last bucket too.
 const DOUBLINGS: usize = 26;
 const BUCKETS: usize = PER_DOUBLING * DOUBLINGS + 1;
 
 /// A distribution of times.
 #[derive(Debug)]
 pub(crate) struct Times {
-    buckets: Vec<AtomicU64>,
-    sum_ns: AtomicU64,
+    pub(crate) buckets: Vec<AtomicU64>,
+    pub(crate) sum_ns: AtomicU64,
 }
 
 impl Default for Times {
@@ -68,11 +70,12 @@ impl Times {
     }
 }
 
-/// The bucket whose upper bound, 1 µs × 2^(i/8), is the first that is not below `ns`; found without a logarithm.
+/// The bucket whose upper bound, 2^(-20 + i/8) s, is the first that is not below `ns`; found without a logarithm.
 fn bucket(ns: u64) -> usize {
     // Sixteen thousandths of 2^(k/8), k = 0 … 8.
     const STEPS: [u64; 9] = [16384, 17867, 19484, 21247, 23170, 25268, 27554, 30048, 32768];
-    let scaled = (u128::from(ns) * 16_384).div_ceil(1000);
+    // In units of 2^-34 s.
+    let scaled = (u128::from(ns) << 34).div_ceil(1_000_000_000);
     let Ok(scaled) = u64::try_from(scaled) else { return BUCKETS - 1 };
     if scaled <= STEPS[0] {
         return 0;
@@ -83,8 +86,8 @@ fn bucket(ns: u64) -> usize {
     (doubling * PER_DOUBLING + step).min(BUCKETS - 1)
 }
 
-fn bound_seconds(bucket: usize) -> f64 {
-    1e-6 * (bucket as f64 / PER_DOUBLING as f64).exp2()
+pub(crate) fn bound_seconds(bucket: usize) -> f64 {
+    (f64::from(FIRST_EXPONENT) + bucket as f64 / PER_DOUBLING as f64).exp2()
 }
 
 /// Statuses 1xx to 5xx.
@@ -138,18 +141,23 @@ impl Metrics {
     /// Prometheus' text format 0.0.4.
     pub(crate) fn text(&self, connections: usize) -> String {
         let mut out = String::new();
-        let _ = self.write(&mut out, connections);
+        self.families(connections, |family| {
+            let _ = write_text(&mut out, family);
+        });
         out
     }
 
-    fn write(&self, out: &mut String, connections: usize) -> std::fmt::Result {
+    /// Every family in turn.
+    pub(crate) fn families(&self, connections: usize, mut each: impl FnMut(&Family<'_>)) {
         let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
-        let head = |out: &mut String, name: &str, kind: &str, help: &str| {
-            writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}")
+        let value = |atomic: &AtomicU64| Sample::Value(atomic.load(Ordering::Relaxed));
+        let mut family = |name, kind, help, samples: Vec<(Labels, Sample<'_>)>| {
+            each(&Family { name, kind, help, samples });
         };
-        head(out, "quayline_connections", "gauge", "Connections that are open.")?;
-        writeln!(out, "quayline_connections {connections}")?;
-        for (name, help, value) in [
+        let none = || Labels(Vec::new());
+        let open = vec![(none(), Sample::Value(connections as u64))];
+        family("quayline_connections", Kind::Gauge, "Connections that are open.", open);
+        for (name, help, counter) in [
             ("quayline_unrouted_total", "Requests for a path or method that no API has.", &self.elsewhere),
             ("quayline_refused_total", "Requests refused by authentication or limits.", &self.refused),
             ("quayline_reloads_total", "Times that definitions were read again.", &self.reloads),
@@ -160,52 +168,96 @@ impl Metrics {
                 &self.workers_ended,
             ),
         ] {
-            head(out, name, "counter", help)?;
-            writeln!(out, "{name} {}", value.load(Ordering::Relaxed))?;
+            family(name, Kind::Counter, help, vec![(none(), value(counter))]);
         }
-        head(out, "quayline_answers_total", "counter", "Answers by class of status.")?;
+        let label = |id: &str| ("operation", id.to_owned());
+        let mut answers = Vec::new();
         for (id, metrics) in operations.iter() {
             for (class, count) in metrics.answers.iter().enumerate() {
-                let count = count.load(Ordering::Relaxed);
-                if count > 0 {
-                    writeln!(out, "quayline_answers_total{{operation=\"{id}\",status=\"{}xx\"}} {count}", class + 1)?;
+                if count.load(Ordering::Relaxed) > 0 {
+                    answers.push((Labels(vec![label(id), ("status", format!("{}xx", class + 1))]), value(count)));
                 }
             }
         }
-        head(out, "quayline_answer_bytes_total", "counter", "Bytes of answers' bodies.")?;
-        for (id, metrics) in operations.iter() {
-            writeln!(
-                out,
-                "quayline_answer_bytes_total{{operation=\"{id}\"}} {}",
-                metrics.bytes.load(Ordering::Relaxed)
-            )?;
-        }
-        head(out, "quayline_request_seconds", "histogram", "From a request's headers to its answer.")?;
-        for (id, metrics) in operations.iter() {
-            times(out, "quayline_request_seconds", &format!("operation=\"{id}\""), &metrics.total)?;
-        }
-        head(out, "quayline_phase_seconds", "histogram", "Where the time of requests goes.")?;
+        family("quayline_answers_total", Kind::Counter, "Answers by class of status.", answers);
+        let bytes = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), value(&metrics.bytes)));
+        family("quayline_answer_bytes_total", Kind::Counter, "Bytes of answers' bodies.", bytes.collect());
+        let totals = operations.iter().map(|(id, metrics)| (Labels(vec![label(id)]), Sample::Times(&metrics.total)));
+        let help = "From a request's headers to its answer.";
+        family("quayline_request_seconds", Kind::Histogram, help, totals.collect());
+        let mut phases = Vec::new();
         for (id, metrics) in operations.iter() {
             for phase in Phase::ALL {
-                let labels = format!("operation=\"{id}\",phase=\"{}\"", phase.name());
-                times(out, "quayline_phase_seconds", &labels, &metrics.phases[phase as usize])?;
+                let labels = Labels(vec![label(id), ("phase", phase.name().to_owned())]);
+                phases.push((labels, Sample::Times(&metrics.phases[phase as usize])));
             }
         }
-        Ok(())
+        family("quayline_phase_seconds", Kind::Histogram, "Where the time of requests goes.", phases);
     }
 }
 
-fn times(out: &mut String, name: &str, labels: &str, times: &Times) -> std::fmt::Result {
-    let mut count = 0;
-    for (i, bucket) in times.buckets.iter().enumerate() {
-        count += bucket.load(Ordering::Relaxed);
-        if i % PER_DOUBLING == 0 && i + 1 < BUCKETS {
-            writeln!(out, "{name}_bucket{{{labels},le=\"{}\"}} {count}", bound_seconds(i))?;
-        }
+/// What kind of numbers a family has.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// Numbers of one name.
+pub(crate) struct Family<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) help: &'static str,
+    pub(crate) samples: Vec<(Labels, Sample<'a>)>,
+}
+
+pub(crate) struct Labels(pub(crate) Vec<(&'static str, String)>);
+
+pub(crate) enum Sample<'a> {
+    Value(u64),
+    Times(&'a Times),
+}
+
+impl Labels {
+    /// For the text form: with `more` behind them.
+    fn text(&self, more: &str) -> String {
+        let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let mut all: Vec<String> =
+            self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+        all.extend((!more.is_empty()).then(|| more.to_owned()));
+        if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
     }
-    writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {count}")?;
-    writeln!(out, "{name}_sum{{{labels}}} {}", times.sum_ns.load(Ordering::Relaxed) as f64 / 1e9)?;
-    writeln!(out, "{name}_count{{{labels}}} {count}")
+}
+
+fn write_text(out: &mut String, family: &Family<'_>) -> std::fmt::Result {
+    let Family { name, kind, help, samples } = family;
+    let kind = match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+        Kind::Histogram => "histogram",
+    };
+    writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}")?;
+    for (labels, sample) in samples {
+        let times = match sample {
+            Sample::Value(value) => {
+                writeln!(out, "{name}{} {value}", labels.text(""))?;
+                continue;
+            }
+            Sample::Times(times) => times,
+        };
+        let mut count = 0;
+        for (i, bucket) in times.buckets.iter().enumerate() {
+            count += bucket.load(Ordering::Relaxed);
+            if i % PER_DOUBLING == 0 && i + 1 < BUCKETS {
+                writeln!(out, "{name}_bucket{} {count}", labels.text(&format!("le=\"{}\"", bound_seconds(i))))?;
+            }
+        }
+        writeln!(out, "{name}_bucket{} {count}", labels.text("le=\"+Inf\""))?;
+        writeln!(out, "{name}_sum{} {}", labels.text(""), times.sum_ns.load(Ordering::Relaxed) as f64 / 1e9)?;
+        writeln!(out, "{name}_count{} {count}", labels.text(""))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -235,7 +287,7 @@ mod tests {
             "quayline_connections 2",
             "quayline_answers_total{operation=\"op\",status=\"2xx\"} 1",
             "quayline_answers_total{operation=\"op\",status=\"5xx\"} 1",
-            "quayline_request_seconds_bucket{operation=\"op\",le=\"0.000004\"} 1",
+            "quayline_request_seconds_bucket{operation=\"op\",le=\"0.000003814697265625\"} 1",
             "quayline_request_seconds_bucket{operation=\"op\",le=\"+Inf\"} 2",
             "quayline_request_seconds_count{operation=\"op\"} 2",
         ] {

@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) access_generation: AtomicU64,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     pub(crate) connections: AtomicUsize,
+    /// Requests in progress.
+    pub(crate) requests: AtomicUsize,
     pub(crate) stopping: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
@@ -60,6 +62,7 @@ impl Shared {
             access_generation: AtomicU64::new(1),
             tls: Mutex::new(tls),
             connections: AtomicUsize::new(0),
+            requests: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             metrics: Metrics::default(),
             audit,

@@ -14,7 +14,7 @@ fn finds(service: &str, api: &str, expected: &[&str]) {
 fn services() {
     finds(&SERVICE.replace("order.cpy", "absent.cpy"), GET, &["GTW-002", "services/orders.toml:2:12", "absent.cpy"]);
     finds(&SERVICE.replace("ascii", "ebcdic-ish"), GET, &["GTW-005", "ebcdic-ish"]);
-    finds(&SERVICE.replace("\"records\"", "\"magic\""), GET, &["GTW-005", "program, records or http"]);
+    finds(&SERVICE.replace("\"records\"", "\"magic\""), GET, &["GTW-005", "program, records, http or sql"]);
     finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files"]);
     finds(&format!("{SERVICE}[response.default]\n\"RESP-CODE\" = 1\n"), GET, &["GTW-008", "RESP-CODE"]);
     finds(&SERVICE.replace("[provider]", "length = 10\n[provider]"), GET, &["GTW-010", "`length` is 10"]);

@@ -68,3 +68,72 @@ fn connections_have_a_number() {
         !is_closed(&mut stream)
     });
 }
+
+/// A server whose requests wait until the upstream answers, which it does when told.
+fn waiting(limits: &str) -> (Server, std::net::TcpListener) {
+    let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = upstream.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let serve = format!("[serve.authentication]\nrequired = false\n[serve.limits]\n{limits}");
+    let provider = format!("kind = \"http\"\nurl = \"http://127.0.0.1:{port}/\"\ntime-limit-ms = 60000\n");
+    crate::world::project(folder.path(), &serve, &provider, "");
+    (Server::start(folder), upstream)
+}
+
+const ASK: &[u8] = b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n";
+
+#[test]
+fn requests_in_progress_have_a_number_and_places_come_back_when_clients_go() {
+    for (limits, status) in [("client-concurrent = 2", 429), ("requests = 2", 503)] {
+        let (server, upstream) = waiting(limits);
+        let mut held: Vec<_> = (0..2).map(|_| server.connect()).collect();
+        let mut calls = Vec::new();
+        for stream in &mut held {
+            stream.write_all(ASK).unwrap();
+            calls.push(upstream.accept().unwrap().0);
+        }
+        let refused = server.get("/v1/echo/x", "");
+        assert_eq!(refused.status, status, "{limits}");
+        assert!(refused.header("retry-after").is_some() && refused.text().contains("GTW-112"));
+        // One client is answered, one goes away without.
+        let first = &mut calls[0];
+        read(first);
+        let record = crate::world::canned();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", record.len());
+        first.write_all(&[head.as_bytes(), &record].concat()).unwrap();
+        assert_eq!(read(&mut held[0]).status, 200);
+        held.remove(1);
+        crate::world::wait_for("two free places", || {
+            let mut again: Vec<_> = (0..2).map(|_| server.connect()).collect();
+            again.iter_mut().for_each(|stream| stream.write_all(ASK).unwrap());
+            again.iter_mut().all(|stream| {
+                stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+                // Nothing comes: it waits for the upstream instead of being refused.
+                let mut byte = [0];
+                std::io::Read::read(stream, &mut byte).is_err()
+            })
+        });
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_is_cut_off_and_holds_up_nobody() {
+    let server = server("write-seconds = 1");
+    let mut deaf = server.connect();
+    deaf.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    // Many requests at once, whose answers are more than the system's buffers hold.
+    let many = ASK.repeat(20_000);
+    let sent = deaf.write_all(&many);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(3) {
+        assert_eq!(server.get("/v1/echo/x", "").status, 200, "others are served");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut bytes = Vec::new();
+    let reading = Instant::now();
+    let end = std::io::Read::read_to_end(&mut deaf, &mut bytes);
+    // One that was not cut off would get the rest now and then be waited for.
+    assert!(reading.elapsed() < Duration::from_secs(15), "{end:?}");
+    let answers = bytes.windows(12).filter(|window| *window == b"HTTP/1.1 200").count();
+    assert!(answers < 20_000, "{answers} answers, sent: {sent:?}, end: {end:?}");
+}
