@@ -164,6 +164,7 @@ impl Factor<'_> {
                 requirement: of.requirement,
                 repeat: of.repeat,
                 position: of.position,
+                levels: Vec::new(),
                 items: of.items.iter().map(|item| self.item(item)).collect(),
             }),
         }

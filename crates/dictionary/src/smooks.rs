@@ -175,7 +175,15 @@ impl Directory<'_> {
                 })?;
                 self.items(self.sequence(of)?, dictionary, &mut inner)?;
                 let id = format!("SG{number}");
-                items.push(Item::Loop(LoopUse { id, name: None, requirement, repeat: max, position, items: inner }));
+                items.push(Item::Loop(LoopUse {
+                    id,
+                    name: None,
+                    requirement,
+                    repeat: max,
+                    position,
+                    levels: Vec::new(),
+                    items: inner,
+                }));
                 continue;
             }
             if !dictionary.segments.contains_key(name) {

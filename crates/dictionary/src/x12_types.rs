@@ -262,6 +262,7 @@ fn item(item: PlacedItem) -> Item {
             requirement: of.requirement,
             repeat: of.repeat,
             position: of.position,
+            levels: Vec::new(),
             items: of.items.into_iter().map(self::item).collect(),
         }),
     }

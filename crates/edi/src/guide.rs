@@ -17,7 +17,7 @@ pub(crate) use documents::draft::GuideDraft;
 pub use documents::{GuideDocuments, NodeNames};
 pub use model::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
-    Guide, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
+    Guide, HlLevel, Item, LoopUse, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse, SyntaxNote,
 };
 pub use names::item_names;
 pub use set::{Asked, GuideSet};

@@ -4,6 +4,7 @@ mod element;
 mod error;
 mod explain;
 mod hl;
+mod hl_flat;
 #[cfg(test)]
 mod law_tests;
 mod options;
@@ -175,10 +176,10 @@ impl Validator {
             walk.forgive(at);
         }
         self.structure();
-        if closed == Closed::ByTrailer
-            && let Some(fault) = self.hl.end()
-        {
-            self.hl_fault(fault);
+        if closed == Closed::ByTrailer {
+            for fault in self.hl.end() {
+                self.hl_fault(fault);
+            }
         }
         if closed == Closed::ByTrailer {
             for fault in self.rules.end() {
@@ -225,14 +226,28 @@ impl Validator {
         let qualifier = walk.qualifier_fault(at);
         let mut explained = core::mem::take(&mut self.explained);
         explained.clear();
-        let explanation = Explanation {
+        let explanation = |item: ItemId| Explanation {
             tables: &guide.layouts,
             layout: guide.layouts.of_item[item.index()],
             segment,
             settings: self.settings,
             notes: self.options.level >= ValidationLevel::Notes,
         };
-        explanation.explain(&mut explained);
+        explanation(item).explain(&mut explained);
+        if qualifier.is_some() {
+            // It may have been meant as any of its kind: what is right for one of them is not wrong besides.
+            let found = guide.item(item);
+            let kin = guide.children(found.parent).filter(|kin| *kin != item && guide.item(*kin).id == found.id);
+            for kin in kin.filter(|kin| guide.item(*kin).kind == ItemKind::Segment) {
+                let mut of_kin = Vec::new();
+                explanation(kin).explain(&mut of_kin);
+                explained.retain(|fault| {
+                    let same =
+                        |other: &ElementFault| (other.element, other.component) == (fault.element, fault.component);
+                    of_kin.iter().any(same)
+                });
+            }
+        }
         self.told = explained.iter().fold(0, |told, fault| told | 1u64.checked_shl(count(fault.element)).unwrap_or(0));
         let good = explained.iter().all(|fault| fault.kind == ContentErrorKind::TrailingSeparators);
         for fault in explained.drain(..) {
@@ -304,7 +319,8 @@ impl Validator {
     #[inline(never)]
     fn level(&mut self, item: ItemId, level: u8, placement: Placement, segment: &Segment<'_>, at: Mark) {
         let told = core::mem::take(&mut self.told);
-        for fault in self.hl.segment(&Level { item, level, segment, at, doubtful: placement.doubtful, told }) {
+        let Some(guide) = self.walk.as_ref().map(|walk| Arc::clone(walk.guide())) else { return };
+        for fault in self.hl.segment(&guide, &Level { item, level, segment, at, doubtful: placement.doubtful, told }) {
             self.hl_fault(fault);
         }
     }
@@ -338,7 +354,17 @@ impl Validator {
         }
         let guide = Arc::clone(walk.guide());
         let faults: Vec<StructureFault> = walk.take_faults().collect();
-        for fault in faults {
+        // Segments before and behind EDIFACT's UNS have the same tags, so without it nobody knows whether what belongs behind it is there.
+        let is_uns = |fault: &&StructureFault| matches!(fault.kind, StructureKind::Missing(item) if &*guide.item(item).id == "UNS");
+        let separator = faults.iter().find(is_uns).copied();
+        let depends = |fault: &StructureFault| match (fault.kind, separator.map(|uns| (uns.kind, uns.at == fault.at))) {
+            (
+                StructureKind::Missing(item) | StructureKind::LoopMissing(item),
+                Some((StructureKind::Missing(uns), true)),
+            ) => item > uns,
+            _ => false,
+        };
+        for fault in faults.into_iter().filter(|fault| !depends(fault)) {
             self.hl.structure(&guide, &fault);
             self.rules.taint();
             self.structure_fault(&guide, fault);

@@ -148,6 +148,7 @@ impl FromWire<'_> {
             requirement: requirement(item.requirement),
             repeat: count(item.max),
             position: item.position,
+            levels: Vec::new(),
             items: self.items(&format!("{path}.items"), item.items),
         }
     }

@@ -20,7 +20,7 @@ struct Verdict {
     errors: Vec<Finding>,
 }
 
-fn guides(test: &str) -> Option<GuideSet> {
+pub(crate) fn guides(test: &str) -> Option<GuideSet> {
     let imported = import_all(&fetched(test, &["pyx12", "x12-types", "smooks"])?).expect("they are importable");
     Some(GuideSet::new(imported.guides).unwrap_or_else(|findings| panic!("{findings}")))
 }

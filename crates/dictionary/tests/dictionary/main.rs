@@ -2,6 +2,7 @@
 
 mod corpus;
 mod fetched;
+mod held_out;
 mod json_form;
 mod php_edifact_codes;
 mod pyx12_maps;

@@ -7,6 +7,7 @@ mod distinguish;
 pub(crate) mod effective;
 mod flatten;
 mod layout;
+mod levels;
 #[cfg(test)]
 mod tests;
 mod transitions;
@@ -23,6 +24,8 @@ pub(crate) use transitions::{Candidate, NO_SLOT, Transitions, tag_key};
 use super::model::{Guide, Requirement};
 use super::rules::{self, RulePlan};
 use crate::delimiters::Standard;
+pub(crate) use levels::FlatLevels;
+use levels::HlLevels;
 
 /// A guide ready for use: the structure as transitions by tag and qualifier, the elements as tables.
 ///
@@ -44,7 +47,7 @@ pub struct CompiledGuide {
     pub(crate) layouts: Layouts,
     pub(crate) rules: RulePlan,
     /// By item: levels of HL around it and its own; empty where HL loops do not nest.
-    hl_levels: Vec<u8>,
+    hl: HlLevels,
     warnings: Vec<Finding>,
     ambiguities: Vec<Ambiguity>,
 }
@@ -119,6 +122,7 @@ impl CompiledGuide {
         let transitions = transitions::build(&mut items, conditions, guide);
         let ambiguities = ambiguity::find(guide, &items, &transitions);
         let rules = rules::compile(guide, &items, &mut findings);
+        let hl = HlLevels::of(guide, &items, &mut findings);
         findings.extend(ambiguities.iter().map(Ambiguity::finding));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings));
@@ -131,7 +135,7 @@ impl CompiledGuide {
             functional_group: guide.functional_group.as_deref().map(Into::into),
             layouts: layout::build(guide, &flat.uses, &items),
             rules,
-            hl_levels: hl_levels(&items),
+            hl,
             items,
             transitions,
             warnings: findings,
@@ -203,10 +207,15 @@ impl CompiledGuide {
         path(&self.items, id)
     }
 
-    /// Of an HL segment that opens a loop among nested ones: levels of HL around it and its own; otherwise 0.
+    /// Of an HL segment that opens a loop: levels of HL around it and its own; 0 for others, and where there is only one.
     #[inline(always)]
     pub(crate) fn hl_level(&self, id: ItemId) -> u8 {
-        self.hl_levels.get(id.index()).copied().unwrap_or(0)
+        self.hl.level(id)
+    }
+
+    /// Where HL loops follow each other: what the guide says of their levels.
+    pub(crate) fn flat_levels(&self) -> Option<&FlatLevels> {
+        self.hl.flat()
     }
 
     /// What works but may not be what was meant.
@@ -220,22 +229,6 @@ impl CompiledGuide {
     pub fn ambiguities(&self) -> &[Ambiguity] {
         &self.ambiguities
     }
-}
-
-/// See [`CompiledGuide::hl_level`].
-fn hl_levels(items: &[CompiledItem]) -> Vec<u8> {
-    let mut levels = vec![0u8; items.len()];
-    for (i, item) in items.iter().enumerate() {
-        if !item.is_trigger || &*item.id != "HL" {
-            continue;
-        }
-        let mut around = items[item.parent.index()].parent;
-        while around != ItemId::TRANSACTION && levels[around.index() + 1] == 0 {
-            around = items[around.index()].parent;
-        }
-        levels[i] = 1 + if around == ItemId::TRANSACTION { 0 } else { levels[around.index() + 1] };
-    }
-    if levels.iter().any(|level| *level > 1) { levels } else { Vec::new() }
 }
 
 /// Loops around an item.

@@ -282,8 +282,21 @@ pub struct LoopUse {
     pub repeat: Option<u32>,
     /// As a segment's.
     pub position: u32,
+    /// Of a loop that begins with HL and is repeated for each level: which levels there are, and which may stand below which. Empty: any.
+    pub levels: Vec<HlLevel>,
     /// Segments and loops in order.
     pub items: Vec<Item>,
+}
+
+/// `level P in O T`: a level of a hierarchy whose HL loops follow each other, told by HL03.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct HlLevel {
+    /// HL03.
+    pub code: String,
+    /// Whether it may have no level above.
+    pub top: bool,
+    /// The levels that it may stand below.
+    pub within: Vec<String>,
 }
 
 /// A balance or a rule between segments.

@@ -136,6 +136,15 @@ pub enum ContentErrorKind {
         /// The number that is next.
         expected: u64,
     },
+    /// `EDI-126`: HL01 came before.
+    HlTwice,
+    /// `EDI-127`: HL02 is not the number of an HL that came before, where their loops follow each other.
+    HlUnknown,
+    /// `EDI-129`: a level that the guide does not allow below the one that HL02 names, or that it does not have.
+    HlLevel {
+        /// The levels that it may stand below.
+        allowed: Option<Box<str>>,
+    },
     /// `EDI-127`: HL02 is not the number of the HL above.
     HlParent {
         /// What it must be: the number of the HL that is open one level up, or nothing.
@@ -204,8 +213,9 @@ impl ContentError {
             ContentErrorKind::TrailingSeparators => "EDI-123",
             ContentErrorKind::Required { .. } => "EDI-124",
             ContentErrorKind::Excluded { .. } => "EDI-125",
-            ContentErrorKind::HlNumber { .. } => "EDI-126",
-            ContentErrorKind::HlParent { .. } => "EDI-127",
+            ContentErrorKind::HlNumber { .. } | ContentErrorKind::HlTwice => "EDI-126",
+            ContentErrorKind::HlParent { .. } | ContentErrorKind::HlUnknown => "EDI-127",
+            ContentErrorKind::HlLevel { .. } => "EDI-129",
             ContentErrorKind::HlChild { .. } => "EDI-128",
             ContentErrorKind::Rule(_) => "EDI-130",
         }
@@ -249,6 +259,9 @@ impl ContentError {
                 ("X12.6, relational conditions", "ISO 9735-1, dependency notes")
             }
             ContentErrorKind::HlNumber { .. }
+            | ContentErrorKind::HlTwice
+            | ContentErrorKind::HlUnknown
+            | ContentErrorKind::HlLevel { .. }
             | ContentErrorKind::HlParent { .. }
             | ContentErrorKind::HlChild { .. } => ("X12.22, segment HL", "X12.22, segment HL"),
         };
@@ -295,7 +308,13 @@ impl ContentError {
             ContentErrorKind::Required { .. } => format!("write {reference}, or leave out what requires it"),
             ContentErrorKind::Excluded { .. } => format!("leave out {reference}, or the other"),
             ContentErrorKind::HlNumber { .. } => "number all HL segments of the transaction from 1".to_owned(),
-            ContentErrorKind::HlParent { .. } => "write HL01 of the HL that this one belongs to into HL02".to_owned(),
+            ContentErrorKind::HlTwice => "give each HL segment of the transaction its own HL01".to_owned(),
+            ContentErrorKind::HlLevel { .. } => {
+                "write HL01 of a level that the guide allows into HL02, or the right level into HL03".to_owned()
+            }
+            ContentErrorKind::HlParent { .. } | ContentErrorKind::HlUnknown => {
+                "write HL01 of the HL that this one belongs to into HL02".to_owned()
+            }
             ContentErrorKind::HlChild { .. } => {
                 "write 1 into HL04 where an HL of a lower level follows, otherwise 0".to_owned()
             }
@@ -368,6 +387,9 @@ impl ContentError {
             ContentErrorKind::Excluded { .. } => element("10", "15"),
             // I12 implementation pattern match failure.
             ContentErrorKind::HlNumber { .. }
+            | ContentErrorKind::HlTwice
+            | ContentErrorKind::HlUnknown
+            | ContentErrorKind::HlLevel { .. }
             | ContentErrorKind::HlParent { .. }
             | ContentErrorKind::HlChild { .. } => in_guide(element("7", "12"), "I12"),
             ContentErrorKind::Rule(rule) => match rule.about {
@@ -449,6 +471,12 @@ impl fmt::Display for ContentError {
                 write!(f, " is not the number of the HL above, expected {expected}")
             }
             ContentErrorKind::HlParent { expected: None } => f.write_str(" names an HL above, but there is none"),
+            ContentErrorKind::HlTwice => f.write_str(" is that of an HL before"),
+            ContentErrorKind::HlUnknown => f.write_str(" is not the number of an HL that came before"),
+            ContentErrorKind::HlLevel { allowed: Some(allowed) } => {
+                write!(f, " puts it below a level where it may not stand, expected {allowed}")
+            }
+            ContentErrorKind::HlLevel { allowed: None } => f.write_str(" is no level of the guide"),
             ContentErrorKind::HlChild { has: true } => {
                 f.write_str(" says that no HL of a lower level follows, but one does")
             }

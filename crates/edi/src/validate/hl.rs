@@ -1,6 +1,7 @@
-//! HL segments: numbers, parents and children, where a guide nests their loops.
+//! HL segments: numbers, parents and children, where a guide nests their loops. `hl_flat.rs` has those of loops that follow each other.
 
 use super::error::ContentErrorKind as Kind;
+use super::hl_flat::FlatHl;
 use crate::guide::compile::{CompiledGuide, ItemId};
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
 use crate::segment::Segment;
@@ -8,7 +9,7 @@ use crate::segment::Segment;
 /// Follows the HL segments of a transaction.
 ///
 /// Source: X12.22, segment HL; the TR3 guides: HL01 counts from 1, HL02 is the HL01 of the level above, HL04 says whether a lower level
-/// follows. Guides whose HL loops do not nest give HL02 no level to be checked against, so theirs are not checked.
+/// follows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HlCheck {
     /// HL01, and the number that it should have had, by level.
@@ -18,6 +19,7 @@ pub(super) struct HlCheck {
     /// An HL is missing or superfluous, so numbers prove nothing until the next outermost one.
     unsure: bool,
     before: Option<Before>,
+    flat: FlatHl,
 }
 
 /// The HL before.
@@ -55,13 +57,18 @@ pub(super) struct HlFault {
 impl HlCheck {
     pub(super) fn start(&mut self) {
         self.open.clear();
-        *self = HlCheck { open: core::mem::take(&mut self.open), ..HlCheck::default() };
+        self.flat.start();
+        let (open, flat) = (core::mem::take(&mut self.open), core::mem::take(&mut self.flat));
+        *self = HlCheck { open, flat, ..HlCheck::default() };
     }
 
     /// The next HL.
-    pub(super) fn segment(&mut self, this: &Level<'_, '_>) -> Vec<HlFault> {
+    pub(super) fn segment(&mut self, guide: &CompiledGuide, this: &Level<'_, '_>) -> Vec<HlFault> {
+        if let Some(levels) = guide.flat_levels() {
+            return self.flat.segment(levels, this);
+        }
         let mut faults = Vec::new();
-        let value = |element: usize| this.segment.element(element).map_or(&b""[..], |element| element.raw());
+        let value = |element: usize| value(this.segment, element);
         let told = |element: usize| this.told & 1 << element != 0;
         let mut tell = |kind, element| faults.push(HlFault { kind, item: this.item, at: this.at, element });
         let number = parse(value(1));
@@ -107,8 +114,11 @@ impl HlCheck {
     }
 
     /// The transaction ends.
-    pub(super) fn end(&mut self) -> Option<HlFault> {
-        child_fault(self.before.take().filter(|_| !self.unsure)?, false)
+    pub(super) fn end(&mut self) -> Vec<HlFault> {
+        let last = self.before.take().filter(|_| !self.unsure);
+        let mut faults = self.flat.end();
+        faults.extend(last.and_then(|last| child_fault(last, false)));
+        faults
     }
 
     /// The structure is not what the guide says.
@@ -118,7 +128,7 @@ impl HlCheck {
             guide.hl_level(item) > 0
                 || guide.items().get(item.index() + 1).is_some_and(|_| guide.hl_level(ItemId(item.0 + 1)) > 0)
         };
-        self.unsure |= match fault.kind {
+        let doubt = match fault.kind {
             StructureKind::Unknown(..) | StructureKind::Undefined(..) => true,
             StructureKind::Unexpected(tag, _) => is_hl(tag),
             StructureKind::OutOfSequence(item)
@@ -129,6 +139,8 @@ impl HlCheck {
             | StructureKind::LoopMissing(item)
             | StructureKind::Qualifier(item, _) => opens_level(item),
         };
+        self.unsure |= doubt;
+        self.flat.doubt(doubt);
     }
 }
 
@@ -137,7 +149,11 @@ fn child_fault(before: Before, has: bool) -> Option<HlFault> {
     (child? != has).then_some(HlFault { kind: Kind::HlChild { has }, item, at, element: 4 })
 }
 
-fn parse(digits: &[u8]) -> Option<u64> {
+pub(super) fn value<'a>(segment: &Segment<'a>, element: usize) -> &'a [u8] {
+    segment.element(element).map_or(&b""[..], |element| element.raw())
+}
+
+pub(super) fn parse(digits: &[u8]) -> Option<u64> {
     let good = (1..=12).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     good.then(|| digits.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0')))
 }

@@ -11,8 +11,9 @@ use quayline_core::{Findings, Limits};
 use quayline_edi::Standard;
 use quayline_edi::guide::{
     CodeEntry, CodeList, Codes, CompositeDef, DataType, Dictionary, ElementChange, ElementDef, ElementOf, ElementUse,
-    Guide, Item, LoopUse, MemoryGuides, NoGuides, NoteKind, Qualifier, Requirement, Rule, SegmentDef, SegmentUse,
-    SyntaxNote, item_names, parse_dictionary, parse_guide, write_dictionary, write_guide, write_guide_including,
+    Guide, HlLevel, Item, LoopUse, MemoryGuides, NoGuides, NoteKind, Qualifier, Requirement, Rule, SegmentDef,
+    SegmentUse, SyntaxNote, item_names, parse_dictionary, parse_guide, write_dictionary, write_guide,
+    write_guide_including,
 };
 
 /// The guides of `examples/edi`, each beside the others.
@@ -706,11 +707,15 @@ fn items(dictionary: &Dictionary) -> impl Strategy<Value = Vec<Item>> + use<> {
     let first = segment.clone().prop_map(Item::Segment);
     let segment = segment.prop_map(Item::Segment);
     let item = segment.prop_recursive(3, 12, 4, move |inner| {
-        let head = (text(), option::of(text()), requirement(), option::of(1u32..9), 0u32..3);
-        (head, first.clone(), vec(inner, 0..3)).prop_map(|((id, name, requirement, repeat, position), first, rest)| {
-            let items = core::iter::once(first).chain(rest).collect();
-            Item::Loop(LoopUse { id, name, requirement, repeat, position, items })
-        })
+        let level = (text(), any::<bool>(), vec(text(), 0..3));
+        let level = level.prop_map(|(code, top, within)| HlLevel { code, top: top || within.is_empty(), within });
+        let head = (text(), option::of(text()), requirement(), option::of(1u32..9), 0u32..3, vec(level, 0..3));
+        (head, first.clone(), vec(inner, 0..3)).prop_map(
+            |((id, name, requirement, repeat, position, levels), first, rest)| {
+                let items = core::iter::once(first).chain(rest).collect();
+                Item::Loop(LoopUse { id, name, requirement, repeat, position, levels, items })
+            },
+        )
     });
     vec(item, 0..5)
 }

@@ -12,6 +12,7 @@ mod guide_docs;
 mod guide_documents;
 mod guide_laws;
 mod guide_text;
+mod hl_flat;
 mod hostile;
 mod laws;
 mod mutants;

@@ -23,6 +23,9 @@ pub(crate) struct GuideDraft {
     segments: Vec<Held>,
     slots: Vec<Slot>,
     levels: Vec<Level>,
+    /// Where HL loops follow each other, those that others may stand below, also of the page before: the level among the guide's, its number
+    /// among `levels` in this document, and HL01 otherwise.
+    open_levels: Vec<(usize, Option<usize>, u64)>,
     /// Where the text has the tag of an item, once it has.
     tags: Vec<Span>,
     /// Number of the last HL segment of the transaction.
@@ -94,6 +97,8 @@ struct Level {
     parent: Option<usize>,
     has_child: bool,
     number: u64,
+    /// HL01 of the one around it, where that stands on a page before.
+    above: Option<u64>,
 }
 
 impl GuideDraft {
@@ -107,6 +112,7 @@ impl GuideDraft {
             segments: Vec::new(),
             slots: Vec::new(),
             levels: Vec::new(),
+            open_levels: Vec::new(),
             tags: Vec::new(),
             last_level: 0,
             element: 0,
@@ -211,7 +217,7 @@ impl GuideDraft {
             if let Some(parent) = parent {
                 self.levels[parent].has_child = true;
             }
-            self.levels.push(Level { parent, has_child: false, number: 0 });
+            self.levels.push(Level { parent, has_child: false, number: 0, above: None });
             if let Some(frame) = self.frames.last_mut() {
                 frame.level.get_or_insert(level);
             }
@@ -268,11 +274,13 @@ impl GuideDraft {
         nodes.fill(documents.guides().guide(guide), draft);
         if draft.page(nodes.page())? == 1 {
             self.last_level = 0;
+            self.open_levels.clear();
         }
         let repeated = match draft.field(nodes.repeated()) {
             b"" => 0,
             text => core::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
         };
+        self.stack_levels(guide, &draft.text);
         self.number_levels(guide, &mut draft.text);
         draft.segments.reserve_exact(self.segments.len().saturating_sub(repeated));
         let items = &documents.plans[guide].items;
@@ -289,6 +297,35 @@ impl GuideDraft {
         Ok(())
     }
 
+    /// Where HL loops follow each other, the level above each one: the last before it that the guide allows above its own (HL03).
+    fn stack_levels(&mut self, guide: usize, text: &[u8]) {
+        let documents = Arc::clone(&self.documents);
+        let Some(levels) = documents.guides().compiled(guide).flat_levels().filter(|levels| levels.are_given()) else {
+            return;
+        };
+        for at in 0..self.segments.len() {
+            let segment = self.segments[at];
+            let Some(of) = self.levels.get(segment.level as usize).map(|_| segment.level as usize) else { continue };
+            let code = self.slots[segment.slots()].iter().find(|slot| slot.element == 3).map(|slot| slot.text.of(text));
+            let Some(level) = code.and_then(|code| levels.find(code)) else { continue };
+            let above = self.open_levels.iter().rposition(|(other, ..)| levels.may_be_in(level, *other));
+            match above {
+                Some(above) => self.open_levels.truncate(above + 1),
+                None => self.open_levels.clear(),
+            }
+            let above = self.open_levels.last().map(|(_, of, number)| (*of, *number));
+            match above {
+                Some((Some(above), _)) => {
+                    self.levels[of].parent = Some(above);
+                    self.levels[above].has_child = true;
+                }
+                Some((None, number)) => self.levels[of].above = Some(number),
+                None => {}
+            }
+            self.open_levels.push((level, Some(of), 0));
+        }
+    }
+
     /// HL01 counts, HL02 names the level around, HL04 says whether there are levels below: where they are not given.
     fn number_levels(&mut self, guide: usize, text: &mut Vec<u8>) {
         if self.levels.is_empty() {
@@ -296,6 +333,8 @@ impl GuideDraft {
         }
         let documents = Arc::clone(&self.documents);
         let plan = &documents.plans[guide];
+        // Nobody knows which is above which.
+        let unknown = documents.guides().compiled(guide).flat_levels().is_some_and(|levels| !levels.are_given());
         for at in 0..self.segments.len() {
             let segment = self.segments[at];
             let (item, slots, level) = (segment.item as usize, segment.slots(), segment.level as usize);
@@ -314,7 +353,7 @@ impl GuideDraft {
             };
             self.last_level = number;
             self.levels[level].number = number;
-            let Level { parent, has_child, .. } = self.levels[level];
+            let Level { parent, has_child, above, .. } = self.levels[level];
             let wanted = |element: usize| {
                 let known = plan.elements[plan.items[item].elements.clone()].get(element - 1);
                 known.is_some_and(|known| known.kind != Kind::Out && (!was_given || known.mandatory))
@@ -329,10 +368,11 @@ impl GuideDraft {
             if !was_given {
                 put(1, number);
             }
-            if let (Some(parent), false, true) = (parent, has_parent, wanted(2)) {
-                put(2, self.levels[parent].number);
+            let above = parent.map(|parent| self.levels[parent].number).or(above);
+            if let (Some(above), false, true) = (above, has_parent, wanted(2)) {
+                put(2, above);
             }
-            if !has_flag && wanted(4) {
+            if !has_flag && wanted(4) && !unknown {
                 put(4, has_child.into());
             }
             if new.len() > slots.len() {
@@ -340,6 +380,11 @@ impl GuideDraft {
                 let from = self.slots.len();
                 self.slots.extend(new);
                 self.segments[at].slots = (self::number(from), self::number(self.slots.len()));
+            }
+        }
+        for (_, of, number) in &mut self.open_levels {
+            if let Some(of) = of.take() {
+                *number = self.levels[of].number;
             }
         }
     }

@@ -125,6 +125,7 @@ impl<'t> Parser<'t, '_> {
                         requirement: Requirement::Optional,
                         repeat: None,
                         position: 0,
+                        levels: Vec::new(),
                         items: Vec::new(),
                     });
                     self.loop_rest(&mut words, &mut used);

@@ -7,17 +7,23 @@ use super::lines::{Entry, Words};
 use super::parse::{Parser, Referred};
 use super::report::Span;
 use super::words;
-use crate::guide::{Codes, ElementChange, Item, LoopUse, Qualifier, Requirement, SegmentUse};
+use crate::guide::{Codes, ElementChange, HlLevel, Item, LoopUse, Qualifier, Requirement, SegmentUse};
 
 pub(super) const SEGMENT: &str =
     "segment TAG M|O|N [COUNT|*] [\"NAME\"] [id NAME] [position NUMBER] [where ELEMENT = VALUE|VALUE]";
 const LOOP: &str = "loop ID M|O|N [COUNT|*] [\"NAME\"] [position NUMBER]";
+const LEVEL: &str = "level CODE top, level CODE in CODE ..., level CODE top in CODE ...";
 const CHANGE: &str =
     "ELEMENT[-COMPONENT] [M|O|N] [as TYPE] [MIN..MAX] [repeat COUNT] [\"NAME\"] [codes list NAME|any|CODE ...]";
 
 impl<'t> Parser<'t, '_> {
     /// Segments and loops in order; `depth` counts loops around them.
     pub(super) fn items(&mut self, within: Range<usize>, depth: usize) -> Vec<Item> {
+        self.items_behind(0, within, depth)
+    }
+
+    /// Those behind so many lines that are something else.
+    fn items_behind(&mut self, lines: usize, within: Range<usize>, depth: usize) -> Vec<Item> {
         let entries = self.entries(within);
         if depth > self.depth_max {
             if let Some(first) = entries.first() {
@@ -27,7 +33,7 @@ impl<'t> Parser<'t, '_> {
             }
             return Vec::new();
         }
-        entries.iter().filter_map(|entry| self.item(entry, depth)).collect()
+        entries[lines..].iter().filter_map(|entry| self.item(entry, depth)).collect()
     }
 
     fn item(&mut self, entry: &Entry, depth: usize) -> Option<Item> {
@@ -147,7 +153,9 @@ impl<'t> Parser<'t, '_> {
 
     fn loop_use(&mut self, mut words: Words<'t>, entry: &Entry, depth: usize) -> Option<LoopUse> {
         let id = words.need("the id of the loop", LOOP, self.report)?;
-        let opens = match self.entries(entry.below.clone()).first() {
+        let below = self.entries(entry.below.clone());
+        let levels = below.iter().take_while(|entry| self.is_level(entry)).count();
+        let opens = match below.get(levels) {
             Some(first) => self.words(first).peek_bare() != Some("loop"),
             None => false,
         };
@@ -158,7 +166,8 @@ impl<'t> Parser<'t, '_> {
             requirement,
             repeat,
             position: 0,
-            items: self.items(entry.below.clone(), depth + 1),
+            levels: below[..levels].iter().filter_map(|entry| self.level(entry)).collect(),
+            items: self.items_behind(levels, entry.below.clone(), depth + 1),
         };
         self.loop_rest(&mut words, &mut used);
         words.finish(LOOP, self.report);
@@ -168,6 +177,31 @@ impl<'t> Parser<'t, '_> {
             self.report.error(codes::STRUCTURE, id.span, message, hint);
         }
         Some(used)
+    }
+
+    /// Whether a line at the beginning of a loop is one of its levels.
+    fn is_level(&mut self, entry: &Entry) -> bool {
+        self.words(entry).peek_bare() == Some("level")
+    }
+
+    fn level(&mut self, entry: &Entry) -> Option<HlLevel> {
+        let mut words = self.words(entry);
+        words.keyword("level")?;
+        let code = words.need("the code of the level", LEVEL, self.report)?;
+        let mut level = HlLevel { code: code.text.into_owned(), ..HlLevel::default() };
+        level.top = words.keyword("top").is_some();
+        if words.keyword("in").is_some() {
+            while let Some(word) = words.take() {
+                level.within.push(word.text.into_owned());
+            }
+        }
+        if !level.top && level.within.is_empty() {
+            let at = words.peek().map_or(code.span, |word| word.span);
+            let message = format!("level {} says neither `top` nor what it stands in", level.code);
+            words.fault(codes::MISSING, at, message, format!("form: {LEVEL}"), self.report);
+        }
+        self.end(words, entry, LEVEL);
+        Some(level)
     }
 
     /// What may stand behind requirement and count.

@@ -249,6 +249,12 @@ impl Out {
                 position(inner.position),
             ],
         );
+        for of in &inner.levels {
+            let top = if of.top { "top" } else { "" };
+            let within: Vec<String> = of.within.iter().map(|code| word(code)).collect();
+            let within = if within.is_empty() { String::new() } else { format!("in {}", within.join(" ")) };
+            self.line(level + 1, &["level".into(), word(&of.code), top.into(), within]);
+        }
         self.items(level + 1, &inner.items);
     }
 

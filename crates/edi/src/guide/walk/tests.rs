@@ -78,6 +78,7 @@ fn items(lines: &[(usize, &str)], at: &mut usize, indent: usize, dictionary: &mu
                 requirement,
                 repeat: max,
                 position,
+                levels: Vec::new(),
                 items,
             }));
         } else {

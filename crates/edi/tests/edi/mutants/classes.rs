@@ -4,13 +4,13 @@ use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Requirement};
 
 use super::{Dice, Line, Mutant, Place, Subject};
 
-pub(super) type Mutator = fn(&Subject, &mut Dice) -> Option<Mutant>;
+pub(crate) type Mutator = fn(&Subject, &mut Dice) -> Option<Mutant>;
 
 const MISSING: &[[&str; 3]] = &[["3", "", "13"]];
 const QUALIFIER: &[[&str; 3]] = &[["8", "7", "12"]];
 
 /// Classes of faults.
-pub(super) const CLASSES: [(&str, Mutator); 31] = [
+pub(crate) const CLASSES: [(&str, Mutator); 31] = [
     ("mandatory segment missing", mandatory_segment_missing),
     ("loop trigger missing", trigger_missing),
     ("mandatory loop missing", mandatory_loop_missing),
@@ -119,10 +119,21 @@ fn mandatory_loop_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> 
         (start..end).filter(same).count() == 1
     })?;
     let range = instance(subject, at);
+    // Loops at the same position come in any order, so it may still come behind those that are there.
+    let around = subject.compiled.item(subject.segments[at].item?).parent;
+    let own = subject.position_of_loop(around);
+    let mut last = range.end;
+    while let Some((id, _)) = subject.segments[last].loops.get(subject.segments[at].loops.len() - 1)
+        && own != 0
+        && subject.position_of_loop(*id) == own
+    {
+        last += 1;
+    }
+    let last = last - range.len();
     Some(Mutant {
         segments: without(subject, range),
         codes: &[["3", "", "13"], ["I7", "", "13"]],
-        at: (at, at),
+        at: (at, last),
         element: None,
     })
 }
@@ -256,8 +267,8 @@ fn with_element(
     subject: &Subject,
     dice: &mut Dice,
     codes: &'static [[&'static str; 3]],
-    fits: impl Fn(&Place, &str) -> bool,
-    change: impl Fn(&Place, &str) -> String,
+    fits: impl Fn(&Place<'_>, &str) -> bool,
+    change: impl Fn(&Place<'_>, &str) -> String,
 ) -> Option<Mutant> {
     let uses = subject.uses();
     let mut places: Vec<(usize, usize, usize)> = Vec::new();
@@ -296,11 +307,11 @@ fn with_element(
     Some(Mutant { segments, codes, at: (at, at), element: Some((small(element), small(component))) })
 }
 
-fn is_text(place: &Place) -> bool {
+fn is_text(place: &Place<'_>) -> bool {
     matches!(place.data_type, DataType::Text | DataType::Alphanumeric | DataType::Identifier)
 }
 
-fn is_number(place: &Place) -> bool {
+fn is_number(place: &Place<'_>) -> bool {
     matches!(place.data_type, DataType::Decimal | DataType::Number | DataType::Implied(_))
 }
 
@@ -364,12 +375,12 @@ fn component_missing(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 }
 
 fn too_short(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    let fits = |place: &Place, _: &str| is_text(place) && !place.coded && place.min > 1;
+    let fits = |place: &Place<'_>, _: &str| is_text(place) && !place.coded && place.min > 1;
     with_element(subject, dice, &[["8", "4", "40"]], fits, |place, _| "X".repeat(place.min - 1))
 }
 
 fn too_long(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    let fits = |place: &Place, _: &str| is_text(place) && !place.coded && place.max < 500;
+    let fits = |place: &Place<'_>, _: &str| is_text(place) && !place.coded && place.max < 500;
     with_element(subject, dice, &[["8", "5", "39"]], fits, |place, _| "X".repeat(place.max + 1))
 }
 
@@ -378,14 +389,13 @@ fn code_invalid(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         subject,
         dice,
         QUALIFIER,
-        |place, _| is_text(place) && place.coded,
+        |place, _| is_text(place) && place.closed,
         |place, old| {
             // What says the form of a date beside it is wrong by itself only.
-            let mut wrong = "W".repeat(old.len().max(place.min));
-            if wrong == old {
-                wrong = "V".repeat(wrong.len());
-            }
-            wrong
+            let len = old.len().max(place.min);
+            let candidates = ["W", "V", "Q", "7"].map(|letter| letter.repeat(len));
+            let known = |code: &str| code == old || subject.has_code(place.list, code);
+            candidates.into_iter().find(|code| !known(code)).expect("a code that the list does not have")
         },
     )
 }
@@ -395,7 +405,7 @@ fn letters_in_number(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 }
 
 fn date_invalid(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    let like_date = |place: &Place, value: &str| {
+    let like_date = |place: &Place<'_>, value: &str| {
         let text = matches!(place.data_type, DataType::Text | DataType::Alphanumeric) && place.max == 35;
         let digits = value.len() == 8 && value.starts_with("20") && value.bytes().all(|byte| byte.is_ascii_digit());
         place.data_type == DataType::Date || (text && digits)
@@ -404,7 +414,7 @@ fn date_invalid(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 }
 
 fn time_invalid(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    let fits = |place: &Place, _: &str| place.data_type == DataType::Time;
+    let fits = |place: &Place<'_>, _: &str| place.data_type == DataType::Time;
     with_element(subject, dice, &[["8", "9", "12"]], fits, |_, _| "2561".to_owned())
 }
 
@@ -466,10 +476,10 @@ fn components_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 }
 
 fn repetitions_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    if !subject.is_x12() {
+    if !subject.repeats() {
         return None;
     }
-    let fits = |place: &Place, _: &str| place.repeat == Some(1) && !place.coded;
+    let fits = |place: &Place<'_>, _: &str| place.repeat == Some(1) && !place.coded;
     let mut mutant = with_element(subject, dice, &[["8", "12", "35"]], fits, |_, old| format!("{old}^{old}"))?;
     // Of a composite, the whole is repeated, which this is.
     if let Some((_, component)) = &mut mutant.element {
@@ -566,7 +576,10 @@ fn hl_parent(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 
 /// The total of a balance that is asked for in the guide's rules.
 fn balance_broken(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
-    let totals: &[(&str, usize, usize)] = match subject.name {
+    if subject.guide.rules.is_empty() {
+        return None;
+    }
+    let totals: &[(&str, usize, usize)] = match &*subject.name {
         "837P" => &[("CLM", 2, 0)],
         "835" => &[("BPR", 2, 0), ("CLP", 3, 0), ("SVC", 2, 0)],
         "850" => &[("CTT", 1, 0)],

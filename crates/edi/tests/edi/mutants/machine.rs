@@ -1,0 +1,403 @@
+//! Puts one fault of some class into a valid file, and judges what is found. Used by the tests of `quayline-dictionary` too, for imported guides.
+
+#[path = "classes.rs"]
+mod classes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use quayline_core::{Limits, Severity};
+use quayline_edi::guide::{
+    Codes, CompiledGuide, DataType, ElementChange, ElementOf, Guide, Item, ItemId, Requirement, SegmentUse, SyntaxNote,
+    Walk,
+};
+use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, Validator, ValidatorOptions};
+
+pub(crate) use classes::CLASSES;
+
+/// All findings of a text.
+pub(crate) fn findings(text: &[u8], guide: &Arc<CompiledGuide>, options: &ValidatorOptions) -> Vec<EdiFault> {
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let mut validator = Validator::new(options.clone());
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    let mut found = Vec::new();
+    loop {
+        match pass.advance() {
+            Event::TransactionStart => validator.begin(Some(guide), &pass),
+            Event::Segment if pass.in_transaction() => {
+                validator.segment(&pass);
+            }
+            Event::TransactionEnd(closed) => {
+                validator.end(closed, &pass);
+            }
+            Event::Done => {
+                found.extend(pass.take_faults());
+                return found;
+            }
+            _ => {}
+        }
+        found.extend(pass.take_faults());
+        found.extend(validator.take_faults());
+    }
+}
+
+/// A valid file with its guide.
+pub(crate) struct Subject {
+    pub(crate) name: String,
+    pub(crate) guide: Guide,
+    pub(crate) compiled: Arc<CompiledGuide>,
+    pub(crate) segments: Vec<Line>,
+    head: String,
+}
+
+/// A segment of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// As it stands in the file, by elements, the tag first.
+    elements: Vec<String>,
+    pub(crate) item: Option<ItemId>,
+    /// Loops that are open behind it: item and number of the instance in the file.
+    loops: Vec<(ItemId, usize)>,
+}
+
+impl Line {
+    pub(crate) fn tag(&self) -> &str {
+        &self.elements[0]
+    }
+}
+
+/// A file with one fault, and what must be said of it.
+pub(crate) struct Mutant {
+    pub(crate) segments: Vec<Line>,
+    /// Codes that the standard gives the class: AK304 or IK304, AK403 or IK403 (or AK502), data element 0085.
+    pub(crate) codes: &'static [[&'static str; 3]],
+    /// Segments of the file where the finding may stand.
+    pub(crate) at: (usize, usize),
+    element: Option<(u32, u32)>,
+}
+
+impl Subject {
+    pub(crate) fn new(name: &str, guide: Guide, text: &str) -> Self {
+        let compiled = Arc::new(CompiledGuide::new(&guide).unwrap_or_else(|findings| panic!("{findings}")));
+        let is_x12 = guide.standard == Standard::X12;
+        let (head, text) = if is_x12 { ("", text) } else { text.split_at(text.find("UNB").expect("a header")) };
+        let mut subject =
+            Subject { name: name.to_owned(), guide, compiled, segments: Vec::new(), head: head.trim_end().to_owned() };
+        subject.segments = subject.lines(text);
+        subject
+    }
+
+    pub(crate) fn is_x12(&self) -> bool {
+        self.guide.standard == Standard::X12
+    }
+
+    fn lines(&self, text: &str) -> Vec<Line> {
+        let (element, release, terminator) = if self.is_x12() { ('*', '\0', '~') } else { ('+', '?', '\'') };
+        let mut walk = Walk::new(Arc::clone(&self.compiled));
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
+        let (mut lines, mut open, mut serial): (Vec<Line>, Vec<(ItemId, usize)>, usize) = (Vec::new(), Vec::new(), 0);
+        let split = |raw: &[u8]| {
+            let (mut elements, mut released) = (vec![String::new()], false);
+            for c in raw.iter().map(|byte| char::from(*byte)) {
+                assert!(c != terminator || released);
+                if c == element && !released {
+                    elements.push(String::new());
+                    continue;
+                }
+                released = c == release && !released;
+                elements.last_mut().expect("one").push(c);
+            }
+            elements
+        };
+        loop {
+            let event = pass.advance();
+            let mut item = None;
+            match event {
+                Event::TransactionStart => walk.start(),
+                Event::Segment => {
+                    let placement = walk.segment(&pass.segment());
+                    item = placement.item;
+                    open.truncate(open.len() - placement.left as usize);
+                    let entered: Vec<ItemId> = walk.open_loops().skip(open.len()).collect();
+                    for id in entered {
+                        serial += 1;
+                        open.push((id, serial));
+                    }
+                }
+                Event::TransactionEnd(_) => {
+                    walk.finish();
+                    open.clear();
+                }
+                Event::Done => return lines,
+                Event::NeedMore => panic!("all is there"),
+                _ => {}
+            }
+            lines.push(Line { elements: split(pass.segment().raw()), item, loops: open.clone() });
+        }
+    }
+
+    /// The file, with counts that are right unless `counts` is false.
+    pub(crate) fn text(&self, segments: &[Line], counts: bool) -> String {
+        let (element, terminator) = if self.is_x12() { ("*", "~\n") } else { ("+", "'\n") };
+        let mut out = self.head.clone();
+        let mut first = 0;
+        for (i, line) in segments.iter().enumerate() {
+            let mut elements = line.elements.clone();
+            match line.tag() {
+                "ST" | "UNH" => first = i,
+                "SE" | "UNT" if counts => elements[1] = (i - first + 1).to_string(),
+                _ => {}
+            }
+            out.push_str(&elements.join(element));
+            out.push_str(terminator);
+        }
+        out
+    }
+
+    fn position_of_loop(&self, id: ItemId) -> u32 {
+        fn walk(items: &[Item], left: &mut usize) -> Option<u32> {
+            for item in items {
+                *left = left.checked_sub(1)?;
+                let (position, inner) = match item {
+                    Item::Segment(_) => (0, &[][..]),
+                    Item::Loop(inner) => (inner.position, &inner.items[..]),
+                };
+                if *left == 0 {
+                    return Some(position);
+                }
+                if let Some(position) = walk(inner, left) {
+                    return Some(position);
+                }
+            }
+            None
+        }
+        walk(&self.guide.structure, &mut (id.0 as usize)).unwrap_or(0)
+    }
+
+    fn uses(&self) -> Vec<Option<&SegmentUse>> {
+        fn walk<'g>(items: &'g [Item], out: &mut Vec<Option<&'g SegmentUse>>) {
+            for item in items {
+                match item {
+                    Item::Segment(segment) => out.push(Some(segment)),
+                    Item::Loop(inner) => {
+                        out.push(None);
+                        walk(&inner.items, out);
+                    }
+                }
+            }
+        }
+        let mut out = vec![None];
+        walk(&self.guide.structure, &mut out);
+        out
+    }
+
+    /// An element or component at a place, as the guide has it there.
+    fn element<'g>(&'g self, usage: &'g SegmentUse, element: usize, component: usize) -> Option<Place<'g>> {
+        let dictionary = &self.guide.dictionary;
+        let of_segment = dictionary.segments.get(&usage.tag)?.elements.get(element - 1)?;
+        let used = match (&of_segment.of, component) {
+            (ElementOf::Element(_), 0) => of_segment,
+            (ElementOf::Composite(id), 1..) => dictionary.composites[id].components.get(component - 1)?,
+            _ => return None,
+        };
+        let ElementOf::Element(number) = &used.of else { return None };
+        let def = &dictionary.elements[number];
+        let mut place = Place {
+            data_type: def.data_type,
+            min: def.min as usize,
+            max: def.max as usize,
+            requirement: used.requirement,
+            coded: def.codes.is_some(),
+            closed: def.codes.as_ref().is_some_and(|list| self.is_closed(list)),
+            list: def.codes.as_deref(),
+            repeat: used.repeat,
+        };
+        for change in self.changes(usage, element, component) {
+            place.min = change.min.map_or(place.min, |min| min as usize);
+            place.max = change.max.map_or(place.max, |max| max as usize);
+            place.requirement = change.requirement.unwrap_or(place.requirement);
+            place.data_type = change.data_type.unwrap_or(place.data_type);
+            match &change.codes {
+                None => {}
+                Some(Codes::Any) => (place.coded, place.closed) = (false, false),
+                Some(Codes::List(list)) => {
+                    (place.coded, place.closed, place.list) = (true, self.is_closed(list), Some(list.as_str()));
+                }
+                // Those of a place are fewer than those of the list.
+                Some(Codes::These(_)) => (place.coded, place.closed) = (true, true),
+            }
+        }
+        Some(place)
+    }
+
+    fn has_code(&self, list: Option<&str>, code: &str) -> bool {
+        let list = list.and_then(|list| self.guide.dictionary.codes.get(list));
+        list.is_some_and(|list| list.codes.iter().any(|entry| entry.value == code))
+    }
+
+    /// Whether `^` separates repetitions.
+    fn repeats(&self) -> bool {
+        let isa = &self.segments[0].elements;
+        self.is_x12() && isa[11] == "^" && *isa[12] >= *"00402"
+    }
+
+    fn is_closed(&self, list: &str) -> bool {
+        self.guide.dictionary.codes.get(list).is_some_and(|list| !list.open)
+    }
+
+    fn changes<'g>(
+        &self,
+        usage: &'g SegmentUse,
+        element: usize,
+        component: usize,
+    ) -> impl Iterator<Item = &'g ElementChange> + use<'g> {
+        usage
+            .changes
+            .iter()
+            .filter(move |change| usize::from(change.element) == element && usize::from(change.component) == component)
+    }
+
+    fn is_composite(&self, usage: &SegmentUse, element: usize) -> bool {
+        let def = &self.guide.dictionary.segments[&usage.tag];
+        matches!(def.elements.get(element - 1).map(|used| &used.of), Some(ElementOf::Composite(_)))
+    }
+
+    fn requirement(&self, usage: &SegmentUse, element: usize) -> Requirement {
+        let changed = self.changes(usage, element, 0).find_map(|change| change.requirement);
+        changed.unwrap_or(self.guide.dictionary.segments[&usage.tag].elements[element - 1].requirement)
+    }
+
+    fn notes<'g>(&'g self, usage: &'g SegmentUse) -> &'g [SyntaxNote] {
+        usage.notes.as_deref().unwrap_or(&self.guide.dictionary.segments[&usage.tag].notes)
+    }
+
+    /// Whether an element (or its first component) tells the segment from others.
+    fn is_qualifier(&self, usage: &SegmentUse, element: usize, component: usize) -> bool {
+        usage.qualifier.as_ref().is_some_and(|qualifier| {
+            usize::from(qualifier.element) == element && usize::from(qualifier.component).max(1) == component.max(1)
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'g> {
+    data_type: DataType,
+    min: usize,
+    max: usize,
+    requirement: Requirement,
+    coded: bool,
+    /// What its list does not have is an error.
+    closed: bool,
+    list: Option<&'g str>,
+    repeat: Option<u32>,
+}
+
+/// A small generator: the same numbers for the same seed on every machine.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % (n as u64)).expect("less than n")
+    }
+}
+
+/// What is wrong with what was found of a mutant; `None` is nothing.
+fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Option<String> {
+    let text = subject.text(&mutant.segments, class != "count wrong");
+    let found = findings(text.as_bytes(), &subject.compiled, &ValidatorOptions::default());
+    let told = |fault: &EdiFault| format!("{} at {}: {}", fault.error.code(), fault.at, fault.error);
+    let [fault] = &found[..] else {
+        let all: Vec<String> = found.iter().map(told).collect();
+        return Some(format!("{} findings: {}", found.len(), all.join("\n      ")));
+    };
+    if fault.severity != Severity::Error {
+        return Some(format!("not an error: {}", told(fault)));
+    }
+    // The segment of the file that the finding names.
+    let (mut transaction, mut first) = (0, 0);
+    let mut index = None;
+    for (i, line) in mutant.segments.iter().enumerate() {
+        if matches!(line.tag(), "ST" | "UNH") {
+            (transaction, first) = (transaction + 1, i);
+        }
+        if transaction == fault.at.transaction && (i - first) as u64 + 1 == fault.at.segment {
+            index = index.or(Some(i));
+        }
+    }
+    let Some(index) = index.filter(|index| (mutant.at.0..=mutant.at.1).contains(index)) else {
+        return Some(format!("segment {index:?} of the file, expected {:?}: {}", mutant.at, told(fault)));
+    };
+    if let Some((element, component)) = mutant.element
+        && (fault.at.element != element || (component != u32::MAX && component > 0 && fault.at.component != component))
+    {
+        return Some(format!(
+            "at the wrong element of segment {index}, expected {element}-{component}: {}",
+            told(fault)
+        ));
+    }
+    let codes = fault.error.acknowledgment();
+    let of_element =
+        [codes.element, codes.implementation_element, if codes.segment.is_none() { codes.transaction } else { None }];
+    let of_segment = [codes.segment, codes.implementation_segment];
+    let good = mutant.codes.iter().any(|[segment, element, contrl]| {
+        (segment.is_empty() || of_segment.contains(&Some(*segment)))
+            && (element.is_empty() || of_element.contains(&Some(*element)))
+            && codes.contrl == Some(*contrl)
+    });
+    (!good).then(|| format!("other codes than {:?}: {}", mutant.codes, told(fault)))
+}
+
+/// What became of many mutants.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    seed: u64,
+    pub(crate) made: u32,
+    pub(crate) right: u32,
+    /// Made and right.
+    pub(crate) by_class: BTreeMap<&'static str, (u32, u32)>,
+    pub(crate) wrong: Vec<String>,
+}
+
+impl Tally {
+    /// So many mutants of each class and subject; with `QUAYLINE_MUTANTS` set it is shown.
+    pub(crate) fn of(subjects: &[Subject], seed: u64, each: usize) -> Self {
+        let mut tally = Tally { seed, ..Tally::default() };
+        for subject in subjects {
+            let mut dice = Dice(seed);
+            for (class, mutate) in CLASSES {
+                for _ in 0..each {
+                    let Some(mutant) = mutate(subject, &mut dice) else { continue };
+                    tally.made += 1;
+                    let of_class = tally.by_class.entry(class).or_default();
+                    of_class.0 += 1;
+                    match verdict(subject, &mutant, class) {
+                        None => {
+                            tally.right += 1;
+                            of_class.1 += 1;
+                        }
+                        Some(why) => {
+                            tally.wrong.push(format!("{} {class}, segment {}: {why}", subject.name, mutant.at.0));
+                        }
+                    }
+                }
+            }
+        }
+        tally.wrong.dedup();
+        if std::env::var_os("QUAYLINE_MUTANTS").is_some() {
+            eprintln!("{tally}");
+        }
+        tally
+    }
+}
+
+impl core::fmt::Display for Tally {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        writeln!(f, "seed {}: {} of {} are right", self.seed, self.right, self.made)?;
+        for (class, (made, right)) in &self.by_class {
+            writeln!(f, "{class}: {right} of {made}")?;
+        }
+        self.wrong.iter().try_for_each(|wrong| writeln!(f, "{wrong}"))
+    }
+}
