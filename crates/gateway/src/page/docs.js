@@ -26,9 +26,23 @@ const sample = (schema) => {
   if (type === "boolean") return true;
   return "";
 };
-const rules = (schema) => ["minimum", "maximum", "multipleOf", "maxLength", "minLength", "maxItems", "format"]
-  .filter((name) => schema[name] !== undefined).map((name) => `${name} ${schema[name]}`)
-  .concat(schema.enum ? [`one of ${schema.enum.slice(0, 12).join(", ")}${schema.enum.length > 12 ? ", …" : ""}`] : []).join(" · ");
+// What a schema allows, as a person would say it.
+const rules = (schema) => {
+  const { minimum: low, maximum: high, enum: names } = schema;
+  const said = [
+    low !== undefined && high !== undefined ? `${low} to ${high}` : low !== undefined ? `at least ${low}` : high !== undefined && `at most ${high}`,
+    schema.multipleOf !== undefined && `in steps of ${schema.multipleOf}`,
+    schema.minLength > 1 && `at least ${schema.minLength} characters`,
+    schema.maxLength !== undefined && `at most ${schema.maxLength} character${schema.maxLength === 1 ? "" : "s"}`,
+    schema.minItems !== undefined && `at least ${schema.minItems} elements`,
+    schema.maxItems !== undefined && `at most ${schema.maxItems} elements`,
+    ["date", "date-time", "float", "double"].includes(schema.format) && schema.format,
+    names && `one of ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`,
+  ];
+  return said.filter(Boolean).join(" · ");
+};
+// Text with `code` in it.
+const prose = (text) => (text || "").split("`").map((part, i) => i % 2 ? el("code", {}, part) : part);
 const tree = (schema, name, required) => {
   schema = resolve(schema) || {};
   const type = [].concat(schema.type || (schema.anyOf ? "any of" : "any")).join(" | ");
@@ -44,11 +58,15 @@ const operation = (path, method, op) => {
   const inputs = [];
   const row = (parameter) => {
     const schema = resolve(parameter.schema) || {};
-    const value = parameter.example ?? schema.default ?? "";
-    const input = el("input", { value, placeholder: schema.type || "", "aria-label": parameter.name });
+    // An example is filled in only where something has to be: else it would change what a plain call asks for.
+    const value = schema.default ?? (parameter.required ? parameter.example ?? sample(schema) : "");
+    const hint = parameter.example !== undefined ? `such as ${parameter.example}` : schema.type || "";
+    const input = el("input", { value, placeholder: hint, "aria-label": parameter.name });
     inputs.push([parameter, input]);
-    return el("tr", {}, el("td", {}, el("code", {}, parameter.name), parameter.required ? " *" : ""), el("td", {}, parameter.in),
-      el("td", {}, input), el("td", {}, el("small", {}, [parameter.description, rules(schema)].filter(Boolean).join(" · "))));
+    const allowed = rules(schema);
+    return el("tr", {}, el("td", {}, el("code", {}, parameter.name)),
+      el("td", {}, el("small", {}, parameter.in + (parameter.required ? " · required" : ""))), el("td", {}, input),
+      el("td", {}, el("small", {}, ...prose(parameter.description), parameter.description && allowed ? " · " : "", allowed)));
   };
   const body = op.requestBody && op.requestBody.content["application/json"];
   const text = body && el("textarea", { rows: 10, spellcheck: "false", "aria-label": "body" }, JSON.stringify(sample(body.schema), null, 2));
@@ -93,7 +111,7 @@ const operation = (path, method, op) => {
   });
   return el("section", { id: op.operationId },
     el("h2", {}, el("span", { class: `method ${method}` }, method.toUpperCase()), " ", el("code", {}, path)),
-    el("p", {}, el("b", {}, op.summary || ""), " ", op.description || ""),
+    el("p", {}, el("b", {}, op.summary || ""), " ", ...prose(op.description)),
     op["x-roles"] ? el("p", {}, `Needs one of the roles ${op["x-roles"].join(", ")}.`) : "",
     el("table", {}, ...(op.parameters || []).map(row)),
     text ? el("div", {}, el("h3", {}, "Body"), text, tree(body.schema, "body")) : "",
@@ -105,7 +123,7 @@ const secret = (label, header, wrap) => el("label", {}, label, " ", el("input", 
   oninput: (event) => { if (event.target.value) credentials[header] = wrap(event.target.value); else delete credentials[header]; } }));
 document.title = spec.info.title;
 document.body.append(
-  el("header", {}, el("h1", {}, spec.info.title, " ", el("small", {}, spec.info.version)), el("p", {}, spec.info.description || ""),
+  el("header", {}, el("h1", {}, spec.info.title, " ", el("small", {}, spec.info.version)), el("p", {}, ...prose(spec.info.description)),
     el("p", {}, el("a", { href: "openapi.json" }, "openapi.json"), ` · OpenAPI ${spec.openapi}`),
     schemes.apiKey ? secret("API key", "x-api-key", (value) => value) : "",
     schemes.bearer ? secret("Token", "authorization", (value) => `Bearer ${value}`) : "",
