@@ -255,6 +255,11 @@ fn what_has_no_place_is_told() {
     let mut writer = JsonWriter::new(claims().shape(), JsonStyle::default());
     let faults = read(&claims(), None, text.as_bytes(), [], &mut writer);
     assert_eq!(faults, ["EDI-045 at segment 16, element 6"]);
+    // Also of segments that are put together before they are sent.
+    let text = CLAIM.replace("DTP*472*D8*20260401~LX*2", "DTP*472*D8*20260401~REF*G1*A~REF*6R*B***X~LX*2");
+    let mut writer = JsonWriter::new(claims().shape(), JsonStyle::default());
+    let faults = read(&claims(), None, text.as_bytes(), [], &mut writer);
+    assert_eq!(faults, ["EDI-045 at segment 23, element 5", "EDI-033 at segment 27, element 1"]);
 }
 
 #[test]
@@ -430,5 +435,60 @@ proptest! {
             };
             prop_assert_eq!(sorted(&written), sorted(&text));
         }
+    }
+}
+
+/// Loops at one position, of which two are repeated, come in turns: A B A. Documents keep them as they come, in one list.
+#[test]
+fn loops_that_come_in_turns_stay_as_they_come() {
+    let guide = r#"guide G
+standard X12
+version 005010
+transaction 999 group ZZ
+element 1 AN 1..9
+segment AAA
+  1 M
+segment BBB
+  1 M
+segment CCC
+  1 O
+segment DDD
+  1 O
+structure
+  segment AAA M 1
+  loop 2000 O *
+    segment BBB M 1 where 01 = X
+    segment DDD O *
+    loop LA O * position 5
+      segment CCC M 1 where 01 = A
+      segment DDD O 1
+    loop LB O * position 5
+      segment CCC M 1 where 01 = B
+      loop IN O *
+        segment AAA M 1
+    loop LC O 1 position 5
+      segment CCC M 1 where 01 = C
+"#;
+    let guide = quayline_edi::guide::parse_guide("g.guide", guide, &NoGuides, &quayline_core::Limits::default());
+    let documents = documents_of(vec![guide.unwrap_or_else(|findings| panic!("{findings}"))], NodeNames::References);
+    let body = "AAA*1~BBB*X~DDD*2~CCC*A~DDD*3~CCC*B~AAA*4~AAA*5~CCC*A~CCC*C~CCC*B~BBB*X~CCC*B~CCC*B~BBB*X~CCC*A~";
+    let text = format!(
+        "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260401*1200*^*00501*000000001*0*P*:~GS*ZZ*A*B*20260401*1200*1*X*005010~ST*999*0001~{body}SE*18*0001~GE*1*1~IEA*1*000000001~"
+    );
+    let line = json(&documents, None, text.as_bytes());
+    let at = line.find("\"AAA\"").expect("the body");
+    expect![[r#"
+        "AAA":{"AAA01":"1"},"2000":[{"BBB":{"BBB01":"X"},"DDD":[{"DDD01":"2"}],"L":[{"LA":{"CCC":{"CCC01":"A"},"DDD":{"DDD01":"3"}}},{"LB":{"CCC":{"CCC01":"B"},"IN":[{"AAA":{"AAA01":"4"}},{"AAA":{"AAA01":"5"}}]}},{"LA":{"CCC":{"CCC01":"A"}}},{"LC":{"CCC":{"CCC01":"C"}}},{"LB":{"CCC":{"CCC01":"B"}}}]},{"BBB":{"BBB01":"X"},"L":[{"LB":{"CCC":{"CCC01":"B"}}},{"LB":{"CCC":{"CCC01":"B"}}}]},{"BBB":{"BBB01":"X"},"L":[{"LA":{"CCC":{"CCC01":"A"}}}]}]}
+    "#]]
+    .assert_eq(&line[at..]);
+    assert_eq!(rewrite(&documents, None, text.as_bytes()), text);
+    assert_eq!(write_json(&documents, &line), Ok(text.clone()));
+    for page in [1, 8, 20] {
+        assert_eq!(rewrite(&documents, Some(page), text.as_bytes()), text, "pages of {page}");
+        assert_eq!(write_json(&documents, &json(&documents, Some(page), text.as_bytes())), Ok(text.clone()));
+    }
+    for cut in 0..text.len() {
+        let mut contract = Contract::new(documents.shape());
+        assert_eq!(read(&documents, Some(8), text.as_bytes(), [cut], &mut contract), [""; 0]);
     }
 }

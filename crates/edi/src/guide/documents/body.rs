@@ -55,6 +55,8 @@ struct Open {
 struct Frame {
     item: usize,
     node: NodeId,
+    /// Where it comes in turns with others: the list that they stand in.
+    turns: NodeId,
     /// The list in it that is open; the root for none.
     list: NodeId,
     serial: u64,
@@ -148,7 +150,7 @@ impl GuideBody {
             let make = || Box::new(Walk::new(Arc::clone(set.compiled(number))));
             self.walks[number].get_or_insert_with(make).start();
         }
-        self.open.push(0, self.documents.plans[number].root, Out::No);
+        self.open.push(0, (self.documents.plans[number].root, NodeId::ROOT), Out::No);
         true
     }
 
@@ -275,12 +277,13 @@ impl Open {
         self.gathered_items.clear();
     }
 
-    fn push(&mut self, item: usize, node: NodeId, out: Out) {
+    fn push(&mut self, item: usize, (node, turns): (NodeId, NodeId), out: Out) {
         self.serial += 1;
         let heads = self.heads.len();
         let frame = Frame {
             item,
             node,
+            turns,
             list: NodeId::ROOT,
             serial: self.serial,
             is_out: out == Out::Yes,
@@ -296,7 +299,7 @@ impl Open {
             self.serial += 1;
             let frame = &mut self.frames[level];
             (frame.list, frame.serial) = (NodeId::ROOT, self.serial);
-            let Frame { item, node, is_out, heads: first, .. } = *frame;
+            let Frame { item, node, turns, is_out, heads: first, .. } = *frame;
             if is_out {
                 break;
             }
@@ -306,11 +309,15 @@ impl Open {
                 if before != NodeId::ROOT {
                     sink.close_list(before);
                 }
-                if plan.items[item].list {
-                    around.list = node;
-                    sink.open_list(node);
+                let (held, list) = plan.items[item].held();
+                if list {
+                    around.list = held;
+                    sink.open_list(held);
                 }
-                self.seen[node.index()] = around.serial;
+                self.seen[held.index()] = around.serial;
+            }
+            if turns != NodeId::ROOT {
+                sink.enter(turns);
             }
             if node != NodeId::ROOT {
                 sink.enter(node);
@@ -333,6 +340,9 @@ impl Open {
             }
             if frame.node != NodeId::ROOT {
                 sink.leave(frame.node);
+            }
+            if frame.turns != NodeId::ROOT {
+                sink.leave(frame.turns);
             }
         }
     }
@@ -407,10 +417,14 @@ impl Open {
         let has_place = !self.frames[level].is_out && node != NodeId::ROOT && out == Out::No;
         let in_order = !has_place || self.open(sink, level, &plan.items[item]);
         let is_out = !has_place || !in_order;
+        let turns = plan.items[item].turns;
         if !is_out {
+            if turns != NodeId::ROOT {
+                sink.enter(turns);
+            }
             sink.enter(node);
         }
-        self.push(item, node, if is_out { Out::Yes } else { Out::No });
+        self.push(item, (node, turns), if is_out { Out::Yes } else { Out::No });
         in_order && (has_place || self.frames[level].is_out)
     }
 
@@ -425,13 +439,16 @@ impl Open {
             sink.close_list(frame.list);
         }
         sink.leave(frame.node);
+        if frame.turns != NodeId::ROOT {
+            sink.leave(frame.turns);
+        }
     }
 
     /// Makes an open loop ready for an occurrence of one of its items; false where documents have no place for another.
     #[inline(always)]
     fn open<S: Sink>(&mut self, sink: &mut S, level: usize, item: &ItemPlan) -> bool {
         let frame = &mut self.frames[level];
-        let node = item.node;
+        let (node, list) = item.held();
         if frame.list == node {
             return true;
         }
@@ -440,11 +457,11 @@ impl Open {
             return false;
         }
         *seen = frame.serial;
-        let before = core::mem::replace(&mut frame.list, if item.list { node } else { NodeId::ROOT });
+        let before = core::mem::replace(&mut frame.list, if list { node } else { NodeId::ROOT });
         if before != NodeId::ROOT {
             sink.close_list(before);
         }
-        if item.list {
+        if list {
             sink.open_list(node);
         }
         true

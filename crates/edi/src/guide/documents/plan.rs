@@ -25,6 +25,9 @@ pub(crate) struct ItemPlan {
     /// The root where documents have no place for it.
     pub(crate) node: NodeId,
     pub(crate) list: bool,
+    /// Of a loop that may come in turns with others that are repeated too: the list that they stand in together, in the order in which they
+    /// come; the root otherwise.
+    pub(crate) turns: NodeId,
     pub(crate) is_loop: bool,
     /// Its place among its siblings.
     pub(crate) rank: u32,
@@ -40,6 +43,14 @@ pub(crate) struct ItemPlan {
     pub(crate) tag: Box<str>,
     /// Of a segment: element, component and the one value that it can have there.
     pub(crate) qualifier: Option<(u8, u8, Box<str>)>,
+}
+
+impl ItemPlan {
+    /// The node that stands in the loop around, and whether it is a list.
+    #[inline(always)]
+    pub(crate) fn held(&self) -> (NodeId, bool) {
+        if self.turns == NodeId::ROOT { (self.node, self.list) } else { (self.turns, true) }
+    }
 }
 
 /// Where an element or component goes.
@@ -84,6 +95,7 @@ impl Plan {
         let transaction = ItemPlan {
             node: root,
             list: false,
+            turns: NodeId::ROOT,
             is_loop: true,
             rank: 0,
             gathered: false,
@@ -100,6 +112,37 @@ impl Plan {
     }
 }
 
+/// How many of the first items are loops that may come in any order and of which two or more may be repeated: so they come in turns. 0 where
+/// they are not.
+fn loops_in_turns(items: &[Item], ranks: &[u32]) -> usize {
+    let loops = items.iter().zip(ranks).map_while(|(item, rank)| match item {
+        Item::Loop(inner) if *rank == ranks[0] => Some(inner),
+        _ => None,
+    });
+    let repeated = |inner: &&LoopUse| inner.repeat != Some(1) && inner.requirement != Requirement::NotUsed;
+    if loops.clone().filter(repeated).count() > 1 { loops.count() } else { 0 }
+}
+
+fn loop_id(item: &Item) -> Option<&str> {
+    match item {
+        Item::Loop(inner) => Some(&inner.id),
+        Item::Segment(_) => None,
+    }
+}
+
+/// What the ids of loops have in common at their beginning, or the first and the last.
+fn name_of_turns(ids: &[&str]) -> String {
+    let (first, last) = (ids.first().copied().unwrap_or_default(), ids.last().copied().unwrap_or_default());
+    let common = first
+        .char_indices()
+        .map(|(at, c)| at + c.len_utf8())
+        .rfind(|len| ids.iter().all(|id| id.starts_with(&first[..*len])));
+    match common {
+        Some(len) if len < first.len() => first[..len].to_owned(),
+        _ => format!("{first}_{last}"),
+    }
+}
+
 struct Builder<'g, 's> {
     guide: &'g Guide,
     shape: &'s mut ShapeBuilder,
@@ -113,10 +156,33 @@ impl Builder<'_, '_> {
         let ranks = ranks(items);
         let gathered = gathered(items, &ranks);
         let mut before = None;
-        for (((item, name), rank), gathered) in items.iter().zip(item_names(items)).zip(ranks).zip(gathered) {
+        // The list of the loops that come in turns, and how many of them are still to come.
+        let mut turns = (NodeId::ROOT, 0, Vec::new());
+        for (at, ((item, name), gathered)) in items.iter().zip(item_names(items)).zip(gathered).enumerate() {
+            let rank = ranks[at];
+            if turns.1 == 0 {
+                turns = (NodeId::ROOT, loops_in_turns(&items[at..], &ranks[at..]), Vec::new());
+                if used && turns.1 > 0 {
+                    let ids: Vec<&str> = items[at..at + turns.1].iter().filter_map(loop_id).collect();
+                    let name = self.name(&name_of_turns(&ids), None, &mut taken);
+                    turns.0 = self.shape.open(name, occurs(Requirement::Optional, None));
+                }
+            }
             let node = match item {
                 Item::Segment(segment) => self.segment(segment, &name, rank, gathered, used, &mut taken),
-                Item::Loop(inner) => self.loop_use(inner, &name, rank, used, &mut taken),
+                Item::Loop(inner) if turns.0 != NodeId::ROOT => {
+                    self.loop_use(inner, &name, rank, (used, turns.0), &mut turns.2)
+                }
+                Item::Loop(inner) => self.loop_use(inner, &name, rank, (used, NodeId::ROOT), &mut taken),
+            };
+            turns.1 = turns.1.saturating_sub(1);
+            let node = if turns.0 == NodeId::ROOT {
+                node
+            } else if turns.1 == 0 {
+                self.shape.close();
+                turns.0
+            } else {
+                continue;
             };
             if node != NodeId::ROOT && before.replace(rank) == Some(rank) {
                 self.shape.mix(node);
@@ -148,6 +214,7 @@ impl Builder<'_, '_> {
         self.plan.items.push(ItemPlan {
             node,
             list,
+            turns: NodeId::ROOT,
             is_loop: false,
             rank,
             gathered,
@@ -163,16 +230,29 @@ impl Builder<'_, '_> {
         node
     }
 
-    fn loop_use(&mut self, inner: &LoopUse, name: &str, rank: u32, used: bool, taken: &mut Vec<String>) -> NodeId {
+    /// `used`: whether the loop around has a node; the list of the loops that this one comes in turns with.
+    fn loop_use(
+        &mut self,
+        inner: &LoopUse,
+        name: &str,
+        rank: u32,
+        (used, turns): (bool, NodeId),
+        taken: &mut Vec<String>,
+    ) -> NodeId {
         let used = used && inner.requirement != Requirement::NotUsed;
         let mut node = NodeId::ROOT;
         if used {
             let name = self.name(name, inner.name.as_deref(), taken);
-            node = self.shape.open(name, occurs(inner.requirement, inner.repeat));
+            let occurs = match turns {
+                NodeId::ROOT => occurs(inner.requirement, inner.repeat),
+                _ => Occurs::Optional,
+            };
+            node = self.shape.open(name, occurs);
         }
         self.plan.items.push(ItemPlan {
             node,
-            list: inner.repeat != Some(1),
+            list: inner.repeat != Some(1) && turns == NodeId::ROOT,
+            turns: if used { turns } else { NodeId::ROOT },
             is_loop: true,
             rank,
             gathered: false,
