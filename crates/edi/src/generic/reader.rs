@@ -495,11 +495,16 @@ impl DocumentPass<'_> {
         let state = &mut *self.state;
         let Some(body) = &mut state.body else { return Sent::Whole(Fit::Fits) };
         let sent = body.segment::<S, SEND>(sink, &self.pass, state.characters);
+        let late = body.has_late();
         if body.has_faults() {
             self.keep_found();
         }
+        if late {
+            self.tell_late();
+        }
         if sent != Sent::Whole(Fit::Fits) && sent != Sent::Page {
-            self.not_whole::<SEND>(sent);
+            let at = self.pass.position();
+            self.not_whole::<SEND>(sent, at);
         }
         sent
     }
@@ -518,9 +523,16 @@ impl DocumentPass<'_> {
     }
 
     #[cold]
-    fn not_whole<const SEND: bool>(&mut self, sent: Sent) {
+    fn tell_late(&mut self) {
+        let late = self.state.body.as_mut().map_or(Vec::new(), |body| body.take_late());
+        for (at, sent) in late {
+            self.not_whole::<true>(sent, at);
+        }
+    }
+
+    #[cold]
+    fn not_whole<const SEND: bool>(&mut self, sent: Sent, at: Position) {
         let (Sent::Whole(fit) | Sent::Part(fit, _)) = sent else { return };
-        let at = self.pass.position();
         if fit == Fit::Foreign && !core::mem::replace(&mut self.state.told, true) {
             self.fault(EdiError::Characters, at);
         }
@@ -584,15 +596,18 @@ impl DocumentPass<'_> {
     }
 
     fn end<S: Sink, const SEND: bool>(&mut self, sink: &mut S) -> DocumentStep {
-        let Some(open) = self.state.open.take() else { return DocumentStep::NeedMore };
-        if let Some(body) = &mut self.state.body {
+        if let Some(body) = self.state.body.as_mut().filter(|_| self.state.open.is_some()) {
             let characters = self.state.characters;
             if SEND {
                 body.end(sink, self.pass.delimiters(), characters);
             } else {
                 body.end(&mut Nobody, self.pass.delimiters(), characters);
             }
+            if body.has_late() {
+                self.tell_late();
+            }
         }
+        let Some(open) = self.state.open.take() else { return DocumentStep::NeedMore };
         if SEND {
             if open.has_segments {
                 sink.close_list(self.state.nodes.segments);

@@ -11,6 +11,7 @@ use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Closed, EnvelopePass};
 use crate::generic::{Characters, Fit};
 use crate::guide::{CompiledGuide, ItemId, Placement, Walk};
+use crate::position::Position;
 use crate::segment::{Element, Segment, SegmentBuffer};
 use crate::validate::{Validator, ValidatorOptions};
 
@@ -46,6 +47,10 @@ struct Open {
     /// Segments that are sent once all that may come in any order are there.
     gathered: SegmentBuffer,
     gathered_items: Vec<usize>,
+    gathered_at: Vec<Position>,
+    gathered_bytes: usize,
+    /// What became of those, where they were not sent whole.
+    late: Vec<(Position, Sent)>,
     scratch: Vec<u8>,
     decoded: Vec<u8>,
 }
@@ -99,6 +104,10 @@ pub(crate) enum Left {
 
 /// Segments of one loop that are repeated on the next page, at most.
 const HEAD_MAX: usize = 64;
+/// Segments that are held to be put together, at most: bytes of their text and what is kept of each besides. What comes behind so many cannot
+/// be put to the others of its kind.
+const GATHERED_BYTES_MAX: usize = 1 << 20;
+const GATHERED_BYTES_EACH: usize = 64;
 /// So many times the bytes of a page, any loop ends it.
 const ANY_LOOP: u64 = 4;
 
@@ -126,6 +135,9 @@ impl GuideBody {
                 head_items: Vec::new(),
                 gathered: SegmentBuffer::default(),
                 gathered_items: Vec::new(),
+                gathered_at: Vec::new(),
+                gathered_bytes: 0,
+                late: Vec::new(),
                 scratch: Vec::new(),
                 decoded: Vec::new(),
             },
@@ -228,7 +240,7 @@ impl GuideBody {
             // Out of its place: what is open stays open.
             return Sent::Part(Fit::Fits, Left::Place);
         }
-        let sent = open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, characters);
+        let sent = open.segment::<S, SEND>(sink, plan, item.0 as usize, segment, pass, characters);
         if in_order { sent } else { Sent::Part(Fit::Fits, Left::Loop) }
     }
 
@@ -237,6 +249,16 @@ impl GuideBody {
         if let (Some(validator), Some(_)) = (&mut self.validator, self.guide) {
             validator.end(closed, pass);
         }
+    }
+
+    /// What became of segments that were sent later than they came, where that is not all of them.
+    pub(crate) fn take_late(&mut self) -> Vec<(Position, Sent)> {
+        core::mem::take(&mut self.open.late)
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_late(&self) -> bool {
+        !self.open.late.is_empty()
     }
 
     /// What the validator found.
@@ -275,6 +297,9 @@ impl Open {
         self.head_items.clear();
         self.gathered.clear();
         self.gathered_items.clear();
+        self.gathered_at.clear();
+        self.gathered_bytes = 0;
+        self.late.clear();
     }
 
     fn push(&mut self, item: usize, (node, turns): (NodeId, NodeId), out: Out) {
@@ -355,6 +380,7 @@ impl Open {
         plan: &Plan,
         item: usize,
         segment: &Segment<'_>,
+        pass: &EnvelopePass<'_>,
         characters: Characters,
     ) -> Sent {
         let level = self.frames.len() - 1;
@@ -369,8 +395,13 @@ impl Open {
             return Sent::Whole(Fit::Fits);
         }
         if plan.items[item].gathered {
+            if self.gathered_bytes > GATHERED_BYTES_MAX {
+                self.send_gathered(sink, plan, segment.delimiters(), characters);
+            }
             self.gathered.push(segment);
             self.gathered_items.push(item);
+            self.gathered_at.push(pass.position());
+            self.gathered_bytes += segment.raw().len() + GATHERED_BYTES_EACH;
             return Sent::Whole(Fit::Fits);
         }
         self.put(sink, plan, level, item, segment, characters)
@@ -391,13 +422,26 @@ impl Open {
         }
         let (buffer, items) = (core::mem::take(&mut self.gathered), core::mem::take(&mut self.gathered_items));
         let level = self.frames.len() - 1;
-        let mut order: Vec<usize> = (0..items.len()).collect();
-        order.sort_by_key(|number| (first_of(&items, items[*number]), *number));
-        for number in order {
-            let segment = buffer.get(number, delimiters);
-            self.put(sink, plan, level, items[number], &segment, characters);
+        let at = core::mem::take(&mut self.gathered_at);
+        // There are few kinds, and each is as old as its first segment.
+        let mut kinds: Vec<usize> = Vec::new();
+        for item in &items {
+            if !kinds.contains(item) {
+                kinds.push(*item);
+            }
         }
-        (self.gathered, self.gathered_items) = (buffer, items);
+        for kind in kinds {
+            for number in (0..items.len()).filter(|number| items[*number] == kind) {
+                let segment = buffer.get(number, delimiters);
+                let sent = self.put(sink, plan, level, kind, &segment, characters);
+                if sent != Sent::Whole(Fit::Fits) {
+                    self.late.push((at[number], sent));
+                }
+            }
+        }
+        (self.gathered, self.gathered_items, self.gathered_at) = (buffer, items, at);
+        self.gathered_at.clear();
+        self.gathered_bytes = 0;
         self.gathered.clear();
         self.gathered_items.clear();
     }
@@ -511,11 +555,6 @@ impl Open {
         sink.leave(item.node);
         if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, Left::Element(out)) }
     }
-}
-
-/// The first place at which an item stands in a list of items.
-fn first_of(items: &[usize], item: usize) -> usize {
-    items.iter().position(|other| *other == item).unwrap_or(items.len())
 }
 
 /// Sends the elements of one segment.
