@@ -10,7 +10,7 @@ use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Validatio
 
 fuzz_target!(|data: &[u8]| {
     let [choice, cut, body @ ..] = data else { return };
-    let guide = &guides()[usize::from(choice & 3)];
+    let guide = &guides()[if choice & 16 == 0 { usize::from(choice & 3) } else { 4 }];
     // As it is, or as the body of a transaction.
     let text = match choice & 12 {
         0 => body.to_vec(),
@@ -38,8 +38,14 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn guides() -> &'static [Arc<CompiledGuide>; 4] {
-    static GUIDES: OnceLock<[Arc<CompiledGuide>; 4]> = OnceLock::new();
+/// HL loops that follow each other.
+const SHIP_NOTICE: &str = "guide SHIP\nstandard X12\nversion 004010\ntransaction 856 group SH\nelement 1 AN 1..20\nelement 628 AN 1..12
+element 735 ID 1..2\nelement 736 ID 1\nsegment BSN\n  1 M\nsegment HL\n  628 M\n  628 O\n  735 M\n  736 O\nsegment LIN\n  1 O
+structure\n  segment BSN M 1\n  loop HL M *\n    level S top\n    level O in S\n    level P in O P\n    level I in O P
+    segment HL M 1\n    segment LIN O 1\n";
+
+fn guides() -> &'static [Arc<CompiledGuide>; 5] {
+    static GUIDES: OnceLock<[Arc<CompiledGuide>; 5]> = OnceLock::new();
     GUIDES.get_or_init(|| {
         let claims = include_str!("../../examples/edi/x12-claims.guide").to_owned();
         let files = MemoryGuides([("x12-claims.guide".to_owned(), claims)].into());
@@ -52,6 +58,7 @@ fn guides() -> &'static [Arc<CompiledGuide>; 4] {
             make(include_str!("../../examples/edi/orders.guide")),
             make(include_str!("../../crates/edi/tests/guides/835.guide")),
             make(include_str!("../../crates/edi/tests/guides/invoic.guide")),
+            make(SHIP_NOTICE),
         ]
     })
 }

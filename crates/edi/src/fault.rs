@@ -420,9 +420,9 @@ impl EdiError {
             EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
-            EdiError::CodeExtension { .. } => Some("ISO 9735-1, character sets (UNOX), and ISO/IEC 2022"),
+            EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
             EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
-                Some("X12.6 and ISO 9735-1, character sets")
+                Some("X12.6, character set, and ISO 9735-1, character repertoires")
             }
             EdiError::BinaryLength
             | EdiError::BinaryTooLong { .. }

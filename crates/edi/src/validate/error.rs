@@ -254,7 +254,9 @@ impl ContentError {
             ContentErrorKind::Code { .. } | ContentErrorKind::CodeOutOfDate { .. } => {
                 ("X12.3, code sources", "UNCL, code lists")
             }
-            ContentErrorKind::TrailingSeparators => ("X12.6, exclusion of trailing separators", "ISO 9735-1, omission"),
+            ContentErrorKind::TrailingSeparators => {
+                ("X12.6, exclusion of trailing separators", "ISO 9735-1, exclusion")
+            }
             ContentErrorKind::Required { .. } | ContentErrorKind::Excluded { .. } => {
                 ("X12.6, relational conditions", "ISO 9735-1, dependency notes")
             }
