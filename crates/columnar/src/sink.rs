@@ -78,6 +78,13 @@ impl ColumnSink {
         Ok(Self::with_plan(Arc::new(Plan::new(shape, options)?)))
     }
 
+    /// Takes the last `count` rows back, or all that there are.
+    pub fn take_back(&mut self, count: usize) {
+        self.undo(self.rows() - count.min(self.rows()));
+        self.document = DocumentState::None;
+        self.refusal = None;
+    }
+
     /// Another empty sink for the same shape and options, for another thread.
     #[must_use]
     pub fn sibling(&self) -> Self {

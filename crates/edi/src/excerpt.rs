@@ -89,6 +89,15 @@ impl ExcerptWriter {
 
     /// Appends a document: its bytes from [`crate::DocumentStep::Document`].
     pub fn add(&mut self, around: &Surroundings, is_transaction: bool, raw: &[u8], out: &mut Vec<u8>) {
+        if self.begin(around, is_transaction, raw, out) {
+            out.extend_from_slice(raw);
+            self.end(around, is_transaction, out);
+        }
+    }
+
+    /// Appends what stands in front of a document whose bytes begin with `raw`; the caller appends the bytes, and then calls
+    /// [`ExcerptWriter::end`]. False: they are left out, and nothing follows.
+    pub fn begin(&mut self, around: &Surroundings, is_transaction: bool, raw: &[u8], out: &mut Vec<u8>) -> bool {
         let same = self.open.as_ref().is_some_and(|open| open.interchange == around.interchange);
         if !same {
             self.finish(out);
@@ -108,10 +117,11 @@ impl ExcerptWriter {
         let header = [Level::Interchange, Level::Group].iter().any(|level| {
             raw.starts_with(level.header(around.delimiters.standard).as_bytes()) || raw.starts_with(b"UNA")
         });
-        if header && !is_transaction {
-            return;
-        }
-        out.extend_from_slice(raw);
+        !header || is_transaction
+    }
+
+    /// Appends what stands behind the bytes of the document that was begun.
+    pub fn end(&mut self, around: &Surroundings, is_transaction: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(around.line_break.bytes());
         if is_transaction {
             *(if around.group.is_some() { &mut self.in_group } else { &mut self.in_interchange }) += 1;

@@ -16,4 +16,4 @@ pub use shape::generic_shape;
 pub(crate) use shape::{Nodes, Paged};
 pub(crate) use text::{Characters, Fit};
 pub use write_error::EdiWriteError;
-pub use writer::{EdiWriter, EdiWriterOptions};
+pub use writer::{EdiMark, EdiWriter, EdiWriterOptions};

@@ -46,7 +46,7 @@ pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderFi
 pub use excerpt::{ExcerptWriter, Surroundings};
 pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter};
 pub use generic::{
-    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiWriteError, EdiWriter, EdiWriterOptions,
+    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError, EdiWriter, EdiWriterOptions,
     GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
 };
 pub use level::Level;

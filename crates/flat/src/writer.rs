@@ -118,6 +118,15 @@ impl CsvWriter {
         }
     }
 
+    /// Goes back to the first `len` bytes of [`CsvWriter::bytes`], at the end of a row: what was written behind them is void.
+    pub fn back_to(&mut self, len: usize) {
+        self.out.truncate(len);
+        self.row.start = self.out.len();
+        self.bases.clear();
+        self.lists.clear();
+        self.fault = None;
+    }
+
     /// Why the document left last has no row, if it has none.
     pub fn take_fault(&mut self) -> Option<FlatFault> {
         self.fault.take()

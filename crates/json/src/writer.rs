@@ -113,6 +113,14 @@ impl JsonWriter {
         (core::mem::replace(&mut self.buf, buffer), len)
     }
 
+    /// Goes back to the first `len` bytes of [`JsonWriter::bytes`], at the end of a document of [`Stream::Lines`] or behind the first of an
+    /// array: what was written behind them, an open document too, is void.
+    pub fn back_to(&mut self, len: usize) {
+        self.pos = len.min(self.pos);
+        (self.open, self.first) = (false, false);
+        (self.start, self.taken) = (self.pos, 0);
+    }
+
     /// Bytes of the open document that were cleared already; 0 where none is open.
     #[must_use]
     pub fn taken(&self) -> u64 {

@@ -116,6 +116,29 @@ impl XmlWriter {
         self.start = 0;
     }
 
+    /// Takes what was written, the beginning of an open document too as far as nothing more goes into it: `discard` cannot take that back then.
+    pub fn take_written(&mut self, into: &mut Vec<u8>) {
+        let end = self.attributes.first().map_or(self.out.len(), |(_, at)| *at);
+        into.extend_from_slice(&self.out[..end]);
+        self.out.drain(..end);
+        self.attributes.iter_mut().for_each(|(_, at)| *at -= end);
+        self.start = self.start.saturating_sub(end);
+    }
+
+    /// Goes back to the first `len` bytes: what was written behind them, an open document too, is void.
+    pub fn back_to(&mut self, len: usize) {
+        self.out.truncate(len);
+        self.start = self.out.len();
+        self.open = false;
+        self.attributes.clear();
+    }
+
+    /// All bytes written since the last [`XmlWriter::clear`], those of the open document too.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.out.len()
+    }
+
     fn add_tags(&mut self, id: NodeId, name: &str, level: usize, kind: Kind) {
         if kind.part != Part::Element {
             let none = self.add("");

@@ -77,6 +77,8 @@ pub(crate) struct EdiPart {
     pub(crate) ends_page: bool,
     /// Documents in it.
     pub(crate) documents: u64,
+    /// Whether it ends inside a document, which goes on in the next block of the same lane.
+    pub(crate) goes_on: bool,
 }
 
 /// One document of a text format.
@@ -109,6 +111,11 @@ impl Block {
             Units::Documents(spans) => spans.len(),
             Units::Interchanges(part) => usize::from(part.len > 0 || part.is_last),
         }
+    }
+
+    /// Whether the next block belongs to the same lane.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(&self.units, Units::Interchanges(part) if part.goes_on)
     }
 
     /// The bytes of record `i` without framing.

@@ -1,11 +1,12 @@
 //! The loop of one lane: records of a block through a source into a target.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Sink};
+use quayline_core::{Finding, RecordNumber, Sink};
 
 use crate::engine::block::Block;
-use crate::engine::lot::{Lot, Payload};
+use crate::engine::lot::{Deferred, Lot, Payload};
 use crate::engine::misfit::SourceFacts;
 use crate::engine::reject::RejectForm;
 
@@ -21,7 +22,12 @@ pub(crate) trait Target: Send {
     type Sink: Sink;
 
     /// Whether the writer makes the output of what [`Target::drain`] hands out, and may still refuse a document.
-    const DEFERS: bool = false;
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// The number of the document that is sent next.
+    fn number(&mut self, _number: RecordNumber) {}
 
     /// What a source drives: one document between two calls of [`Target::accept`].
     fn sink(&mut self) -> &mut Self::Sink;
@@ -32,8 +38,39 @@ pub(crate) trait Target: Send {
     /// What the format cannot hold; then nothing of the document is in the output. The findings have no record and byte yet.
     fn accept(&mut self) -> Result<(), Vec<Finding>>;
 
+    /// The document that was sent is bad: nothing of it becomes output.
+    fn void(&mut self) {
+        self.sink().discard();
+    }
+
+    /// What else there is to say of the document that was accepted last.
+    fn take_extra(&mut self) -> Option<Extra> {
+        None
+    }
+
     /// Hands out the output since the last call.
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>>;
+}
+
+/// What a map has to say of a source document.
+#[derive(Debug, Default)]
+pub(crate) struct Extra {
+    /// Findings that refuse nothing.
+    pub(crate) notes: Vec<Finding>,
+    /// Documents that came of it.
+    pub(crate) documents: u64,
+    /// Where the writer has the last word: what came of it in each output.
+    pub(crate) taken: Vec<Taken>,
+}
+
+/// What came of a source document in one output.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) documents: u64,
+    /// Of them, those that the writer writes.
+    pub(crate) drafts: usize,
+    /// Of text: where the output ends behind it.
+    pub(crate) end: u64,
 }
 
 /// What all lanes of a run know.
@@ -46,14 +83,24 @@ pub(crate) struct LaneFacts {
     pub(crate) stop_at_reject: bool,
     /// Whether each document goes to a file of its own.
     pub(crate) split: bool,
+    /// Where bytes of a document wait that reaches over blocks.
+    pub(crate) spool_folder: Arc<Path>,
     /// For a source of records.
     pub(crate) records: Option<SourceFacts>,
 }
 
 /// A source and a target composed: compiled as one loop.
 pub(crate) struct Loop<S, T> {
-    pub(crate) source: S,
-    pub(crate) target: T,
+    source: S,
+    target: T,
+    /// Documents that wait with their output, where one goes on in the next block and the writer has the last word.
+    waiting: (Vec<Deferred>, Vec<u8>),
+}
+
+impl<S, T> Loop<S, T> {
+    pub(crate) fn new(source: S, target: T) -> Self {
+        Loop { source, target, waiting: (Vec::new(), Vec::new()) }
+    }
 }
 
 /// A lane, whatever its source and target.
@@ -66,7 +113,11 @@ impl<S: Source, T: Target> Lane for Loop<S, T> {
     fn convert(&mut self, facts: &LaneFacts, block: &Block, lot: &mut Lot) {
         lot.seq = block.seq;
         lot.after = block.after.clone();
-        lot.deferring = T::DEFERS;
+        lot.deferring = self.target.defers();
+        lot.payload.goes_on = block.goes_on();
+        if !self.waiting.0.is_empty() {
+            (lot.deferred, lot.deferred_raw) = core::mem::take(&mut self.waiting);
+        }
         lot.skipped(block.skipped);
         let mut at = 0;
         while at < block.len() {
@@ -74,6 +125,9 @@ impl<S: Source, T: Target> Lane for Loop<S, T> {
             if facts.stop_at_reject && lot.has_rejects() {
                 break;
             }
+        }
+        if lot.deferring && block.goes_on() {
+            self.waiting = (core::mem::take(&mut lot.deferred), core::mem::take(&mut lot.deferred_raw));
         }
         if let Err(findings) = self.target.drain(&mut lot.payload) {
             lot.end = Some(quayline_core::Findings(findings).into());

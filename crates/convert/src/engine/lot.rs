@@ -7,8 +7,9 @@ use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Ta
 use quayline_edi::{EdiDraft, Surroundings};
 
 use crate::engine::block::{Block, Position};
-use crate::engine::lane::LaneFacts;
+use crate::engine::lane::{Extra, LaneFacts, Taken, Target};
 use crate::engine::reject::RejectForm;
+use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 
 /// What one block became. Lots circulate between lanes and writer; their memory is reused.
@@ -42,6 +43,8 @@ pub(crate) struct Lot {
 /// A rejected part of an interchange.
 #[derive(Debug)]
 pub(crate) struct Excerpt {
+    /// What stands in front of the bytes, where the document reached over blocks.
+    pub(crate) front: Option<Spool>,
     pub(crate) around: Surroundings,
     pub(crate) is_transaction: bool,
     pub(crate) raw: Range<usize>,
@@ -56,6 +59,26 @@ pub(crate) struct Deferred {
     /// Its bytes in `deferred_raw`.
     pub(crate) raw: Range<usize>,
     pub(crate) around: Option<(Surroundings, bool)>,
+    pub(crate) front: Option<Spool>,
+    /// Records that it was made of, documents that came of it, and of a map what came of it in each output.
+    pub(crate) records: u64,
+    pub(crate) documents: u64,
+    pub(crate) taken: Vec<Taken>,
+}
+
+impl Deferred {
+    fn new(place: Place) -> Self {
+        Deferred {
+            place,
+            rejected: None,
+            raw: 0..0,
+            around: None,
+            front: None,
+            records: 1,
+            documents: 1,
+            taken: Vec::new(),
+        }
+    }
 }
 
 /// Output of one block.
@@ -65,7 +88,13 @@ pub(crate) struct Payload {
     pub(crate) bytes: Vec<u8>,
     pub(crate) len: usize,
     /// Output as columns.
-    pub(crate) columns: Option<Columns>,
+    pub(crate) columns: Vec<Columns>,
+    /// What stands in front of the bytes: it waited for the end of its source document.
+    pub(crate) front: Option<Spool>,
+    /// Set before it is filled: the source document goes on in the next block.
+    pub(crate) goes_on: bool,
+    /// Of a map with several outputs: those behind the first.
+    pub(crate) more: Vec<Payload>,
     /// Output as documents that the writer turns into interchanges.
     pub(crate) drafts: Vec<EdiDraft>,
     /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
@@ -81,6 +110,18 @@ pub(crate) enum Columns {
 }
 
 impl Payload {
+    /// Empties it and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.columns.clear();
+        self.front = None;
+        self.goes_on = false;
+        self.drafts.clear();
+        self.cuts.clear();
+        self.names.clear();
+        self.more.iter_mut().for_each(Payload::clear);
+    }
+
     /// Copies a writer's bytes.
     pub(crate) fn fill(&mut self, bytes: &[u8]) {
         self.bytes.clear();
@@ -112,11 +153,7 @@ impl Lot {
 
     /// Empties the lot and keeps its memory.
     pub(crate) fn clear(&mut self) {
-        self.payload.len = 0;
-        self.payload.columns = None;
-        self.payload.drafts.clear();
-        self.payload.cuts.clear();
-        self.payload.names.clear();
+        self.payload.clear();
         self.rejects.clear();
         self.excerpts.clear();
         self.deferred.clear();
@@ -138,29 +175,77 @@ impl Lot {
         self.documents += 1;
     }
 
-    /// The target took document `i` of a text; the writer may still refuse it.
+    /// The target took a document of these records; the writer may still refuse it.
     #[inline]
-    pub(crate) fn accepted(&mut self, facts: &LaneFacts, block: &Block, i: usize, place: impl FnOnce() -> Place) {
+    pub(crate) fn accepted<T: Target>(
+        &mut self,
+        facts: &LaneFacts,
+        block: &Block,
+        records: impl ExactSizeIterator<Item = usize>,
+        target: &mut T,
+        place: impl FnOnce() -> Place,
+    ) {
+        let count = records.len() as u64;
+        let extra = target.take_extra();
         if !self.deferring {
-            self.written(1);
+            self.written(count);
+            if let Some(extra) = extra {
+                self.also(extra, place);
+            }
             return;
         }
         let raw = self.raw(|raw| {
             if !facts.stop_at_reject {
-                facts.reject_form.append(block, i, raw);
+                records.for_each(|i| facts.reject_form.append(block, i, raw));
             }
         });
-        self.deferred.push(Deferred { place: place(), rejected: None, raw, around: None });
+        let deferred = Deferred { raw, records: count, ..Deferred::new(place()) };
+        self.defer(deferred, extra);
     }
 
     /// The same for a document of an interchange.
-    pub(crate) fn deferred_excerpt(&mut self, place: Place, around: Option<(Surroundings, bool)>, bytes: &[u8]) {
+    pub(crate) fn accepted_excerpt<T: Target>(
+        &mut self,
+        target: &mut T,
+        place: Place,
+        around: Option<(Surroundings, bool)>,
+        front: Option<Spool>,
+        bytes: &[u8],
+    ) {
+        let extra = target.take_extra();
+        if !self.deferring {
+            self.written(1);
+            if let Some(extra) = extra {
+                self.also(extra, || place);
+            }
+            return;
+        }
         let raw = self.raw(|raw| {
             if around.is_some() {
                 raw.extend_from_slice(bytes);
             }
         });
-        self.deferred.push(Deferred { place, rejected: None, raw, around });
+        let deferred = Deferred { raw, around, front, ..Deferred::new(place) };
+        self.defer(deferred, extra);
+    }
+
+    /// What a map says of the document that was written last.
+    fn also(&mut self, extra: Extra, place: impl FnOnce() -> Place) {
+        self.documents = self.documents + extra.documents - 1;
+        if !extra.notes.is_empty() {
+            self.keep(locate(extra.notes, &place()));
+        }
+    }
+
+    fn defer(&mut self, mut deferred: Deferred, extra: Option<Extra>) {
+        if let Some(extra) = extra {
+            deferred.documents = extra.documents;
+            deferred.taken = extra.taken;
+            if !extra.notes.is_empty() {
+                self.keep(locate(extra.notes, &deferred.place));
+            }
+        }
+        self.deferred.push(deferred);
     }
 
     fn raw(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Range<usize> {
@@ -186,7 +271,7 @@ impl Lot {
     pub(crate) fn rejected(&mut self, form: &RejectForm, block: &Block, i: usize, findings: Vec<Finding>) {
         if self.deferring {
             let raw = self.raw(|raw| form.append(block, i, raw));
-            self.deferred.push(Deferred { place: Place::default(), rejected: Some(findings), raw, around: None });
+            self.deferred.push(Deferred { rejected: Some(findings), raw, ..Deferred::new(Place::default()) });
             return;
         }
         form.append(block, i, &mut self.rejects);
@@ -197,26 +282,38 @@ impl Lot {
     #[cold]
     pub(crate) fn rejected_excerpt(
         &mut self,
-        around: &Surroundings,
-        is_transaction: bool,
+        (around, is_transaction): (Surroundings, bool),
+        front: Option<Spool>,
         bytes: &[u8],
         findings: Vec<Finding>,
     ) {
         if self.deferring {
             let raw = self.raw(|raw| raw.extend_from_slice(bytes));
-            let around = Some((around.clone(), is_transaction));
-            self.deferred.push(Deferred { place: Place::default(), rejected: Some(findings), raw, around });
+            let around = Some((around, is_transaction));
+            self.deferred.push(Deferred {
+                rejected: Some(findings),
+                raw,
+                around,
+                front,
+                ..Deferred::new(Place::default())
+            });
             return;
         }
-        self.excerpt(around.clone(), is_transaction, bytes);
+        self.excerpt(around, is_transaction, front, bytes);
         self.rejected_already(findings);
     }
 
     /// Bytes of the rejects that are a part of an interchange.
-    pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, bytes: &[u8]) {
+    pub(crate) fn excerpt(
+        &mut self,
+        around: Surroundings,
+        is_transaction: bool,
+        front: Option<Spool>,
+        bytes: &[u8],
+    ) {
         let from = self.rejects.len();
         self.rejects.extend_from_slice(bytes);
-        self.excerpts.push(Excerpt { around, is_transaction, raw: from..self.rejects.len() });
+        self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len() });
     }
 
     /// Keeps findings that reject nothing.

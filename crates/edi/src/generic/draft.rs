@@ -6,7 +6,10 @@ use quayline_core::{NodeId, Sink, Value, write_number};
 
 use super::shape::Nodes;
 use super::write_error::EdiWriteError;
+use crate::delimiters::Standard;
+use crate::envelope::header_fields;
 use crate::guide::{GuideDocuments, GuideDraft};
+use crate::level::Level;
 
 /// A generic document that was sent and not yet written: [`EdiDrafter`] makes it, [`super::EdiWriter::write`] writes it. So what makes the
 /// documents and what writes them may be different threads.
@@ -75,6 +78,32 @@ impl EdiDrafter {
         let mut other = used.map_or_else(|| Draft::new(self.len), |used| used.draft);
         core::mem::swap(&mut other, &mut self.draft);
         Some(EdiDraft { draft: other, errors: core::mem::take(&mut self.errors) })
+    }
+}
+
+impl EdiDrafter {
+    /// Gives a header field of the document that was sent last a value where it has none; a group is written then. `level` and `name` are those
+    /// of [`crate::header_fields`], such as `sender` of the interchange. False: there is no such field.
+    pub fn fill(&mut self, level: Level, name: &str, text: &[u8]) -> bool {
+        let nodes = match level {
+            Level::Interchange => &self.nodes.interchange,
+            Level::Group => &self.nodes.group,
+            Level::Transaction => &self.nodes.transaction,
+        };
+        let standards = [Standard::X12, Standard::Edifact];
+        let found: Vec<NodeId> = standards
+            .into_iter()
+            .flat_map(|standard| header_fields(standard, level).iter().zip(nodes.fields(standard)))
+            .filter(|(field, _)| field.name == name)
+            .map(|(_, node)| *node)
+            .collect();
+        for node in &found {
+            if self.draft.field(*node).is_empty() {
+                self.draft.set_field(*node, text);
+            }
+        }
+        self.draft.has_group |= level == Level::Group && !found.is_empty();
+        !found.is_empty()
     }
 }
 

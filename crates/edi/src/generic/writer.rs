@@ -64,6 +64,10 @@ struct Saved {
     interchanges: u64,
 }
 
+/// Where the output of an [`EdiWriter`] stood.
+#[derive(Clone, Debug)]
+pub struct EdiMark(Saved);
+
 #[derive(Clone, Debug)]
 struct OpenTransaction {
     /// The header as written, without its terminator.
@@ -162,6 +166,18 @@ impl EdiWriter {
             Err(_) => self.back(),
         }
         done
+    }
+
+    /// Where the output stands, to go [`EdiWriter::back_to`] before it is taken.
+    #[must_use]
+    pub fn mark(&self) -> EdiMark {
+        EdiMark(self.open.clone())
+    }
+
+    /// Takes back what was written since the mark.
+    pub fn back_to(&mut self, mark: EdiMark) {
+        self.before = mark.0;
+        self.back();
     }
 
     /// Takes the last document back.

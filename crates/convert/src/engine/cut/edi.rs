@@ -22,6 +22,8 @@ pub(crate) struct EdiCutter {
     /// Bytes from which on a block ends behind the next document.
     enough: usize,
     page_bytes: usize,
+    /// Documents stay whole: one that reaches over blocks goes on in the next.
+    whole: bool,
 }
 
 /// So many times the bytes of a page, a transaction ends as a page anywhere.
@@ -44,6 +46,7 @@ impl EdiCutter {
             documents: 0,
             enough: block_bytes / 4 * 3,
             page_bytes: page_bytes.max(1),
+            whole: options.page_bytes.is_none(),
         }
     }
 
@@ -83,6 +86,9 @@ impl EdiCutter {
                 pass.skip_page();
                 self.documents += 1;
                 return Some(EdiPart { len: self.passed, ends_page: true, ..EdiPart::default() });
+            }
+            if open.is_some() && self.whole && self.passed >= self.enough {
+                return Some(EdiPart { len: self.passed, goes_on: true, ..EdiPart::default() });
             }
             if open.is_none() && self.passed >= self.enough && pass.is_between() {
                 return Some(EdiPart { len: self.passed, ..EdiPart::default() });

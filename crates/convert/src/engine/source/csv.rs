@@ -35,6 +35,7 @@ impl CsvSource {
 impl Source for CsvSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let row = Row { raw: block.body(at), line: block.line(at) };
+        target.number(block.number(at));
         let findings = match self.reader.row(row, target.sink()) {
             Ok(RowRead::Blank) => {
                 lot.skipped(1);
@@ -42,7 +43,7 @@ impl Source for CsvSource {
             }
             Ok(RowRead::Document) => match target.accept() {
                 Ok(()) => {
-                    lot.written(1);
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
                     return at + 1;
                 }
                 Err(findings) => findings,

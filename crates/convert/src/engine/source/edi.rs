@@ -1,34 +1,45 @@
 //! Transactions of interchanges as generic documents.
 
-use quayline_core::{Finding, RecordNumber, Severity, Sink as _};
+use quayline_core::{Finding, RecordNumber, Severity};
 use quayline_edi::{DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFault, EndOfInput, GenericOptions};
 
 use crate::engine::block::{Block, EdiPart, Units};
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, edi_place, locate};
 use crate::engine::split;
+use crate::engine::spool::Spool;
+use crate::error::ConvertError;
 
 pub(crate) struct EdiSource {
     reader: DocumentReader,
+    /// Whether the block before ended inside a document that goes on, and the document's bytes so far.
+    goes_on: bool,
+    front: Option<Spool>,
 }
 
 impl EdiSource {
     pub(crate) fn new(options: &GenericOptions) -> Self {
-        EdiSource { reader: DocumentReader::new(options) }
+        EdiSource { reader: DocumentReader::new(options), goes_on: false, front: None }
     }
 }
 
 impl Source for EdiSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let part = part_of(block);
-        if let Some(reader) = &block.before.reader {
+        if !core::mem::take(&mut self.goes_on)
+            && let Some(reader) = &block.before.reader
+        {
             self.reader.go_to(reader);
+            self.front = None;
         }
         let input = block.body(at);
+        let mut front = self.front.take();
         let mut pass = self.reader.over(input, end_of(part));
         let mut number = block.before.next;
         let mut ended = false;
         loop {
+            // Of one that goes on it is the same.
+            target.number(number);
             let mut step = if ended { DocumentStep::NeedMore } else { pass.read(target.sink()) };
             if step == DocumentStep::NeedMore && part.ends_page && !ended {
                 step = pass.break_page(target.sink()).unwrap_or(step);
@@ -36,12 +47,26 @@ impl Source for EdiSource {
             }
             let DocumentStep::Document { from, to, is_transaction, errors, .. } = step else {
                 debug_assert_eq!(number.0 - block.before.next.0, part.documents, "the cutter found the same documents");
-                keep_between(&mut pass, facts, number, lot);
+                if !part.goes_on {
+                    keep_between(&mut pass, facts, number, lot);
+                    return at + 1;
+                }
+                let since = pass.open_since().map_or(block.before.offset.0, |since| since.0);
+                drop(pass);
+                self.goes_on = true;
+                if !facts.stop_at_reject {
+                    let mut front = front.unwrap_or_default();
+                    let from = offset(since.max(block.before.offset.0), block);
+                    if let Err(error) = front.push(&input[from..], &facts.spool_folder) {
+                        lot.end = Some(ConvertError::io("write a temporary file in", &*facts.spool_folder)(error));
+                    }
+                    self.front = Some(front);
+                }
                 return at + 1;
             };
             let mut findings = findings_of(pass.take_faults(), facts, number);
             let refused = if errors > 0 {
-                target.sink().discard();
+                target.void();
                 true
             } else {
                 match target.accept() {
@@ -52,9 +77,10 @@ impl Source for EdiSource {
                     }
                 }
             };
-            let raw = &input[offset(from.0, block)..offset(to.0, block)];
+            let raw = &input[offset(from.0.max(block.before.offset.0), block)..offset(to.0, block)];
+            let front = front.take();
             if refused {
-                lot.rejected_excerpt(&pass.surroundings(), is_transaction, raw, findings);
+                lot.rejected_excerpt((pass.surroundings(), is_transaction), front, raw, findings);
                 if facts.stop_at_reject {
                     return at + 1;
                 }
@@ -63,12 +89,9 @@ impl Source for EdiSource {
                 if facts.split {
                     lot.payload.names.push(name_of(&pass, is_transaction));
                 }
-                if lot.deferring {
-                    let around = (!facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
-                    lot.deferred_excerpt(edi_place(facts, number, from), around, raw);
-                } else {
-                    lot.written(1);
-                }
+                let around =
+                    (lot.deferring && !facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
+                lot.accepted_excerpt(target, edi_place(facts, number, from), around, front, raw);
             }
             number.0 += 1;
         }

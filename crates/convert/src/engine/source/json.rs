@@ -1,6 +1,6 @@
 //! JSON documents.
 
-use quayline_core::{Limits, Shape, Sink as _};
+use quayline_core::{Limits, Shape};
 use quayline_json::{JsonReader, ReaderOptions, Unknown};
 
 use crate::engine::block::Block;
@@ -27,16 +27,17 @@ impl Source for JsonSource {
             json_place(&block.before).behind(&block.bytes[..before]).tell(&mut place);
             place
         };
+        target.number(block.number(at));
         let findings = match self.reader.read(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
-                    lot.accepted(facts, block, at, place);
+                    lot.accepted(facts, block, core::iter::once(at), target, place);
                     return at + 1;
                 }
                 Err(findings) => locate(findings, &place()),
             },
             Err(fault) => {
-                target.sink().discard();
+                target.void();
                 fault.findings(&place()).0
             }
         };

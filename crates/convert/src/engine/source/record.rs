@@ -1,7 +1,6 @@
 //! Records of one description.
 
 use quayline_cobol::{RecordDecoder, RecordPlan};
-use quayline_core::Sink as _;
 
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
@@ -21,15 +20,18 @@ impl RecordSource {
 impl Source for RecordSource {
     #[inline]
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        target.number(block.number(at));
         match self.decoder.decode(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
-                Ok(()) => lot.written(1),
+                Ok(()) => {
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
+                }
                 Err(findings) => {
                     lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
                 }
             },
             Err(faults) => {
-                target.sink().discard();
+                target.void();
                 let findings = faults.findings(&self.plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
                 lot.rejected(&facts.reject_form, block, at, findings);
             }

@@ -153,6 +153,7 @@ impl Source for TypedSource<'_> {
         let next = self.gather(facts, block, at, lot);
         let Some(first) = self.family.first().copied() else { return next };
         let mut findings = Vec::new();
+        target.number(block.number(first.at));
         let sink = target.sink();
         sink.enter(NodeId::ROOT);
         self.send(facts, block, 0..self.family.len(), sink, &mut findings);
@@ -160,13 +161,14 @@ impl Source for TypedSource<'_> {
         if findings.is_empty() {
             match target.accept() {
                 Ok(()) => {
-                    lot.written(self.family.len() as u64);
+                    let records = self.family.iter().map(|member| member.at);
+                    lot.accepted(facts, block, records, target, || place_of(block, first.at, &facts.file));
                     return next;
                 }
                 Err(found) => findings = locate(found, &place_of(block, first.at, &facts.file)),
             }
         } else {
-            target.sink().discard();
+            target.void();
         }
         self.reject_family(facts, block, findings, lot);
         next

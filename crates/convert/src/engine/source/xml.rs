@@ -1,6 +1,6 @@
 //! Record elements of XML.
 
-use quayline_core::{Findings, Limits, Shape, Sink as _};
+use quayline_core::{Findings, Limits, Shape};
 use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
 
 use crate::engine::block::Block;
@@ -20,17 +20,18 @@ impl XmlSource {
 impl Source for XmlSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let position = TextPosition { line: block.line(at), column: block.column(at) };
+        target.number(block.number(at));
         let findings = match self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
-                    lot.accepted(facts, block, at, || place_of(block, at, &facts.file));
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
                     return at + 1;
                 }
                 Err(findings) => findings,
             },
             Err(faults) => {
                 if faults.sent {
-                    target.sink().discard();
+                    target.void();
                 }
                 faults.findings().0
             }

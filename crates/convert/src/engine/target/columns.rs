@@ -45,7 +45,7 @@ impl Target for PagesTarget {
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if self.sink.rows() > 0 {
             let pages = self.encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?;
-            payload.columns = Some(Columns::Pages(pages));
+            payload.columns.push(Columns::Pages(pages));
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Target for BatchTarget {
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if self.sink.rows() > 0 {
             let batch = self.sink.take_batch().map_err(|error| vec![error.finding()])?;
-            payload.columns = Some(Columns::Batch(batch));
+            payload.columns.push(Columns::Batch(batch));
         }
         Ok(())
     }

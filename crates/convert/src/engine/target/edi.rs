@@ -21,7 +21,9 @@ impl EdiTarget {
 impl Target for EdiTarget {
     type Sink = EdiDrafter;
 
-    const DEFERS: bool = true;
+    fn defers(&self) -> bool {
+        true
+    }
 
     fn sink(&mut self) -> &mut EdiDrafter {
         &mut self.drafter

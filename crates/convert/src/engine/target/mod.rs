@@ -4,8 +4,9 @@ mod columns;
 mod csv;
 mod edi;
 mod json;
-mod record;
-mod typed;
+pub(crate) mod map;
+pub(crate) mod record;
+pub(crate) mod typed;
 mod xml;
 
 pub(crate) use columns::{BatchTarget, PagesTarget};

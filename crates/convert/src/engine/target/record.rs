@@ -14,6 +14,9 @@ pub(crate) struct Framed {
     out: Vec<u8>,
 }
 
+/// Where the output of a [`Framed`] stood.
+pub(crate) struct FramedMark(Framer, usize);
+
 impl Framed {
     pub(crate) fn new(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Self, SpecError> {
         // The beginning of the file is written by the run, so every lane goes on.
@@ -33,14 +36,35 @@ impl Framed {
     }
 
     /// Where the output is, to go [`Framed::back_to`].
-    pub(crate) fn mark(&self) -> (Framer, usize) {
-        (self.framer.clone(), self.out.len())
+    pub(crate) fn mark(&self) -> FramedMark {
+        FramedMark(self.framer.clone(), self.out.len())
     }
 
     /// Takes back what was added since the mark.
-    pub(crate) fn back_to(&mut self, (framer, len): (Framer, usize)) {
+    pub(crate) fn back_to(&mut self, mark: FramedMark) {
+        let len = mark.1;
+        self.back_to_len(mark, len);
+    }
+
+    /// The same where bytes were taken since the mark, so that it stands at another length now.
+    pub(crate) fn back_to_len(&mut self, FramedMark(framer, _): FramedMark, len: usize) {
         self.framer = framer;
         self.out.truncate(len);
+    }
+
+    /// Bytes that were framed.
+    pub(crate) fn written(&self) -> usize {
+        self.out.len()
+    }
+
+    /// The bytes that were framed, a block that is open included.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets them; the framing goes on.
+    pub(crate) fn forget(&mut self) {
+        self.out.clear();
     }
 
     pub(crate) fn drain(&mut self, payload: &mut Payload) {

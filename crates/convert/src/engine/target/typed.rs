@@ -31,24 +31,7 @@ impl<'s> Target for TypedTarget<'s> {
     }
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        let encoder = &mut self.encoder;
-        if !encoder.findings.is_empty() {
-            return Err(core::mem::take(&mut encoder.findings));
-        }
-        if encoder.records.is_empty() {
-            let finding = Finding::error(codes::NO_RECORD, Fault::Sender, "the document holds no record");
-            return Err(vec![finding.hint("give it one member, named after a record type and holding its fields")]);
-        }
-        let mark = (encoder.records.len() > 1).then(|| self.framed.mark());
-        for record in &encoder.records {
-            if let Err(found) = self.framed.add(&encoder.bodies[record.clone()]) {
-                if let Some(mark) = mark {
-                    self.framed.back_to(mark);
-                }
-                return Err(found);
-            }
-        }
-        Ok(())
+        self.encoder.frame(&mut self.framed)
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
@@ -81,7 +64,7 @@ struct Open {
 }
 
 impl<'s> TypedEncoder<'s> {
-    fn new(types: &'s RecordTypes, nodes: usize) -> Self {
+    pub(crate) fn new(types: &'s RecordTypes, nodes: usize) -> Self {
         let mut group_of = vec![None; nodes];
         let mut encoders = Vec::new();
         for index in 0..types.types.len() {
@@ -100,6 +83,27 @@ impl<'s> TypedEncoder<'s> {
             records: Vec::new(),
             findings: Vec::new(),
         }
+    }
+
+    /// Frames the records of the document left last: all of them or none.
+    pub(crate) fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
+        if !self.findings.is_empty() {
+            return Err(core::mem::take(&mut self.findings));
+        }
+        if self.records.is_empty() {
+            let finding = Finding::error(codes::NO_RECORD, Fault::Sender, "the document holds no record");
+            return Err(vec![finding.hint("give it one member, named after a record type and holding its fields")]);
+        }
+        let mark = (self.records.len() > 1).then(|| framed.mark());
+        for record in &self.records {
+            if let Err(found) = framed.add(&self.bodies[record.clone()]) {
+                if let Some(mark) = mark {
+                    framed.back_to(mark);
+                }
+                return Err(found);
+            }
+        }
+        Ok(())
     }
 
     /// The encoder of the innermost open record, and the node in its own shape.

@@ -1,0 +1,47 @@
+//! One output of a map, in a lane.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_core::{Finding, Sink};
+
+use crate::engine::lane::Taken;
+use crate::engine::lot::Payload;
+use crate::error::ConvertError;
+
+/// Where spools stand that do not fit into memory.
+pub(crate) type SpoolFolder = Arc<Path>;
+
+/// An output that takes documents, and takes them back as long as their source document is not kept.
+pub(crate) trait Part: Sink + Send {
+    /// Whether the writer has the last word on its documents.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Envelope values that the source document has set; for interchanges.
+    fn envelope(&mut self, _values: &[(String, String)]) {}
+
+    /// Ends the document that was left last; it cannot be discarded any more.
+    ///
+    /// # Errors
+    /// What the format cannot hold.
+    fn settle(&mut self) -> Result<(), Vec<Finding>>;
+
+    /// The source document is good: all up to here stays.
+    fn keep(&mut self) -> Taken;
+
+    /// The source document is not: goes back to where the last one was kept.
+    fn back(&mut self);
+
+    /// Hands out what was kept, and keeps what was not for the next block, where the source document goes on.
+    ///
+    /// # Errors
+    /// The spool cannot be written, or the format's.
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>>;
+}
+
+/// A spool that cannot be written.
+pub(crate) fn spool_error(folder: &Path) -> impl Fn(std::io::Error) -> Vec<Finding> + '_ {
+    move |error| ConvertError::io("write a temporary file in", folder)(error).findings().0
+}
