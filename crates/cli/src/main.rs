@@ -21,6 +21,7 @@ mod render;
 mod serve;
 mod service;
 mod spelling;
+mod translate;
 mod validate;
 
 use std::ffi::OsString;
@@ -53,6 +54,7 @@ fn run() -> Exit {
     let stopped = match cli.command {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
+        Command::Translate(args) => translate::run(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Service(args) => service::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),

@@ -14,7 +14,7 @@ use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
 
-use crate::{Progress, Report, Schema, SyncHook};
+use crate::{MapStage, Progress, Report, Schema, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -29,6 +29,8 @@ pub struct Conversion {
     /// Another record description for a *target* of records, where both ends are record files; its shape must be the same
     /// (same copybook and interface, another code page or other policies). `None`: the target uses [`Conversion::schema`].
     pub target_schema: Option<Arc<Schema>>,
+    /// A map that every document goes through; its first output goes to [`Conversion::target`]. Without one, source and target have one shape.
+    pub map: Option<MapStage>,
     /// What becomes of records that do not convert.
     pub rejects: Rejects,
     /// Whether and how often to write checkpoints; whether to go on from one.
@@ -57,6 +59,7 @@ impl Conversion {
             target,
             schema,
             target_schema: None,
+            map: None,
             rejects: Rejects::Stop,
             checkpoints: None,
             lanes: 1,

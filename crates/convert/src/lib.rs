@@ -14,6 +14,7 @@ mod conversion;
 mod engine;
 mod error;
 mod interchange;
+mod map_stage;
 mod progress;
 mod report;
 mod schema;
@@ -28,7 +29,7 @@ pub mod csv {
 
 /// How XML is written and read.
 pub mod xml {
-    pub use quayline_xml::{Spacing, XmlStyle};
+    pub use quayline_xml::{Namespace, Spacing, XmlStyle};
 }
 
 /// How interchanges are read and written.
@@ -45,6 +46,7 @@ pub mod edi {
 pub use engine::{Destination, definition_digest, partial_path, write_whole};
 pub use error::{ConvertError, Stopped, system_error_text};
 pub use interchange::*;
+pub use map_stage::{Lookup, MapStage, World};
 pub use progress::{Advance, Progress};
 pub use report::Report;
 pub use schema::Schema;

@@ -23,3 +23,4 @@ pub mod xsd;
 pub use imported::Imported;
 pub use read::{Form, form, import, import_all};
 pub use source_text::SourceText;
+pub use xml_tree::XmlElement;

@@ -17,17 +17,17 @@ const BYTES_MAX: usize = 64 << 20;
 
 /// An element with all in it. Namespace prefixes of names are dropped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct XmlElement {
+pub struct XmlElement {
     /// Local name.
-    pub(crate) name: String,
+    pub name: String,
     /// Local names and values.
-    pub(crate) attributes: Vec<(String, String)>,
+    pub attributes: Vec<(String, String)>,
     /// Elements in it.
-    pub(crate) children: Vec<XmlElement>,
+    pub children: Vec<XmlElement>,
     /// Text directly in it, trimmed.
-    pub(crate) text: String,
+    pub text: String,
     /// Byte in the file.
-    pub(crate) at: usize,
+    pub at: usize,
 }
 
 impl XmlElement {
@@ -35,22 +35,24 @@ impl XmlElement {
     ///
     /// # Errors
     /// It is not well-formed, too large, too deep, or has a document type definition.
-    pub(crate) fn read(source: SourceText<'_>) -> Result<XmlElement, Findings> {
+    pub fn read(source: SourceText<'_>) -> Result<XmlElement, Findings> {
         read(source)
     }
 
     /// The value of an attribute.
-    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
     /// The first child of a name.
-    pub(crate) fn child(&self, name: &str) -> Option<&XmlElement> {
+    #[must_use]
+    pub fn child(&self, name: &str) -> Option<&XmlElement> {
         self.children.iter().find(|child| child.name == name)
     }
 
     /// All children of a name.
-    pub(crate) fn children_named<'x>(&'x self, name: &'x str) -> impl Iterator<Item = &'x XmlElement> {
+    pub fn children_named<'x>(&'x self, name: &'x str) -> impl Iterator<Item = &'x XmlElement> {
         self.children.iter().filter(move |child| child.name == name)
     }
 

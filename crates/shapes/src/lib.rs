@@ -28,6 +28,7 @@ mod records;
 mod reference;
 mod shape_file;
 mod source_file;
+mod xsd;
 
 pub use layout::LAYOUT_KEYS;
 pub use map_file::{MapFile, MapFolder, MapTarget};

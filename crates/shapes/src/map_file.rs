@@ -1,10 +1,11 @@
 //! Maps from files, compiled against the shapes that they name.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, Shape};
 use quayline_map::{Compiled, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile};
 
 use crate::codes;
@@ -109,9 +110,11 @@ fn compile_with(
     targets: &[MapTarget],
     resolver: &dyn Resolver,
 ) -> Result<Compiled, Findings> {
+    let shapes: Vec<Cow<'_, Shape>> = targets.iter().map(|target| target.shape.target_shape()).collect();
     let outputs: Vec<Output<'_>> = targets
         .iter()
-        .map(|target| Output { name: &target.name, shape: target.shape.shape(), absent: target.shape.absent() })
+        .zip(&shapes)
+        .map(|(target, shape)| Output { name: &target.name, shape, absent: target.shape.absent() })
         .collect();
     let order: SourceOrder = source.order();
     compile(spec, source.shape(), &outputs, Options { order }, resolver)

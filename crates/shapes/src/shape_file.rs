@@ -1,5 +1,6 @@
 //! A shape from a file, with how its documents are read and written.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,12 +10,12 @@ use quayline_convert::csv::CsvStyle;
 use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
 use quayline_convert::xml::XmlStyle;
 use quayline_convert::{EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
-use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, Shape};
+use quayline_core::{Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Place, Severity, Shape};
 use quayline_frame::FramingSpec;
 use quayline_map::{Absent, SourceOrder};
 
 use crate::reference::Reference;
-use crate::{codes, guide, json_schema, layout, outline, records};
+use crate::{codes, guide, json_schema, layout, outline, records, xsd};
 
 /// What a run says of shapes whose files leave it open.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +85,7 @@ impl ShapeFile {
             "cpy" | "cbl" | "cob" | "copy" => records::load_copybook(&reference, options),
             "toml" => layout::load(&reference, options),
             "json" => json_schema::load(&reference, options),
+            "xsd" => xsd::load(&reference, options),
             "shape" | "outline" => outline::load(&reference, options),
             _ => Err(unknown(&reference).into()),
         }?;
@@ -109,6 +111,15 @@ impl ShapeFile {
     #[must_use]
     pub fn shape(&self) -> &Shape {
         self.schema.shape()
+    }
+
+    /// The shape as maps write it: what a writer of interchanges knows by itself need not be set. Nodes are the same.
+    #[must_use]
+    pub fn target_shape(&self) -> Cow<'_, Shape> {
+        match &self.form {
+            Form::Guide(_) => Cow::Owned(relaxed(self.shape(), &["standard", "interchange"])),
+            _ => Cow::Borrowed(self.shape()),
+        }
     }
 
     /// The shape with the record plans behind it.
@@ -205,6 +216,30 @@ impl ShapeFile {
             .at(self.place())
             .hint("name it with --from-encoding or --to-encoding, or in a layout file: encoding = \"cp037\"")
     }
+}
+
+/// A shape of which some nodes below the root are optional.
+fn relaxed(shape: &Shape, names: &[&str]) -> Shape {
+    let mut builder = Shape::builder(shape.node(NodeId::ROOT).name.clone());
+    let mut open = vec![shape.node(NodeId::ROOT).subtree_end];
+    for (id, node) in shape.iter().skip(1) {
+        while open.last().is_some_and(|end| *end <= id) {
+            builder.close();
+            open.pop();
+        }
+        let relaxed = node.parent == Some(NodeId::ROOT) && names.contains(&node.name.as_str());
+        let occurs = if relaxed { Occurs::Optional } else { node.occurs };
+        match &node.kind {
+            NodeKind::Group => {
+                builder.open(node.name.clone(), occurs);
+                open.push(node.subtree_end);
+            }
+            NodeKind::Scalar(scalar) => {
+                builder.scalar(node.name.clone(), scalar.clone(), occurs);
+            }
+        }
+    }
+    builder.finish()
 }
 
 fn unknown(reference: &Reference) -> Finding {

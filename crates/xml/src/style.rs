@@ -13,11 +13,22 @@ pub struct XmlStyle {
     pub record: String,
     /// White space between elements that is written.
     pub spacing: Spacing,
+    /// The namespace of what is written; readers go by names alone.
+    pub namespace: Option<Namespace>,
+}
+
+/// A namespace of documents, as an XML schema gives it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Namespace {
+    /// Its name.
+    pub uri: String,
+    /// Whether all elements are in it; otherwise only the record's is, by a prefix.
+    pub qualified: bool,
 }
 
 impl Default for XmlStyle {
     fn default() -> Self {
-        XmlStyle { root: Some("records".into()), record: "record".into(), spacing: Spacing::Compact }
+        XmlStyle { root: Some("records".into()), record: "record".into(), spacing: Spacing::Compact, namespace: None }
     }
 }
 

@@ -155,6 +155,16 @@ impl XmlWriter {
         // Line feeds stand behind records, so in front of a record there is none.
         let before = if id == NodeId::ROOT { indent.trim_start_matches('\n') } else { &indent };
         let xsi = if id == NodeId::ROOT && self.style.root.is_none() { XSI } else { "" };
+        let (prefix, declared) = match &self.style.namespace {
+            Some(namespace) if id == NodeId::ROOT && namespace.qualified => {
+                ("", format!(" xmlns=\"{}\"", attribute_text(&namespace.uri)))
+            }
+            Some(namespace) if id == NodeId::ROOT => {
+                ("ns:", format!(" xmlns:ns=\"{}\"", attribute_text(&namespace.uri)))
+            }
+            _ => ("", String::new()),
+        };
+        let name = &format!("{prefix}{name}");
         let (closed, behind) = match (kind.group, id) {
             (true, NodeId::ROOT) if kind.text => ("", "\n"),
             (true, _) if kind.text => ("", ""),
@@ -163,7 +173,7 @@ impl XmlWriter {
             (false, _) => ("", ""),
         };
         let tags = Tags {
-            open: self.add(&format!("{before}<{name}{xsi}>")),
+            open: self.add(&format!("{before}<{name}{declared}{xsi}>")),
             close: self.add(&format!("{closed}</{name}>{behind}")),
             escaped: self.add(&format!("{before}<{name} escaped=\"true\">")),
             nil: self.add(&format!("{before}<{name} xsi:nil=\"true\"/>")),
@@ -312,6 +322,11 @@ impl Sink for XmlWriter {
         self.open = false;
         self.attributes.clear();
     }
+}
+
+/// Text as it stands in an attribute's value.
+fn attribute_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
 fn hex(out: &mut Vec<u8>, bytes: &[u8]) {

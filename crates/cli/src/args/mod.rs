@@ -7,6 +7,7 @@ mod inspect;
 mod map;
 mod records;
 mod serve;
+mod translate;
 mod validate;
 
 pub(crate) use convert::{
@@ -19,6 +20,7 @@ pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
+pub(crate) use translate::{TranslateArgs, format_named};
 pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
 
 use std::ffi::OsString;
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Inspect(Box<InspectArgs>),
     /// Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
     Convert(Box<ConvertArgs>),
+    /// Translates documents by a map
+    Translate(Box<TranslateArgs>),
     /// Serves a project's APIs over HTTP
     Serve(ServeArgs),
     /// Proposes the service of a copybook
@@ -85,6 +89,7 @@ impl Command {
         match self {
             Command::Inspect(args) => args.json,
             Command::Convert(args) => args.json,
+            Command::Translate(args) => args.json,
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Fmt(_) | Command::Completions(_) => false,

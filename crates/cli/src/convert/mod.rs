@@ -21,13 +21,13 @@ use crate::interrupt;
 use crate::render::{count_of, grouped};
 
 pub(crate) use definitions::level;
-pub(crate) use jobs::packed_input;
+pub(crate) use jobs::{packed_input, with_suffix};
 pub(crate) use progress::Bar;
-pub(crate) use recognise::{HEAD_BYTES, source_format};
+pub(crate) use recognise::{HEAD_BYTES, extension_of, source_format, target_format};
+pub(crate) use stats::{stats_json, stats_text};
 
 use definitions::Definitions;
 use jobs::{Job, jobs};
-use stats::{stats_json, stats_text};
 
 /// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
 const FINDINGS_SHOWN: usize = 10;

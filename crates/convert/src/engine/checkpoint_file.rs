@@ -21,16 +21,26 @@ pub(crate) struct States {
     pub(crate) output: Vec<u8>,
     pub(crate) rejects: Vec<u8>,
     pub(crate) told: Vec<u8>,
+    /// Of a map with several outputs: those behind the first, each its bytes and state. They are one part more, if there are any: eight bytes of
+    /// length of the output, four of the state's, and the state.
+    pub(crate) more: Vec<(u64, Vec<u8>)>,
 }
 
 impl States {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let parts = [&self.source, &self.output, &self.rejects, &self.told];
-        if parts.iter().all(|part| part.is_empty()) {
+        if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() {
             return Vec::new();
         }
+        let mut more = Vec::new();
+        for (bytes, state) in &self.more {
+            more.extend_from_slice(&bytes.to_le_bytes());
+            let len = u32::try_from(state.len()).expect("a state is far smaller than 4 GiB");
+            more.extend_from_slice(&len.to_le_bytes());
+            more.extend_from_slice(state);
+        }
         let mut bytes = Vec::new();
-        for part in parts {
+        for part in parts.into_iter().chain((!more.is_empty()).then_some(&more)) {
             let len = u32::try_from(part.len()).expect("a state is far smaller than 4 GiB");
             bytes.extend_from_slice(&len.to_le_bytes());
             bytes.extend_from_slice(part);
@@ -48,7 +58,19 @@ impl States {
             bytes = rest;
             Some(part.to_vec())
         };
-        let mut states = || Some(States { source: part()?, output: part()?, rejects: part()?, told: part()? });
+        let mut states = || {
+            let (source, output, rejects, told) = (part()?, part()?, part()?, part()?);
+            let mut rest = part().unwrap_or_default();
+            let mut more = Vec::new();
+            while !rest.is_empty() {
+                let (bytes, behind) = rest.split_first_chunk::<8>()?;
+                let (len, behind) = behind.split_first_chunk::<4>()?;
+                let (state, behind) = behind.split_at_checked(u32::from_le_bytes(*len) as usize)?;
+                more.push((u64::from_le_bytes(*bytes), state.to_vec()));
+                rest = behind.to_vec();
+            }
+            Some(States { source, output, rejects, told, more })
+        };
         states().ok_or_else(bad_state)
     }
 }

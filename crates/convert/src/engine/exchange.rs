@@ -83,16 +83,22 @@ impl<'r, W: Outlet> Exchange<'r, W> {
     /// Runs one lane until the source ends or the run does. `clock` is that of the thread it runs on.
     pub(crate) fn run(&self, lane: &mut dyn Lane, mut block: Block, clock: &mut Clock) {
         let alarm = Alarm(self);
+        // A lane whose block ends inside a document keeps its turn: the next block belongs to the same document.
+        let mut turn: Option<MutexGuard<'_, Intake>> = None;
         while let Some(mut lot) = self.free_lot(clock) {
             clock.enter(Phase::Wait);
-            let mut intake = lock(&self.intake);
+            let mut intake = turn.take().unwrap_or_else(|| lock(&self.intake));
             if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
                 break;
             }
             clock.enter(Phase::Read);
             let taken = intake.take(&mut block);
             lot.seq = block.seq;
-            drop(intake);
+            if matches!(taken, Ok(Taken::Block)) && block.goes_on() {
+                turn = Some(intake);
+            } else {
+                drop(intake);
+            }
             match taken {
                 Ok(Taken::End) => break,
                 Ok(taken) => {

@@ -22,6 +22,7 @@ use crate::engine::csv_header::CsvHeader;
 use crate::engine::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter};
 use crate::engine::intake::Cutter;
 use crate::engine::lane::{Lane, Loop, Target};
+use crate::engine::map_lanes;
 use crate::engine::output::{ColumnOutput, EdiOutput, OutFile, OutputWriter, TextOutput};
 use crate::engine::reject::RejectForm;
 use crate::engine::source::{CsvSource, EdiRowSource, EdiSource, JsonSource, RecordSource, TypedSource, XmlSource};
@@ -29,6 +30,7 @@ use crate::engine::target::{
     BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedTarget, XmlTarget,
 };
 use crate::error::ConvertError;
+use crate::map_stage::MapStage;
 use crate::schema::{Records, Schema};
 
 /// Bytes of a block where the target builds columns: a page wants some thousand rows.
@@ -42,6 +44,8 @@ pub(crate) struct Ends<'c> {
     /// What a target of records is encoded by.
     pub(crate) target_schema: &'c Arc<Schema>,
     pub(crate) limits: &'c Limits,
+    /// A map between them: then they need not have one shape.
+    pub(crate) map: Option<&'c MapStage>,
 }
 
 impl<'c> Ends<'c> {
@@ -49,12 +53,19 @@ impl<'c> Ends<'c> {
     pub(crate) fn check(&self) -> Result<(), ConvertError> {
         let records = |schema: &Schema| !matches!(schema.records, Records::None);
         let source = matches!(self.source, SourceFormat::Records(_)) && !records(self.schema);
-        let target = matches!(self.target, TargetFormat::Records(_)) && !records(self.target_schema);
+        let target =
+            self.map.is_none() && matches!(self.target, TargetFormat::Records(_)) && !records(self.target_schema);
         if source || target {
             let end = if source { "source" } else { "target" };
             let message = format!("the {end} is a record file, but there is no record description");
             let finding = Finding::error(codes::NO_DESCRIPTION, Fault::Config, message);
             return Err(finding.hint("name a copybook").into());
+        }
+        if let Some(stage) = self.map {
+            let formats: Vec<&TargetFormat> =
+                core::iter::once(self.target).chain(stage.more.iter().map(|target| &target.format)).collect();
+            map_lanes::check(stage, &formats)?;
+            return self.check_edi_source();
         }
         if self.schema.shape() != self.target_schema.shape() {
             let message = "source and target have different fields, names or record types";
@@ -63,32 +74,37 @@ impl<'c> Ends<'c> {
                 .hint("use one copybook and one interface file for both; only code page and policies may differ")
                 .into());
         }
-        let by_guide = |guides: &Option<Arc<GuideDocuments>>| match guides {
+        self.check_edi_source()?;
+        match self.target {
+            TargetFormat::Edi(options) if !self.is_by_guide(options.guides.as_ref()) => Err(other_shape()),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_by_guide(&self, guides: Option<&Arc<GuideDocuments>>) -> bool {
+        match guides {
             Some(documents) => *self.shape() == *documents.shape(),
             None => *self.shape() == quayline_edi::generic_shape(),
-        };
-        let source = match self.source {
+        }
+    }
+
+    fn check_edi_source(&self) -> Result<(), ConvertError> {
+        let fits = match self.source {
             SourceFormat::Edi(EdiRead { documents: EdiDocuments::Rows, .. }) => {
                 *self.shape() == quayline_edi::row_shape()
             }
-            SourceFormat::Edi(read) => by_guide(&read.guides),
+            SourceFormat::Edi(read) => self.is_by_guide(read.guides.as_ref()),
             _ => true,
         };
-        let target = match self.target {
-            TargetFormat::Edi(options) => by_guide(&options.guides),
-            _ => true,
-        };
-        if !(source && target) {
-            let message = "interchanges are converted as documents of another shape than the other end has";
-            let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
-            return Err(finding.hint("leave copybook and interface file out").into());
-        }
-        Ok(())
+        if fits { Ok(()) } else { Err(other_shape()) }
     }
 
     /// Whether output may be continued behind a checkpoint.
     pub(crate) fn appends(&self) -> bool {
-        !matches!(self.target, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream)
+        let more = self.map.map_or(&[][..], |stage| &stage.more).iter().map(|target| &target.format);
+        !core::iter::once(self.target)
+            .chain(more)
+            .any(|format| matches!(format, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream))
     }
 
     pub(crate) fn block_bytes(&self) -> usize {
@@ -130,7 +146,8 @@ impl<'c> Ends<'c> {
                 EdiDocuments::Transactions => read.guides.clone(),
                 EdiDocuments::Rows => None,
             },
-            page_bytes: Some(read.page_bytes as u64),
+            // A map takes a transaction whole, however long it is.
+            page_bytes: self.map.is_none().then_some(read.page_bytes as u64),
         }
     }
 
@@ -246,12 +263,7 @@ impl<'c> Ends<'c> {
         n: usize,
     ) -> Result<(OutputWriter, Vec<Box<dyn Lane + 'c>>), ConvertError> {
         let split = matches!(out, OutFile::Folder(_));
-        let numbers = match write.numbers {
-            JsonNumbers::Exact => Numbers::Exact,
-            JsonNumbers::SafeStrings => Numbers::StringsWhenUnsafe,
-            JsonNumbers::Strings => Numbers::Strings,
-        };
-        let style = JsonStyle { stream, numbers, ..JsonStyle::default() };
+        let style = JsonStyle { stream, numbers: numbers(write), ..JsonStyle::default() };
         let mut writer = JsonWriter::new(self.shape(), style);
         writer.begin();
         let prologue = writer.bytes().to_vec();
@@ -289,36 +301,44 @@ impl<'c> Ends<'c> {
     }
 
     fn columns(&self, text: TextStore) -> Result<ColumnSink, ConvertError> {
+        self.columns_of(self.shape(), text)
+    }
+
+    pub(crate) fn columns_of(&self, shape: &Shape, text: TextStore) -> Result<ColumnSink, ConvertError> {
         let options = ColumnOptions { text, limits: self.limits.clone(), ..ColumnOptions::default() };
-        Ok(ColumnSink::new(self.shape(), &options)?)
+        Ok(ColumnSink::new(shape, &options)?)
     }
 
     /// A lane into `target`, from whatever the source is.
-    fn lane<T: Target + 'c>(&self, target: T, header: Option<&CsvHeader>) -> Result<Box<dyn Lane + 'c>, ConvertError> {
+    pub(crate) fn lane<T: Target + 'c>(
+        &self,
+        target: T,
+        header: Option<&CsvHeader>,
+    ) -> Result<Box<dyn Lane + 'c>, ConvertError> {
         Ok(match (self.source, &self.schema.records) {
             (SourceFormat::Records(_), Records::One(plan)) => {
-                Box::new(Loop { source: RecordSource::new(plan), target })
+                Box::new(Loop::new(RecordSource::new(plan), target))
             }
             (SourceFormat::Records(_), Records::Types(types)) => {
-                Box::new(Loop { source: TypedSource::new(types), target })
+                Box::new(Loop::new(TypedSource::new(types), target))
             }
             (SourceFormat::Records(_), Records::None) => {
                 unreachable!("Ends::check refused a source of records without a description")
             }
             (SourceFormat::Json(read), _) => {
                 let unknown = if read.ignore_unknown { Unknown::Ignore } else { Unknown::Error };
-                Box::new(Loop { source: JsonSource::new(self.shape(), unknown, self.limits), target })
+                Box::new(Loop::new(JsonSource::new(self.shape(), unknown, self.limits), target))
             }
             (SourceFormat::Csv(style), _) => {
                 let header = header.map(|header| &header.raw[..]);
-                Box::new(Loop { source: CsvSource::new(self.shape(), *style, self.limits, header)?, target })
+                Box::new(Loop::new(CsvSource::new(self.shape(), *style, self.limits, header)?, target))
             }
             (SourceFormat::Xml(style), _) => {
-                Box::new(Loop { source: XmlSource::new(self.shape(), style, self.limits)?, target })
+                Box::new(Loop::new(XmlSource::new(self.shape(), style, self.limits)?, target))
             }
             (SourceFormat::Edi(read), _) => match read.documents {
-                EdiDocuments::Transactions => Box::new(Loop { source: EdiSource::new(&self.edi(read)), target }),
-                EdiDocuments::Rows => Box::new(Loop { source: EdiRowSource::new(&self.edi(read)), target }),
+                EdiDocuments::Transactions => Box::new(Loop::new(EdiSource::new(&self.edi(read)), target)),
+                EdiDocuments::Rows => Box::new(Loop::new(EdiRowSource::new(&self.edi(read)), target)),
             },
         })
     }
@@ -328,7 +348,22 @@ impl<'c> Ends<'c> {
     }
 }
 
-fn spec_error(error: SpecError) -> ConvertError {
+/// How numbers of JSON are written.
+pub(crate) fn numbers(write: &JsonWrite) -> Numbers {
+    match write.numbers {
+        JsonNumbers::Exact => Numbers::Exact,
+        JsonNumbers::SafeStrings => Numbers::StringsWhenUnsafe,
+        JsonNumbers::Strings => Numbers::Strings,
+    }
+}
+
+fn other_shape() -> ConvertError {
+    let message = "interchanges are converted as documents of another shape than the other end has";
+    let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
+    finding.hint("leave copybook and interface file out").into()
+}
+
+pub(crate) fn spec_error(error: SpecError) -> ConvertError {
     Findings(vec![error.finding()]).into()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetWriter};
 use quayline_edi::EdiWriter;
 
-use crate::engine::lot::{Columns, Lot, Payload};
+use crate::engine::lot::{Columns, Payload};
 use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
 use crate::error::ConvertError;
@@ -19,7 +19,7 @@ pub(crate) enum OutFile {
 }
 
 impl OutFile {
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         match self {
             OutFile::File(file) => file.len(),
             OutFile::Stream { bytes, .. } => *bytes,
@@ -86,7 +86,7 @@ pub(crate) enum OutputWriter {
 /// Interchanges: what is open is known here only.
 pub(crate) struct EdiOutput {
     text: TextOutput,
-    writer: EdiWriter,
+    pub(crate) writer: EdiWriter,
     /// The writer's state behind the last lot that was written.
     state: Vec<u8>,
 }
@@ -96,50 +96,9 @@ impl EdiOutput {
         EdiOutput { text, state: writer.state(), writer }
     }
 
-    /// Makes the output of a lot from its documents, and rejects those that cannot be written.
-    pub(crate) fn settle(&mut self, lot: &mut Lot, stop_at_reject: bool) {
-        let drafts = core::mem::take(&mut lot.payload.drafts);
-        let deferred = core::mem::take(&mut lot.deferred);
-        let raws = core::mem::take(&mut lot.deferred_raw);
-        let split = matches!(self.text.out, OutFile::Folder(_));
-        let names = core::mem::take(&mut lot.payload.names);
-        let mut names = names.into_iter();
-        let mut next = drafts.iter();
-        lot.deferring = false;
-        for document in deferred {
-            let findings = match document.rejected {
-                Some(findings) => findings,
-                None => {
-                    let draft = next.next().expect("every document that no lane rejected has its draft");
-                    let name = names.next();
-                    match self.writer.write(draft) {
-                        Ok(()) => {
-                            if split {
-                                // Each is an interchange of its own.
-                                self.writer.finish();
-                                lot.payload.cuts.push(self.writer.bytes().len());
-                                lot.payload.names.extend(name);
-                            }
-                            lot.written(1);
-                            continue;
-                        }
-                        Err(error) => vec![error.finding(document.place)],
-                    }
-                }
-            };
-            let raw = &raws[document.raw];
-            match document.around {
-                Some((around, is_transaction)) => lot.excerpt(around, is_transaction, raw),
-                None => lot.rejects.extend_from_slice(raw),
-            }
-            lot.rejected_already(findings);
-            if stop_at_reject {
-                break;
-            }
-        }
-        lot.payload.fill(self.writer.bytes());
-        self.writer.clear();
-        (lot.payload.drafts, lot.deferred_raw) = (drafts, raws);
+    /// Whether each document goes to a file of its own.
+    pub(crate) fn is_split(&self) -> bool {
+        matches!(self.text.out, OutFile::Folder(_))
     }
 }
 
@@ -181,11 +140,17 @@ impl TextOutput {
     }
 
     /// The output of a lot.
-    fn put_lot(&mut self, payload: &Payload, from: usize) -> Result<(), ConvertError> {
-        match &mut self.out {
-            OutFile::Folder(folder) => folder.write(payload),
-            OutFile::File(_) | OutFile::Stream { .. } => self.put(&payload.bytes[from..payload.len]),
+    fn put_lot(&mut self, payload: &mut Payload, mut from: usize) -> Result<(), ConvertError> {
+        if let OutFile::Folder(folder) = &mut self.out {
+            return folder.write(payload);
         }
+        if let Some(mut front) = payload.front.take() {
+            let out = &mut self.out;
+            let done = front.read(from as u64, |part| out.write_all(part));
+            done.map_err(|error| self.out.error(error))?;
+            from = 0;
+        }
+        self.put(&payload.bytes[from..payload.len])
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
@@ -269,22 +234,30 @@ impl OutputWriter {
 
     /// Writes the output of one lot.
     pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
-        match (self, payload.columns.take()) {
-            (OutputWriter::Text(text), _) => {
-                if payload.len == 0 {
+        match self {
+            OutputWriter::Text(text) => {
+                if payload.len == 0 && payload.front.is_none() {
                     return Ok(());
                 }
                 let drop = core::mem::take(&mut text.drop_first);
                 text.put_lot(payload, drop)
             }
-            (OutputWriter::Edi(output), _) => {
+            OutputWriter::Edi(output) => {
                 output.text.put_lot(payload, 0)?;
                 output.state = output.writer.state();
                 Ok(())
             }
-            (OutputWriter::Parquet(output), Some(Columns::Pages(pages))) => output.with(|writer| writer.write(pages)),
-            (OutputWriter::Arrow(output), Some(Columns::Batch(batch))) => output.with(|writer| writer.write(&batch)),
-            (OutputWriter::Parquet(_) | OutputWriter::Arrow(_), _) => Ok(()),
+            OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => {
+                payload.columns.drain(..).try_for_each(|columns| self.write_columns(columns))
+            }
+        }
+    }
+
+    fn write_columns(&mut self, columns: Columns) -> Result<(), ConvertError> {
+        match (self, columns) {
+            (OutputWriter::Parquet(output), Columns::Pages(pages)) => output.with(|writer| writer.write(pages)),
+            (OutputWriter::Arrow(output), Columns::Batch(batch)) => output.with(|writer| writer.write(&batch)),
+            _ => unreachable!("lanes make the columns of their output"),
         }
     }
 
@@ -305,13 +278,6 @@ impl OutputWriter {
                 let out = &mut output.text.out;
                 out.flush().map_err(|error| out.error(error))
             }
-        }
-    }
-
-    /// The last word on documents, where lanes leave it to the output.
-    pub(crate) fn settle(&mut self, lot: &mut Lot, stop_at_reject: bool) {
-        if let OutputWriter::Edi(output) = self {
-            output.settle(lot, stop_at_reject);
         }
     }
 

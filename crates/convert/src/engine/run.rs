@@ -12,7 +12,7 @@ use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
 
 use crate::codes;
-use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start, TargetFormat};
+use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start, Target, TargetFormat};
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::csv_header::{self, CsvHeader};
@@ -25,7 +25,8 @@ use crate::engine::lane::LaneFacts;
 use crate::engine::lanes::{Ends, ended};
 use crate::engine::lot::CodeCounts;
 use crate::engine::misfit::SourceFacts;
-use crate::engine::output::OutFile;
+use crate::engine::map_lanes;
+use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
 use crate::engine::split::SplitFolder;
@@ -65,7 +66,7 @@ struct Run {
     states: States,
     /// Whether a resumed run has nothing left to read.
     at_end: bool,
-    out: Option<OutFile>,
+    outs: Vec<OutFile>,
     rejects: Option<RejectFiles>,
     checkpoints: Option<CheckpointWriter>,
 }
@@ -93,7 +94,7 @@ impl Run {
             done: false,
             at_end: false,
             states: States::default(),
-            out: None,
+            outs: Vec::new(),
             rejects: None,
             checkpoints: None,
             conversion,
@@ -150,7 +151,12 @@ impl Run {
                 "such a file is written in one go; leave checkpoints out, or convert to JSON lines, CSV, XML or records",
             ));
         }
-        match &self.conversion.target.output {
+        let mut outputs = targets(&self.conversion).map(|target| &target.output);
+        let first = outputs.next();
+        if outputs.any(|output| !matches!(output, Output::File(_))) {
+            return Err(refused("output to a stream or folder", "name output files, or leave checkpoints out"));
+        }
+        match first.expect("a run has a target") {
             Output::File(path) if Destination::of(path)? != Destination::Stream => {}
             _ => return Err(refused("output to a stream", "name an output file, or leave checkpoints out")),
         }
@@ -232,45 +238,62 @@ impl Run {
         if self.done {
             return Ok(());
         }
-        let output = core::mem::replace(&mut self.conversion.target.output, Output::Stream(Box::new(io::sink())));
-        self.out = Some(match (output, &self.resumed) {
-            (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
-            (Output::Folder { path, extension }, _) => OutFile::Folder(SplitFolder::new(&path, extension)),
-            (Output::File(path), Some(checkpoint)) => OutFile::File(resume::reopen(&path, checkpoint.output_bytes)?),
-            (Output::File(path), None) => OutFile::File(PartialFile::create(&path)?),
-        });
+        let more = self.conversion.map.as_mut().map_or(&mut [][..], |stage| &mut stage.more);
+        let outputs = core::iter::once(&mut self.conversion.target).chain(more);
+        let lengths = self.resumed.iter().map(|checkpoint| checkpoint.output_bytes);
+        let mut lengths = lengths.chain(self.states.more.iter().map(|(bytes, _)| *bytes));
+        for target in outputs {
+            let output = core::mem::replace(&mut target.output, Output::Stream(Box::new(io::sink())));
+            self.outs.push(match (output, self.resumed.is_some()) {
+                (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
+                (Output::Folder { path, extension }, _) => OutFile::Folder(SplitFolder::new(&path, extension)),
+                (Output::File(path), true) => {
+                    OutFile::File(resume::reopen(&path, lengths.next().ok_or_else(bad_state)?)?)
+                }
+                (Output::File(path), false) => OutFile::File(PartialFile::create(&path)?),
+            });
+        }
         Ok(())
     }
 
     fn convert(mut self) -> Result<Report, ConvertError> {
         let mut clock = self.clock.take().expect("a run is opened with a clock and converts once");
-        let out = match (self.out.take(), self.resumed.clone()) {
-            (Some(out), _) => out,
-            (None, Some(checkpoint)) => {
-                let Output::File(path) = &self.conversion.target.output else { unreachable!("only files are resumed") };
-                let path = path.clone();
-                return self.take_names(checkpoint, path, clock);
-            }
-            (None, None) => unreachable!("an output is opened unless a checkpoint says that the run is done"),
-        };
+        let outs = core::mem::take(&mut self.outs);
+        if outs.is_empty() {
+            let checkpoint = self.resumed.clone().expect("outputs are opened unless a checkpoint says that the run is done");
+            return self.take_names(checkpoint, clock);
+        }
         let conversion = &self.conversion;
         let ends = ends(conversion);
         let n = conversion.lanes;
         let tally = self.resumed.as_ref().map(|checkpoint| checkpoint.tally).unwrap_or_default();
-        let output_path = match &out {
+        let output_path = match &outs[0] {
             OutFile::File(file) => Some(file.path().to_owned()),
             OutFile::Stream { .. } => None,
             OutFile::Folder(folder) => Some(folder.folder.clone()),
         };
-        let split = matches!(out, OutFile::Folder(_));
-        let (output, lanes) =
-            ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)?;
+        let split = matches!(outs[0], OutFile::Folder(_));
+        let (outputs, lanes) = match &conversion.map {
+            Some(stage) => {
+                let more = self.states.more.iter().map(|(_, state)| state.clone());
+                let states: Vec<Vec<u8>> = core::iter::once(self.states.output.clone()).chain(more).collect();
+                ends.map_writers_and_lanes(stage, outs, &states, self.header.as_ref(), n)?
+            }
+            None => {
+                let out = outs.into_iter().next().expect("there is one output at least");
+                let (output, lanes) =
+                    ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)?;
+                (vec![output], lanes)
+            }
+        };
+        let spool_folder = map_lanes::spool_folder(conversion.map.as_ref());
         let rejects_max = match &conversion.rejects {
             Rejects::Stop => None,
             Rejects::File { max, .. } => *max,
         };
         let writer = Writer {
-            output,
+            outputs,
+            spool_folder: Arc::clone(&spool_folder),
             rejects: self.rejects.take(),
             rejects_max,
             findings_max: conversion.limits.findings_max,
@@ -294,6 +317,7 @@ impl Run {
             reject_form: ends.reject_form(self.header.as_ref())?,
             stop_at_reject: conversion.rejects == Rejects::Stop,
             split,
+            spool_folder,
             records: match &conversion.source.format {
                 SourceFormat::Records(framing) => Some(SourceFacts {
                     framing: *framing,
@@ -338,8 +362,17 @@ impl Run {
     }
 
     /// The rest of a run that was stopped between the end of its conversion and the removal of its checkpoint.
-    fn take_names(self, checkpoint: Checkpoint, output: PathBuf, mut clock: Clock) -> Result<Report, ConvertError> {
+    fn take_names(self, checkpoint: Checkpoint, mut clock: Clock) -> Result<Report, ConvertError> {
         clock.enter(Phase::Commit);
+        let more = self.conversion.map.as_ref().map_or(&[][..], |stage| &stage.more);
+        let lengths = core::iter::once(checkpoint.output_bytes).chain(self.states.more.iter().map(|(bytes, _)| *bytes));
+        let targets = core::iter::once(&self.conversion.target).chain(more).zip(lengths);
+        let outputs: Vec<(PathBuf, u64)> = targets
+            .filter_map(|(target, bytes)| match &target.output {
+                Output::File(path) => Some((path.clone(), bytes)),
+                Output::Stream(_) | Output::Folder { .. } => None,
+            })
+            .collect();
         let hook = self.conversion.sync_hook.as_deref();
         let rejects = match &self.conversion.rejects {
             Rejects::Stop => None,
@@ -353,8 +386,10 @@ impl Run {
             resume::take_name(hook, SyncPoint::FindingsRename, &findings, None)?;
             resume::take_name(hook, SyncPoint::RejectsRename, path, Some(checkpoint.rejects_bytes))?;
         }
-        resume::take_name(hook, SyncPoint::OutputRename, &output, Some(checkpoint.output_bytes))?;
-        for path in rejects.iter().chain([&output]) {
+        for (output, bytes) in &outputs {
+            resume::take_name(hook, SyncPoint::OutputRename, output, Some(*bytes))?;
+        }
+        for path in rejects.iter().chain(outputs.iter().map(|(path, _)| path)) {
             sync_step(hook, SyncPoint::Folder, "sync the folder of", path, || sync_folder_of(&real_path(path)))?;
         }
         if let Some(checkpoints) = &self.checkpoints {
@@ -365,9 +400,9 @@ impl Run {
             tally: checkpoint.tally,
             documents: 0,
             source_bytes: 0,
-            output_bytes: checkpoint.output_bytes,
+            output_bytes: outputs.iter().map(|(_, bytes)| bytes).sum(),
             rejects_bytes: checkpoint.rejects_bytes,
-            output: Some(output),
+            output: outputs.into_iter().next().map(|(path, _)| path),
             rejects,
             errors: 0,
             findings: Vec::new(),
@@ -390,7 +425,7 @@ impl Run {
             tally: state.tally,
             documents: state.documents,
             source_bytes: state.position.offset.0 - self.from.offset.0,
-            output_bytes: writer.output.bytes(),
+            output_bytes: writer.output_bytes(),
             rejects_bytes: writer.rejects.as_ref().map_or(0, |files| files.records.len()),
             output,
             rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
@@ -447,7 +482,7 @@ fn stop(writer: &mut Writer<'_>) -> ConvertError {
     ConvertError::Stopped(Stopped {
         next: writer.state.position.next,
         checkpoint: writer.checkpoints.as_ref().map(|c| c.file.path().to_owned()).filter(|path| path.exists()),
-        partial: writer.output.partial(),
+        partial: writer.outputs.first().and_then(OutputWriter::partial),
     })
 }
 
@@ -458,6 +493,7 @@ fn ends(conversion: &Conversion) -> Ends<'_> {
         schema: &conversion.schema,
         target_schema: conversion.target_schema.as_ref().unwrap_or(&conversion.schema),
         limits: &conversion.limits,
+        map: conversion.map.as_ref(),
     }
 }
 
@@ -497,11 +533,19 @@ pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
     Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
 }
 
+/// The targets of a run: one, or a map's.
+fn targets(conversion: &Conversion) -> impl Iterator<Item = &Target> {
+    let more = conversion.map.as_ref().map_or(&[][..], |stage| &stage.more);
+    core::iter::once(&conversion.target).chain(more)
+}
+
 /// Files of one document each are JSON, XML or EDI.
 fn check_split(conversion: &Conversion) -> Result<(), ConvertError> {
-    let apart =
-        matches!(conversion.target.format, TargetFormat::JsonLines(_) | TargetFormat::Xml(_) | TargetFormat::Edi(_));
-    if apart || !matches!(conversion.target.output, Output::Folder { .. }) {
+    let apart = |target: &Target| {
+        matches!(target.format, TargetFormat::JsonLines(_) | TargetFormat::Xml(_) | TargetFormat::Edi(_))
+            || !matches!(target.output, Output::Folder { .. })
+    };
+    if targets(conversion).all(apart) {
         return Ok(());
     }
     let message = "documents of this format do not go to files of their own";
@@ -514,9 +558,11 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
     if let Input::File(path) = &conversion.source.input {
         named.push(("source", path.clone()));
     }
-    if let Output::File(path) = &conversion.target.output {
-        named.push(("output", path.clone()));
-        named.push(("partial output", partial_path(path)));
+    for target in targets(conversion) {
+        if let Output::File(path) = &target.output {
+            named.push(("output", path.clone()));
+            named.push(("partial output", partial_path(path)));
+        }
     }
     if let Rejects::File { path, .. } = &conversion.rejects {
         named.push(("rejects file", path.clone()));

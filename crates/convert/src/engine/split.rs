@@ -1,10 +1,12 @@
 //! One file a document.
 
+use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::engine::destination::partial_path;
 use crate::engine::lot::Payload;
+use crate::engine::spool::Spool;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 
@@ -34,7 +36,8 @@ impl SplitFolder {
     }
 
     /// Writes the documents of a payload, which end where its cuts are.
-    pub(crate) fn write(&mut self, payload: &Payload) -> Result<(), ConvertError> {
+    pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
+        let mut front = payload.front.take().unwrap_or_default();
         let mut from = 0;
         for (i, to) in payload.cuts.iter().enumerate() {
             self.documents += 1;
@@ -42,16 +45,28 @@ impl SplitFolder {
             let name = format!("{:06}{about}.{}", self.documents, self.extension);
             let path = self.folder.join(name);
             let mut file = PartialFile::create(&path)?;
-            self.one(&mut file, &payload.bytes[from..*to]).map_err(ConvertError::io("write", partial_path(&path)))?;
+            let io = ConvertError::io("write", partial_path(&path));
+            self.one(&mut file, &mut front, &payload.bytes, from..*to).map_err(io)?;
             from = *to;
         }
         Ok(())
     }
 
-    fn one(&mut self, file: &mut PartialFile, document: &[u8]) -> io::Result<()> {
-        for part in [&self.prologue[..], document, &self.epilogue] {
-            file.write_all(part)?;
+    /// A document that stands in `range` of what waited and what is behind it.
+    fn one(
+        &mut self,
+        file: &mut PartialFile,
+        front: &mut Spool,
+        bytes: &[u8],
+        range: Range<usize>,
+    ) -> io::Result<()> {
+        file.write_all(&self.prologue)?;
+        let waited = usize::try_from(front.len()).unwrap_or(usize::MAX);
+        if range.start < waited {
+            front.read_range(range.start as u64, range.end.min(waited) as u64, |part| file.write_all(part))?;
         }
+        file.write_all(&bytes[range.start.max(waited) - waited..range.end.max(waited) - waited])?;
+        file.write_all(&self.epilogue)?;
         self.bytes += file.len();
         file.sync()?;
         file.rename()

@@ -56,13 +56,25 @@ impl Spool {
         Ok(())
     }
 
-    /// Hands all its bytes out, from `from` on.
-    pub(crate) fn read(&mut self, mut from: u64, mut put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        if let (Some(file), true) = (&mut self.file, from < self.in_file) {
+    /// Hands its bytes out, from `from` to the end.
+    pub(crate) fn read(&mut self, from: u64, put: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let to = self.len();
+        self.read_range(from, to, put)
+    }
+
+    /// Hands its bytes out, from `from` to before `to`.
+    pub(crate) fn read_range(
+        &mut self,
+        mut from: u64,
+        to: u64,
+        mut put: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let in_file = self.in_file.min(to);
+        if let (Some(file), true) = (&mut self.file, from < in_file) {
             file.seek(SeekFrom::Start(from))?;
             let mut buffer = vec![0; 64 << 10];
-            while from < self.in_file {
-                let want = usize::try_from(self.in_file - from).unwrap_or(usize::MAX).min(buffer.len());
+            while from < in_file {
+                let want = usize::try_from(in_file - from).unwrap_or(usize::MAX).min(buffer.len());
                 let n = file.read(&mut buffer[..want])?;
                 if n == 0 {
                     return Err(io::ErrorKind::UnexpectedEof.into());
@@ -71,8 +83,8 @@ impl Spool {
                 from += n as u64;
             }
         }
-        let skip = usize::try_from(from.saturating_sub(self.in_file)).unwrap_or(usize::MAX);
-        put(self.memory.get(skip..).unwrap_or_default())
+        let local = |place: u64| usize::try_from(place.saturating_sub(self.in_file)).unwrap_or(usize::MAX);
+        put(self.memory.get(local(from)..local(to)).unwrap_or_default())
     }
 }
 

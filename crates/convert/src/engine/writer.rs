@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
-use quayline_edi::ExcerptWriter;
+use quayline_edi::{ExcerptWriter, Surroundings};
 use quayline_meter::Phase;
 
 use crate::codes;
@@ -17,6 +18,8 @@ use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
+use crate::engine::settle::settle;
+use crate::engine::spool::Spool;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
@@ -27,7 +30,10 @@ const CHARACTERS: Code = quayline_edi::EdiError::Characters.code();
 
 /// Writes lots and knows how far the run is.
 pub(crate) struct Writer<'r> {
-    pub(crate) output: OutputWriter,
+    /// The output; of a map with several, all of them in its order.
+    pub(crate) outputs: Vec<OutputWriter>,
+    /// Where temporary files stand.
+    pub(crate) spool_folder: Arc<Path>,
     pub(crate) rejects: Option<RejectFiles>,
     /// Most rejects; `Some(0)` where the first ends the run.
     pub(crate) rejects_max: Option<u64>,
@@ -76,7 +82,7 @@ pub(crate) struct CheckpointWriter {
 
 impl Outlet for Writer<'_> {
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
-        self.output.settle(lot, self.rejects.is_none());
+        settle(&mut self.outputs, lot, self.rejects.is_none(), &self.spool_folder)?;
         let stops = self.rejects.is_none() && lot.tally.records_rejected > 0;
         if stops {
             let mut findings = core::mem::take(&mut lot.findings);
@@ -86,9 +92,9 @@ impl Outlet for Writer<'_> {
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
         self.tell_characters_once(lot);
-        let before = self.output.bytes();
+        let before = self.output_bytes();
         self.write_lot(lot)?;
-        clock.counters.bytes_out += self.output.bytes() - before;
+        clock.counters.bytes_out += self.output_bytes() - before;
         clock.counters.records += lot.tally.records_out + lot.tally.records_skipped;
         clock.counters.rejected += lot.tally.records_rejected;
         self.advance(lot);
@@ -98,6 +104,32 @@ impl Outlet for Writer<'_> {
         if lot.end.is_none() && self.checkpoint_is_due() {
             clock.within(Phase::Commit, |_| self.checkpoint())?;
         }
+        Ok(())
+    }
+}
+
+impl RejectFiles {
+    /// Writes a rejected transaction that reached over blocks; what stands before it is in `rejects`, which is written too.
+    fn write_long(
+        &mut self,
+        around: &Surroundings,
+        is_transaction: bool,
+        mut front: Spool,
+        bytes: &[u8],
+        rejects: &mut Vec<u8>,
+    ) -> Result<(), ConvertError> {
+        let path = self.records.partial().to_owned();
+        let mut head = Vec::new();
+        front.read_range(0, front.len().min(16), |part| Ok(head.extend_from_slice(part))).map_err(ConvertError::io("read a temporary file of", &path))?;
+        if !self.excerpt.begin(around, is_transaction, &head, rejects) {
+            return Ok(());
+        }
+        let records = &mut self.records;
+        let done = records.write_all(rejects).and_then(|()| front.read(0, |part| records.write_all(part)));
+        done.map_err(ConvertError::io("write", &path))?;
+        rejects.clear();
+        rejects.extend_from_slice(bytes);
+        self.excerpt.end(around, is_transaction, rejects);
         Ok(())
     }
 }
@@ -123,15 +155,27 @@ impl Writer<'_> {
         lot.counts.take(CHARACTERS, again);
     }
 
+    /// Bytes of all outputs so far.
+    pub(crate) fn output_bytes(&self) -> u64 {
+        self.outputs.iter().map(OutputWriter::bytes).sum()
+    }
+
     fn write_lot(&mut self, lot: &mut Lot) -> Result<(), ConvertError> {
-        self.output.write(&mut lot.payload)?;
+        let mut more = core::mem::take(&mut lot.payload.more);
+        let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
+        self.outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.write(payload))?;
+        lot.payload.more = more;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
             if !lot.excerpts.is_empty() {
                 let raw = core::mem::take(&mut lot.rejects);
-                for excerpt in &lot.excerpts {
+                for excerpt in lot.excerpts.drain(..) {
                     let bytes = &raw[excerpt.raw.clone()];
-                    files.excerpt.add(&excerpt.around, excerpt.is_transaction, bytes, &mut lot.rejects);
+                    let Some(front) = excerpt.front else {
+                        files.excerpt.add(&excerpt.around, excerpt.is_transaction, bytes, &mut lot.rejects);
+                        continue;
+                    };
+                    files.write_long(&excerpt.around, excerpt.is_transaction, front, bytes, &mut lot.rejects)?;
                 }
             }
             files.records.write_all(&lot.rejects).map_err(ConvertError::io("write", path))?;
@@ -157,7 +201,7 @@ impl Writer<'_> {
                 source_bytes_total: self.source_bytes_total,
                 records: state.tally.records_in,
                 rejected: state.tally.records_rejected,
-                output_bytes: self.output.bytes(),
+                output_bytes: self.output_bytes(),
             });
         }
     }
@@ -199,7 +243,7 @@ impl Writer<'_> {
             self.step(SyncPoint::Rejects, "sync", files.records.partial(), || files.records.sync())?;
             self.step(SyncPoint::Findings, "sync", files.findings.file.partial(), || files.findings.file.sync())?;
         }
-        if let Some(file) = self.output.file() {
+        for file in self.outputs.iter().filter_map(OutputWriter::file) {
             self.step(SyncPoint::Output, "sync", file.partial(), || file.sync())?;
         }
         Ok(())
@@ -212,13 +256,14 @@ impl Writer<'_> {
             digest: checkpoints.digest,
             offset: state.position.offset,
             next: state.position.next,
-            output_bytes: self.output.bytes(),
+            output_bytes: self.outputs.first().map_or(0, OutputWriter::bytes),
             rejects_bytes: self.rejects.as_ref().map_or(0, |files| files.records.len()),
             decoder,
             tally: state.tally,
             state: States {
                 source: state.position.reader.as_ref().and_then(|reader| reader.state()).unwrap_or_default(),
-                output: self.output.state().to_vec(),
+                output: self.outputs.first().map_or_else(Vec::new, |output| output.state().to_vec()),
+                more: self.outputs.iter().skip(1).map(|output| (output.bytes(), output.state().to_vec())).collect(),
                 rejects: match &self.rejects {
                     Some(files) if state.position.reader.is_some() => files.excerpt.state(),
                     _ => Vec::new(),
@@ -244,7 +289,7 @@ impl Writer<'_> {
     /// The end of a complete run: everything durable, then everything takes its name.
     pub(crate) fn commit(&mut self, clock: &mut Clock) -> Result<(), ConvertError> {
         clock.enter(Phase::Write);
-        self.output.finish()?;
+        self.outputs.iter_mut().try_for_each(OutputWriter::finish)?;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
             files.excerpt.finish(&mut files.epilogue);
@@ -262,8 +307,10 @@ impl Writer<'_> {
             self.step(SyncPoint::FindingsRename, "rename", findings.partial(), || findings.rename())?;
             self.step(SyncPoint::RejectsRename, "rename", records.partial(), || records.rename())?;
         }
-        if let Some(file) = self.output.file() {
+        for file in self.outputs.iter().filter_map(OutputWriter::file) {
             self.step(SyncPoint::OutputRename, "rename", file.partial(), || file.rename())?;
+        }
+        if let Some(file) = self.outputs.iter().find_map(OutputWriter::file) {
             self.step(SyncPoint::Folder, "sync the folder of", file.path(), || self.sync_folders())?;
         }
         if let Some(checkpoints) = &self.checkpoints {
@@ -275,12 +322,12 @@ impl Writer<'_> {
 
     fn sync_folders(&self) -> io::Result<()> {
         let mut folders: Vec<PathBuf> = Vec::new();
-        let paths = [
-            self.output.file().map(PartialFile::path),
+        let outputs = self.outputs.iter().filter_map(OutputWriter::file).map(PartialFile::path);
+        let others = [
             self.rejects.as_ref().map(|files| &files.records).filter(|file| !file.is_stream()).map(PartialFile::path),
             self.checkpoints.as_ref().map(|c| c.file.path()),
         ];
-        for path in paths.into_iter().flatten() {
+        for path in outputs.chain(others.into_iter().flatten()) {
             let path = real_path(path);
             let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
             if !folders.contains(&folder) {

@@ -105,6 +105,21 @@ impl EdiDrafter {
         self.draft.has_group |= level == Level::Group && !found.is_empty();
         !found.is_empty()
     }
+
+    /// Gives the X12 document that was sent last a group, from and to whom its interchange goes, where it has none that says so.
+    pub fn fill_group(&mut self) {
+        for name in ["sender", "receiver"] {
+            let fields = header_fields(Standard::X12, Level::Interchange);
+            let node = fields.iter().zip(&self.nodes.interchange.x12).find(|(field, _)| field.name == name);
+            if let Some((_, node)) = node {
+                let text = self.draft.field(*node).trim_ascii_end().to_vec();
+                if !text.is_empty() {
+                    self.fill(Level::Group, name, &text);
+                }
+            }
+        }
+        self.draft.has_group = true;
+    }
 }
 
 impl Default for EdiDrafter {

@@ -71,8 +71,8 @@ impl Source for EdiRowSource {
                     let Ok(()) = each_row(&mut rows, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
                 }
                 lot.rejected_excerpt(
-                    &documents.surroundings(),
-                    is_transaction,
+                    (documents.surroundings(), is_transaction),
+                    None,
                     &input[offset(from.0, block)..until],
                     findings,
                 );

@@ -14,5 +14,5 @@ pub(crate) use csv::CsvTarget;
 pub(crate) use edi::EdiTarget;
 pub(crate) use json::JsonTarget;
 pub(crate) use record::{Framed, RecordTarget};
-pub(crate) use typed::TypedTarget;
+pub(crate) use typed::{TypedEncoder, TypedTarget};
 pub(crate) use xml::XmlTarget;

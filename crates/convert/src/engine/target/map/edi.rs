@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions, Level};
+use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions, Level, Standard};
 
 use super::part::Part;
 use crate::engine::lane::Taken;
@@ -12,6 +12,7 @@ use crate::engine::lot::Payload;
 /// Drafts of the documents of a lane.
 pub(crate) struct EdiPart {
     drafter: EdiDrafter,
+    standard: Option<Standard>,
     drafts: Vec<EdiDraft>,
     kept: usize,
     pending: bool,
@@ -23,7 +24,8 @@ pub(crate) struct EdiPart {
 impl EdiPart {
     pub(crate) fn new(options: &EdiWriterOptions, defaults: Arc<[(String, String)]>) -> Self {
         let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
-        EdiPart { drafter, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
+        let standard = options.guides.as_ref().map(|documents| documents.guides().guide(0).standard);
+        EdiPart { drafter, standard, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
     }
 
     fn end_pending(&mut self) {
@@ -33,8 +35,62 @@ impl EdiPart {
         for (name, value) in self.envelope.iter().chain(self.defaults.iter()) {
             fill(&mut self.drafter, name, value);
         }
+        if self.standard == Some(Standard::X12) {
+            self.drafter.fill_group();
+        }
         self.drafts.extend(self.drafter.take(None));
     }
+}
+
+/// What header fields hold where nobody says more: what a standard and a guide ask for, and the time of the run.
+pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
+    let Some(documents) = &options.guides else { return Vec::new() };
+    let guide = documents.guides().guide(0);
+    let (date, time) = (format_date(now), format_time(now));
+    let pairs: Vec<(&str, String)> = match guide.standard {
+        Standard::X12 => vec![
+            ("interchange.authorization_qualifier", "00".to_owned()),
+            ("interchange.security_qualifier", "00".to_owned()),
+            ("interchange.sender_qualifier", "ZZ".to_owned()),
+            ("interchange.receiver_qualifier", "ZZ".to_owned()),
+            ("interchange.date", date[2..].to_owned()),
+            ("interchange.time", time.clone()),
+            ("interchange.version", guide.version.get(..5).unwrap_or("00501").to_owned()),
+            ("interchange.acknowledgment_requested", "0".to_owned()),
+            ("interchange.test", "P".to_owned()),
+            ("group.date", date),
+            ("group.time", time),
+        ],
+        Standard::Edifact => vec![
+            ("interchange.syntax_identifier", "UNOC".to_owned()),
+            ("interchange.syntax_version", "3".to_owned()),
+            ("interchange.date", date[2..].to_owned()),
+            ("interchange.time", time),
+        ],
+    };
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+const DAY: i64 = 86_400_000_000;
+
+/// `CCYYMMDD`, by the civil calendar: days are counted from 1 March of the year 0.
+fn format_date(micros: i64) -> String {
+    let days = micros.div_euclid(DAY) + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    format!("{year:04}{month:02}{day:02}")
+}
+
+/// `HHMM`.
+fn format_time(micros: i64) -> String {
+    let minutes = micros.rem_euclid(DAY) / 60_000_000;
+    format!("{:02}{:02}", minutes / 60, minutes % 60)
 }
 
 /// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.
@@ -114,5 +170,20 @@ impl Part for EdiPart {
             self.kept = 0;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_minutes_of_the_civil_calendar() {
+        let at = |days: i64, minutes: i64| days * DAY + minutes * 60_000_000;
+        assert_eq!((format_date(0), format_time(0)), ("19700101".to_owned(), "0000".to_owned()));
+        assert_eq!(format_date(at(11_016, 0)), "20000229");
+        assert_eq!(format_date(at(11_017, 0)), "20000301");
+        assert_eq!((format_date(at(20_484, 125)), format_time(at(20_484, 125))), ("20260131".to_owned(), "0205".to_owned()));
+        assert_eq!((format_date(at(-1, 1439)), format_time(at(-1, 1439))), ("19691231".to_owned(), "2359".to_owned()));
     }
 }

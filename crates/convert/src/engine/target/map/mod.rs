@@ -20,11 +20,11 @@ use crate::engine::lane::{Extra, Target};
 use crate::engine::lot::Payload;
 
 pub(crate) use columns::ColumnsPart;
-pub(crate) use edi::EdiPart;
+pub(crate) use edi::{EdiPart, usual_envelope};
 pub(crate) use part::{Part, SpoolFolder};
-pub(crate) use records::{RecordPart, TypedPart};
+pub(crate) use records::{One as OneRecord, RecordPart};
 pub(crate) use several::{AnyPart, Several};
-pub(crate) use text::{TextPart, TextWriter};
+pub(crate) use text::TextPart;
 pub(crate) use world::RunHost;
 
 /// The outputs of a map in a lane.

@@ -1,0 +1,121 @@
+//! Acknowledgments of the source beside its translation: its bytes are read once and go to two, who check them each for itself.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use quayline_convert::edi::{AcknowledgmentOptions, Rules, Stamp};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, EdiRead, Input, Validation};
+use quayline_core::Limits;
+
+use crate::args::TranslateArgs;
+use crate::exit::Stop;
+
+/// Pieces of the source that may wait for the acknowledger.
+const WAITING: usize = 4;
+
+/// A thread that acknowledges what the translation reads.
+pub(super) struct Acknowledging {
+    thread: JoinHandle<Result<AcknowledgmentFile, ConvertError>>,
+    /// Set where the translation did not read all: then nothing is acknowledged.
+    cancel: Arc<AtomicBool>,
+}
+
+impl Acknowledging {
+    /// Waits for it. `good`: the translation came to its end; otherwise the acknowledgments are void.
+    pub(super) fn finish(self, good: bool) -> Result<(), Stop> {
+        if !good {
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+        match self.thread.join() {
+            Ok(_) if !good => Ok(()),
+            Ok(Ok(file)) => match file.commit() {
+                Ok(_) => Ok(()),
+                Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
+                Err(error) => Err(error.findings().into()),
+            },
+            Ok(Err(ConvertError::ClosedPipe)) => Err(Stop::ClosedPipe),
+            Ok(Err(error)) => Err(error.findings().into()),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// The source for the translation, and the thread that acknowledges it.
+pub(super) fn start(
+    reader: Box<dyn Read + Send>,
+    read: &EdiRead,
+    path: &Path,
+    name: &str,
+    args: &TranslateArgs,
+) -> Result<(Box<dyn Read + Send>, Acknowledging), Stop> {
+    let stamp = Stamp::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+    let options = AcknowledgmentOptions::by_name("999", stamp).expect("a name that it knows");
+    let target = AcknowledgmentTarget::File(path.to_owned());
+    let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;
+    let (sender, receiver) = sync_channel(WAITING);
+    let cancel = Arc::new(AtomicBool::new(false));
+    let validation = Validation {
+        name: name.into(),
+        input: Input::Stream(Box::new(Pieces { receiver, piece: Vec::new(), at: 0 })),
+        rules: if args.strict { Rules::Strict } else { Rules::Lenient },
+        guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
+        level: read.level,
+        limits: Limits::default(),
+        cancel: Arc::clone(&cancel),
+        progress: None,
+    };
+    let thread = std::thread::spawn(move || {
+        // What is wrong is told by the translation.
+        validation.run(Some(&mut file), &mut |_| Ok(()))?;
+        Ok(file)
+    });
+    Ok((Box::new(Shared { reader, sender: Some(sender) }), Acknowledging { thread, cancel }))
+}
+
+/// A reader whose bytes another gets too.
+struct Shared {
+    reader: Box<dyn Read + Send>,
+    sender: Option<SyncSender<Vec<u8>>>,
+}
+
+impl Read for Shared {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(into)?;
+        if n == 0 {
+            self.sender = None;
+        } else if let Some(sender) = &self.sender
+            && sender.send(into[..n].to_vec()).is_err()
+        {
+            // It has ended with an error, which is told when it is waited for.
+            self.sender = None;
+        }
+        Ok(n)
+    }
+}
+
+/// What the other reader read.
+struct Pieces {
+    receiver: Receiver<Vec<u8>>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.piece.len() {
+            match self.receiver.recv() {
+                Ok(piece) => (self.piece, self.at) = (piece, 0),
+                Err(_) => return Ok(0),
+            }
+        }
+        let n = (self.piece.len() - self.at).min(into.len());
+        into[..n].copy_from_slice(&self.piece[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}

@@ -1,0 +1,144 @@
+//! Tables in CSV files that maps look up.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_convert::Lookup;
+use quayline_core::{Value, write_number};
+
+use crate::console::shown;
+use crate::copybook::unreadable;
+use crate::exit::{Stop, argument};
+
+/// Rows of a table; a table is held in memory.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// A table by the name of the map's `lookup`.
+#[derive(Clone)]
+pub(super) struct CsvLookup {
+    name: String,
+    rows: Arc<Rows>,
+    /// By the number of keys: rows by keys. Made when it is asked for first, since only the map knows how many columns are keys.
+    index: Option<(usize, Arc<HashMap<String, usize>>)>,
+    scratch: String,
+}
+
+struct Rows(Vec<Vec<String>>);
+
+impl CsvLookup {
+    /// Reads a table; its first row names the columns.
+    pub(super) fn boxed(name: &str, file: &str) -> Result<Box<dyn Lookup>, Stop> {
+        let path = Path::new(file);
+        let meta = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        if meta.len() > BYTES_MAX {
+            return Err(argument(format!("{} is larger than 1 GiB", shown(path))).hint("look up in smaller tables").into());
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        let mut rows = rows_of(text.strip_prefix('\u{feff}').unwrap_or(&text));
+        if rows.is_empty() {
+            return Err(argument(format!("{} has no row that names its columns", shown(path)))
+                .hint("its first row names them: the keys, then the fields")
+                .into());
+        }
+        rows.remove(0);
+        let scratch = String::new();
+        Ok(Box::new(CsvLookup { name: name.to_owned(), rows: Arc::new(Rows(rows)), index: None, scratch }))
+    }
+
+    fn index(&mut self, keys: usize) -> Arc<HashMap<String, usize>> {
+        match &self.index {
+            Some((known, index)) if *known == keys => Arc::clone(index),
+            _ => {
+                let mut index = HashMap::with_capacity(self.rows.0.len());
+                for (number, row) in self.rows.0.iter().enumerate() {
+                    let key = row.iter().take(keys).map(String::as_str).collect::<Vec<_>>().join("\u{1f}");
+                    index.entry(key).or_insert(number);
+                }
+                let index = Arc::new(index);
+                self.index = Some((keys, Arc::clone(&index)));
+                index
+            }
+        }
+    }
+}
+
+impl Lookup for CsvLookup {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn another(&self) -> Box<dyn Lookup> {
+        Box::new(self.clone())
+    }
+
+    fn row(&mut self, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String> {
+        let index = self.index(keys.len());
+        let mut key = core::mem::take(&mut self.scratch);
+        key.clear();
+        for (number, value) in keys.iter().enumerate() {
+            if number > 0 {
+                key.push('\u{1f}');
+            }
+            match value {
+                Value::Text(run) | Value::Ascii(run) => key.push_str(&String::from_utf8_lossy(run.bytes())),
+                Value::Null => {}
+                Value::Bool(value) => key.push_str(if *value { "true" } else { "false" }),
+                other => {
+                    let mut text = Vec::new();
+                    write_number(&mut text, *other).ok_or("a key of bytes")?;
+                    key.push_str(&String::from_utf8_lossy(&text));
+                }
+            }
+        }
+        let found = index.get(&key).copied();
+        self.scratch = key;
+        let Some(number) = found else { return Ok(false) };
+        for cell in self.rows.0[number].iter().skip(keys.len()) {
+            row(if cell.is_empty() { Value::Null } else { Value::Text(cell.as_bytes().into()) });
+        }
+        Ok(true)
+    }
+}
+
+/// Rows of cells: commas, quotes doubled inside quotes.
+fn rows_of(text: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut row = Vec::new();
+    let mut cell = String::new();
+    let mut quoted = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                chars.next();
+                cell.push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(core::mem::take(&mut cell)),
+            '\r' if !quoted && chars.peek() == Some(&'\n') => {}
+            '\n' if !quoted => {
+                row.push(core::mem::take(&mut cell));
+                rows.push(core::mem::take(&mut row));
+            }
+            c => cell.push(c),
+        }
+    }
+    if !cell.is_empty() || !row.is_empty() {
+        row.push(cell);
+        rows.push(row);
+    }
+    rows.retain(|row| row.len() > 1 || row.iter().any(|cell| !cell.is_empty()));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_quotes() {
+        let rows = rows_of("id,name\r\n1,\"a, \"\"b\"\"\"\n\n2,\n");
+        assert_eq!(rows, [vec!["id", "name"], vec!["1", "a, \"b\""], vec!["2", ""]]);
+    }
+}

@@ -1,0 +1,354 @@
+//! `quayline translate`: documents through a map.
+
+mod acknowledge;
+mod lookup;
+mod outputs;
+mod world;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use quayline_charset::Charset;
+use quayline_convert::edi::Rules;
+use quayline_convert::{
+    Checkpoints, Conversion, ConvertError, Destination, EdiRead, Input, JsonRead, MapStage, Rejects, Report, Source,
+    SourceFormat, Start, World, definition_digest, partial_path,
+};
+use quayline_core::{Fault, Finding, Severity};
+use quayline_shapes::{Form, MapFile, ShapeOptions};
+
+use crate::args::{FromFormat, TranslateArgs, UnknownArg};
+use crate::console::{Console, shown, write_stdout};
+use crate::convert::{Bar, level, packed_input, stats_json, stats_text, with_suffix};
+use crate::copybook::unreadable;
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::inspect::charset_named;
+use crate::interrupt;
+use crate::render::{count_of, grouped};
+
+use acknowledge::Acknowledging;
+use outputs::{Outputs, Wanted};
+
+/// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
+const FINDINGS_SHOWN: usize = 10;
+
+/// Translates each input in turn; the first that cannot be translated ends it.
+pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop> {
+    let map = open(args)?;
+    let worth_telling = |finding: &&Finding| !args.quiet || finding.severity == Severity::Error;
+    let findings: Vec<Finding> = map.findings.iter().filter(worth_telling).cloned().collect();
+    console.findings(&findings);
+    if args.explain {
+        write_stdout(map.plan.explain().as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    let inputs = inputs(args)?;
+    let several = inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
+    let wanted = Wanted::read(args, &map)?;
+    let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
+    let stop = interrupt::stop_flag().map_err(Stop::from)?;
+    let world = Arc::new(world::read(args)?);
+    let shared = Shared { map: &map, plan: Arc::new(map.plan.clone()), world, wanted: &wanted, args, stop, console };
+    let mut exit = Exit::Done;
+    for job in jobs {
+        match shared.translate(&job)? {
+            Exit::Done => {}
+            Exit::Rejected => exit = Exit::Rejected,
+            other => return Ok(other),
+        }
+    }
+    Ok(exit)
+}
+
+/// The map, with its shapes as the arguments complete them.
+fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
+    let options = |encoding: &Option<String>, framing: &Option<String>| -> Result<ShapeOptions, Stop> {
+        let encoding = encoding.as_deref().map(charset_named).transpose()?;
+        Ok(ShapeOptions { encoding, framing: framing.clone(), ..ShapeOptions::default() })
+    };
+    let source = options(&args.from_encoding, &args.from_format)?;
+    let target = options(&args.to_encoding, &args.to_format)?;
+    Ok(MapFile::open(&args.map, &source, &target)?)
+}
+
+/// The inputs, with the files of folders, by name.
+fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
+    let mut inputs = Vec::new();
+    for input in &args.inputs {
+        if input == Path::new("-") || !input.is_dir() {
+            inputs.push(input.clone());
+            continue;
+        }
+        let entries = fs::read_dir(input).map_err(|error| unreadable(input, &error))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        files.retain(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')));
+        files.sort();
+        if files.is_empty() {
+            return Err(argument(format!("there is no file in {}", shown(input))).hint("name a folder that holds some").into());
+        }
+        inputs.extend(files);
+    }
+    if inputs.iter().filter(|input| *input == Path::new("-")).count() > 1 {
+        return Err(argument("standard input can be read once only").hint("name `-` once").into());
+    }
+    Ok(inputs)
+}
+
+/// One translation to do.
+struct Job {
+    input: PathBuf,
+    /// Whether it is a file that can be read again.
+    regular: bool,
+    outputs: Outputs,
+    rejects: Option<PathBuf>,
+    ack: Option<PathBuf>,
+    checkpoint: Option<PathBuf>,
+}
+
+impl Job {
+    fn of(input: &Path, wanted: &Wanted, several: bool, args: &TranslateArgs) -> Result<Job, Stop> {
+        let stdin = input == Path::new("-");
+        if !stdin {
+            fs::File::open(input).map_err(|error| unreadable(input, &error))?;
+            packed_input(input, "translate")?;
+        }
+        let outputs = Outputs::of(input, wanted, several)?;
+        let beside = |folder: &Option<PathBuf>, what: &str| -> Result<Option<PathBuf>, Stop> {
+            match folder {
+                Some(folder) if folder.is_dir() => {
+                    let name = input.file_name().filter(|_| !stdin).ok_or_else(|| {
+                        argument(format!("standard input has no name for its {what}")).hint("name a file, not a folder")
+                    })?;
+                    Ok(Some(folder.join(name)))
+                }
+                Some(path) if several => {
+                    let finding = argument(format!("the {what} of several inputs need a folder, and {} is none", shown(path)));
+                    Err(finding.hint("make the folder first").into())
+                }
+                path => Ok(path.clone()),
+            }
+        };
+        let rejects = beside(&args.rejects, "rejects")?;
+        let ack = beside(&args.ack, "acknowledgments")?;
+        let regular = !stdin && fs::metadata(input).is_ok_and(|meta| meta.is_file());
+        let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
+        let resumable = regular && files_only && outputs.can_resume() && ack.is_none() && args.trace.is_none();
+        if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
+            let finding = argument("only a translation from one file to files of lines or records can be resumed");
+            return Err(finding.hint("leave --checkpoint and --resume out").into());
+        }
+        let checkpoint = match (&args.checkpoint, outputs.first_file()) {
+            (Some(path), _) => Some(path.clone()),
+            (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
+            _ => None,
+        };
+        Ok(Job { input: input.to_owned(), regular, outputs, rejects, ack, checkpoint })
+    }
+}
+
+/// What all jobs share.
+struct Shared<'a> {
+    map: &'a MapFile,
+    plan: Arc<quayline_map::MapPlan>,
+    world: Arc<World>,
+    wanted: &'a Wanted,
+    args: &'a TranslateArgs,
+    stop: Arc<AtomicBool>,
+    console: &'a Console,
+}
+
+impl Shared<'_> {
+    fn translate(&self, job: &Job) -> Result<Exit, Stop> {
+        let args = self.args;
+        let mut targets = job.outputs.targets(self.wanted)?;
+        let format = self.source_format()?;
+        let name = if job.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&job.input) };
+        let (input, acknowledging) = self.input(job, &format, &name)?;
+        let source = Source { name: name.as_str().into(), input, format };
+        let first = targets.remove(0);
+        let mut conversion = Conversion::new(source, first, Arc::clone(self.map.source.schema()));
+        conversion.map = Some(MapStage {
+            plan: Arc::clone(&self.plan),
+            schemas: self.map.targets.iter().map(|target| Arc::clone(target.shape.schema())).collect(),
+            more: targets,
+            world: Arc::clone(&self.world),
+            spool_folder: job.outputs.spool_folder(),
+        });
+        conversion.lanes = usize::from(args.jobs);
+        conversion.cancel = Arc::clone(&self.stop);
+        conversion.rejects = match &job.rejects {
+            Some(path) => Rejects::File { path: path.clone(), max: args.max_rejects },
+            None => Rejects::Stop,
+        };
+        if let Some(path) = &job.checkpoint {
+            let mut checkpoints = Checkpoints::new(path.clone(), self.digest()?);
+            checkpoints.every_bytes = args.checkpoint_every as u64;
+            if args.resume {
+                checkpoints.start = Start::Resume;
+            }
+            conversion.checkpoints = Some(checkpoints);
+        }
+        if !args.no_progress && !args.quiet && !self.console.json() {
+            conversion.progress = Bar::on_terminal().map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>);
+        }
+        let early = Arc::new(Mutex::new(None));
+        conversion.early = Some(Arc::clone(&early));
+        let done = conversion.run();
+        let acknowledged = acknowledging.map_or(Ok(()), |acknowledging| acknowledging.finish(done.is_ok()));
+        let exit = match done {
+            Ok(report) => self.tell(&name, &report),
+            Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
+            Err(error) => {
+                let early = early.lock().ok().and_then(|mut early| early.take());
+                self.ended(&name, job, &error, early.as_ref())
+            }
+        };
+        acknowledged?;
+        Ok(exit)
+    }
+
+    /// How the source is read.
+    fn source_format(&self) -> Result<SourceFormat, Stop> {
+        let args = self.args;
+        let form = self.map.source.form();
+        let ignore_unknown = args.unknown == Some(UnknownArg::Ignore);
+        if let Some(from) = args.from {
+            return match (form, from) {
+                (Form::Guide(_), FromFormat::Edi) | (Form::Records { .. }, FromFormat::Record) => self.of_shape(ignore_unknown),
+                (Form::Guide(_) | Form::Records { .. }, _) | (_, FromFormat::Edi | FromFormat::Record) => {
+                    let finding = argument("the map's source says another format than --from");
+                    Err(finding.hint("leave --from out; records and EDI follow from the copybook or guide of the source").into())
+                }
+                (_, FromFormat::Json) => Ok(SourceFormat::Json(JsonRead { ignore_unknown })),
+                (_, FromFormat::Csv) => Ok(SourceFormat::Csv(match form {
+                    Form::Csv(style) => *style,
+                    _ => quayline_convert::csv::CsvStyle::default(),
+                })),
+                (_, FromFormat::Xml) => Ok(SourceFormat::Xml(outputs::xml_of(form))),
+            };
+        }
+        self.of_shape(ignore_unknown)
+    }
+
+    fn of_shape(&self, ignore_unknown: bool) -> Result<SourceFormat, Stop> {
+        let args = self.args;
+        let charset: Option<Charset> = args.from_encoding.as_deref().map(charset_named).transpose()?;
+        Ok(match self.map.source.source()? {
+            SourceFormat::Edi(read) => SourceFormat::Edi(EdiRead {
+                rules: if args.strict { Rules::Strict } else { Rules::Lenient },
+                charset,
+                level: level(args.level),
+                ..read
+            }),
+            SourceFormat::Json(_) => SourceFormat::Json(JsonRead { ignore_unknown }),
+            other => other,
+        })
+    }
+
+    /// The bytes of the source; where it is acknowledged, they are read by two.
+    fn input(&self, job: &Job, format: &SourceFormat, name: &str) -> Result<(Input, Option<Acknowledging>), Stop> {
+        let stdin = || -> Box<dyn Read + Send> { Box::new(std::io::stdin()) };
+        let Some(path) = &job.ack else {
+            let input = match job.input.as_path() {
+                path if path == Path::new("-") => Input::Stream(stdin()),
+                path => Input::File(path.to_owned()),
+            };
+            return Ok((input, None));
+        };
+        let SourceFormat::Edi(read) = format else {
+            return Err(argument("--ack is for interchanges, and the source is none").hint("leave it out").into());
+        };
+        let reader: Box<dyn Read + Send> = match job.input.as_path() {
+            path if path == Path::new("-") => stdin(),
+            path => Box::new(fs::File::open(path).map_err(|error| unreadable(path, &error))?),
+        };
+        let (reader, acknowledging) = acknowledge::start(reader, read, path, name, self.args)?;
+        debug_assert!(job.checkpoint.is_none(), "a run that acknowledges cannot be resumed");
+        Ok((Input::Stream(reader), Some(acknowledging)))
+    }
+
+    /// Digest of all that shapes the output beyond the formats: the map with its shapes, and the arguments.
+    fn digest(&self) -> Result<u64, Stop> {
+        let mut parts: Vec<Vec<u8>> = Vec::new();
+        for file in &self.map.files {
+            parts.push(fs::read(file).map_err(|error| unreadable(file, &error))?);
+        }
+        let args = self.args;
+        let settings = format!(
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            args.from_encoding, args.to_encoding, args.from_format, args.to_format, args.to, args.envelope, args.sender,
+            args.receiver
+        );
+        parts.push(settings.into_bytes());
+        Ok(definition_digest(parts.iter().map(Vec::as_slice)))
+    }
+
+    /// Tells of a run that did not come to its end.
+    fn ended(&self, name: &str, job: &Job, error: &ConvertError, early: Option<&Report>) -> Exit {
+        let mut findings = error.findings().0;
+        let resumable = match error {
+            ConvertError::Stopped(stopped) => stopped.checkpoint.is_some(),
+            ConvertError::Io { .. } => job.checkpoint.as_deref().is_some_and(Path::exists),
+            _ => false,
+        };
+        let exit = match error {
+            _ if resumable => Exit::Resumable,
+            ConvertError::Stopped(_) => Exit::Interrupted,
+            _ => Exit::of_findings(&findings),
+        };
+        let partial = job.outputs.first_file().map(partial_path).filter(|partial| partial.exists());
+        if let (Some(partial), false) = (partial, matches!(error, ConvertError::Stopped(_))) {
+            let message = format!("the output is not complete: {} holds what was done", shown(&partial));
+            let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+            findings.push(match error {
+                ConvertError::Refused(_) if self.args.rejects.is_none() => {
+                    note.hint("to go on past documents that cannot be translated, name a file for them with --rejects")
+                }
+                ConvertError::Io { .. } if resumable => {
+                    note.hint("when that is mended, the same command with --resume goes on from the last checkpoint")
+                }
+                _ => note,
+            });
+        }
+        self.console.findings(&findings);
+        if let (true, Some(report)) = (self.args.stats, early) {
+            self.stats(name, report);
+        }
+        exit
+    }
+
+    /// Tells what is worth telling of a run that came to its end.
+    fn tell(&self, name: &str, report: &Report) -> Exit {
+        let shown_max = if self.console.json() { usize::MAX } else { FINDINGS_SHOWN };
+        let worth = |finding: &&Finding| !self.args.quiet || finding.severity == Severity::Error;
+        let findings: Vec<Finding> = report.findings.iter().filter(worth).take(shown_max).cloned().collect();
+        self.console.findings(&findings);
+        if let Some(misfit) = &report.misfit {
+            self.console.findings(std::slice::from_ref(misfit));
+        }
+        let rejected = report.tally.records_rejected;
+        if rejected > 0 {
+            let place = report.rejects.as_ref().map_or_else(String::new, |path| {
+                let path = shown(path);
+                format!(": {path} holds them whole, {path}.findings.jsonl says why")
+            });
+            let of = count_of(report.tally.records_in, "document");
+            self.console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
+        }
+        if self.args.stats {
+            self.stats(name, report);
+        }
+        if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
+    }
+
+    fn stats(&self, name: &str, report: &Report) {
+        if self.console.json() {
+            self.console.line(&stats_json(name, report));
+        } else {
+            self.console.paragraph(&stats_text(name, report));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a map asks of the run: time, ids, envelope values, tables.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use quayline_convert::World;
+
+use super::lookup::CsvLookup;
+use crate::args::TranslateArgs;
+use crate::exit::{Stop, argument};
+
+pub(super) fn read(args: &TranslateArgs) -> Result<World, Stop> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (now, seed) = match &args.now {
+        Some(text) => {
+            let now = micros(text).ok_or_else(|| {
+                argument(format!("`{text}` is no date and time")).hint("write it so: 2026-01-31T12:00:00")
+            })?;
+            // A fixed clock is for runs that are to give the same again.
+            (now, now.unsigned_abs())
+        }
+        None => {
+            let now = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+            (now, u64::from(std::process::id()) ^ u64::try_from(since.as_nanos() & u128::from(u64::MAX)).unwrap_or(0))
+        }
+    };
+    let mut envelope = Vec::new();
+    for text in &args.envelope {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            argument(format!("`--envelope {text}` has no `=`")).hint("write it as --envelope group.sender=ACME")
+        })?;
+        envelope.push((name.to_owned(), value.to_owned()));
+    }
+    for (who, name) in [(&args.sender, "sender"), (&args.receiver, "receiver")] {
+        let Some(who) = who else { continue };
+        let (qualifier, id) = who.split_once(':').map_or((None, who.as_str()), |(of, id)| (Some(of), id));
+        envelope.push((name.to_owned(), id.to_owned()));
+        envelope.extend(qualifier.map(|of| (format!("{name}_qualifier"), of.to_owned())));
+    }
+    envelope.extend(args.control_number.iter().map(|number| ("control_number".to_owned(), number.clone())));
+    let mut lookups = Vec::new();
+    for text in &args.lookup {
+        let (name, file) = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty()).ok_or_else(|| {
+            argument(format!("`--lookup {text}` has no `=`")).hint("write it as --lookup customers=customers.csv")
+        })?;
+        lookups.push(CsvLookup::boxed(name, file)?);
+    }
+    Ok(World { now, seed, envelope, lookups })
+}
+
+/// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.
+fn micros(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
+    let numbers = |text: &str, sign: char, widths: &[usize]| -> Option<Vec<i64>> {
+        let parts: Vec<&str> = text.split(sign).collect();
+        let fits = parts.len() == widths.len() && parts.iter().zip(widths).all(|(part, width)| part.len() == *width);
+        let digits = fits && parts.iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+        digits.then(|| parts.iter().filter_map(|part| part.parse().ok()).collect())
+    };
+    let (date, time) = (numbers(date, '-', &[4, 2, 2])?, numbers(time.trim_end_matches('Z'), ':', &[2, 2, 2])?);
+    let (year, month, day) = (date[0], date[1], date[2]);
+    let leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let length = match month {
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(leap),
+        _ => 31,
+    };
+    if !(1..=12).contains(&month) || !(1..=length).contains(&day) || time[0] > 23 || time[1] > 59 || time[2] > 59 {
+        return None;
+    }
+    let year = year - i64::from(month <= 2);
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some((days * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]) * 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_times() {
+        assert_eq!(micros("1970-01-01"), Some(0));
+        assert_eq!(micros("2000-03-01T00:00:01"), Some((11_017 * 86_400 + 1) * 1_000_000));
+        assert_eq!(micros("2026-01-31T12:30:00Z"), Some((20_484 * 86_400 + 45_000) * 1_000_000));
+        for wrong in ["2026-02-29", "2026-13-01", "2026-1-1", "now", "2026-01-01T24:00:00", "2026-01-01T1:00:00"] {
+            assert_eq!(micros(wrong), None, "{wrong}");
+        }
+    }
+}
