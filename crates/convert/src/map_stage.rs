@@ -1,7 +1,8 @@
 //! A map between the source and the targets of a conversion.
 
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use quayline_core::Value;
 use quayline_map::MapPlan;
@@ -21,6 +22,8 @@ pub struct MapStage {
     /// Where output waits that does not fit into memory while its source document is not at its end; a file there has no name and is gone
     /// when the run ends.
     pub spool_folder: PathBuf,
+    /// Where it is told which statement wrote what, a line of JSON a value; such a run has one lane.
+    pub trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
 }
 
 /// The world around a map.

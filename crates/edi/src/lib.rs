@@ -46,8 +46,8 @@ pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderFi
 pub use excerpt::{ExcerptWriter, Surroundings};
 pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter};
 pub use generic::{
-    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError, EdiWriter, EdiWriterOptions,
-    GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
+    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError, EdiWriter,
+    EdiWriterOptions, GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
 };
 pub use level::Level;
 pub use position::Position;

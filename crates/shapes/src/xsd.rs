@@ -25,7 +25,8 @@ const FILES_MAX: usize = 256;
 
 pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
     let documents = Documents::open(&reference.path)?;
-    let mut reader = Reader { documents: &documents, findings: Vec::new(), notes: Notes::default(), open: Vec::new(), nodes: 0 };
+    let mut reader =
+        Reader { documents: &documents, findings: Vec::new(), notes: Notes::default(), open: Vec::new(), nodes: 0 };
     let (file, root) = reader.root(reference.part.as_deref())?;
     let name = root.attribute("name").unwrap_or("document").to_owned();
     let model = reader.element(file, root);
@@ -105,10 +106,13 @@ impl Documents {
                 if !matches!(child.name.as_str(), "include" | "import" | "redefine" | "override") {
                     continue;
                 }
-                let refused = |code, message: String, hint: &str| document.file.error(code, child.at, message).hint(hint);
+                let refused =
+                    |code, message: String, hint: &str| document.file.error(code, child.at, message).hint(hint);
                 if matches!(child.name.as_str(), "redefine" | "override") {
                     let message = format!("`{}` changes what another schema defines", child.name);
-                    return Err(refused(codes::NOT_HELD, message, "write the changed definitions into one schema").into());
+                    return Err(
+                        refused(codes::NOT_HELD, message, "write the changed definitions into one schema").into()
+                    );
                 }
                 let Some(place) = child.attribute("schemaLocation") else { continue };
                 if place.contains("://") {
@@ -189,9 +193,10 @@ impl<'d> Reader<'d> {
             Findings::from(first.file.error(codes::NO_SUCH_PART, first.root.at, message).hint(hint))
         };
         match (part, elements.as_slice()) {
-            (Some(part), _) => {
-                self.documents.global("element", part).ok_or_else(|| refused(format!("the schema has no element `{part}`")))
-            }
+            (Some(part), _) => self
+                .documents
+                .global("element", part)
+                .ok_or_else(|| refused(format!("the schema has no element `{part}`"))),
             (None, [one]) => Ok((0, one)),
             (None, _) => Err(refused(format!(
                 "the schema has {} elements, and one is the document's: name it behind the file, \"x.xsd#name\"",
@@ -248,7 +253,8 @@ impl<'d> Reader<'d> {
     fn complex(&mut self, file: usize, of: &'d XmlElement) -> Option<Model> {
         let mut members = Vec::new();
         if let Some(simple) = of.child("simpleContent") {
-            let derived = simple.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
+            let derived =
+                simple.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
             let base = local(derived.attribute("base").unwrap_or("string"));
             let text = self.simple_base(file, derived, base)?;
             let mut attributes = text.1;
@@ -263,7 +269,8 @@ impl<'d> Reader<'d> {
         let mut holder = of;
         if let Some(content) = of.child("complexContent") {
             mixed |= content.attribute("mixed") == Some("true");
-            let derived = content.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
+            let derived =
+                content.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
             if derived.name == "extension" {
                 let base = local(derived.attribute("base").unwrap_or_default());
                 match self.named_type(file, derived, base)? {
@@ -317,7 +324,13 @@ impl<'d> Reader<'d> {
                         Some((file, group)) => self.attributes(file, group, members),
                         None => {
                             let message = format!("there is no group of attributes `{name}`");
-                            self.refuse(file, child.at, codes::NO_SUCH_PART, message, "define it, or include its schema");
+                            self.refuse(
+                                file,
+                                child.at,
+                                codes::NO_SUCH_PART,
+                                message,
+                                "define it, or include its schema",
+                            );
                         }
                     }
                 }
@@ -445,10 +458,18 @@ impl<'d> Reader<'d> {
         let least = u32::from(!(optional || content.choice || element.attribute("nillable") == Some("true")));
         let occurs = match max {
             Some(1) if !content.repeats => {
-                if least == 1 { Occurs::Once } else { Occurs::Optional }
+                if least == 1 {
+                    Occurs::Once
+                } else {
+                    Occurs::Optional
+                }
             }
             max => Occurs::Many {
-                min: if least == 0 { 0 } else { of.attribute("minOccurs").and_then(|min| min.parse().ok()).unwrap_or(1) },
+                min: if least == 0 {
+                    0
+                } else {
+                    of.attribute("minOccurs").and_then(|min| min.parse().ok()).unwrap_or(1)
+                },
                 max: max.filter(|_| !content.repeats),
             },
         };
@@ -484,7 +505,13 @@ impl<'d> Reader<'d> {
                             Some(scalar) => scalar,
                             None => {
                                 let message = format!("there is no type `{name}`");
-                                self.refuse(file, restriction.at, codes::NO_SUCH_PART, message, "define it, or include its schema");
+                                self.refuse(
+                                    file,
+                                    restriction.at,
+                                    codes::NO_SUCH_PART,
+                                    message,
+                                    "define it, or include its schema",
+                                );
                                 return None;
                             }
                         },
@@ -510,7 +537,8 @@ impl<'d> Reader<'d> {
         match base {
             Scalar::Text { chars_max } => {
                 let values = of.children_named("enumeration").filter_map(|value| value.attribute("value"));
-                let longest = values.map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
+                let longest =
+                    values.map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
                 let said = facet("maxLength").or_else(|| facet("length")).and_then(|max| max.parse().ok());
                 Scalar::Text { chars_max: said.or(longest).or(chars_max) }
             }
@@ -522,7 +550,8 @@ impl<'d> Reader<'d> {
                 let signed = signed && bound.is_none_or(|bound| bound.starts_with('-'));
                 let high = ["maxInclusive", "maxExclusive"].iter().find_map(|name| facet(name));
                 let whole = high.filter(|_| bound.is_some() && total.is_none()).map(|high| {
-                    let whole = high.trim_start_matches('-').split('.').next().unwrap_or_default().trim_start_matches('0');
+                    let whole =
+                        high.trim_start_matches('-').split('.').next().unwrap_or_default().trim_start_matches('0');
                     u16::try_from(whole.len()).unwrap_or(38).max(1)
                 });
                 let digits = total.or_else(|| whole.map(|whole| whole + scale.unsigned_abs())).unwrap_or(digits);
@@ -550,10 +579,10 @@ fn built_in(name: &str) -> Option<Scalar> {
     let text = |chars_max| Some(Scalar::Text { chars_max });
     let whole = |digits, signed| Some(Scalar::Decimal { digits, scale: 0, signed });
     match name {
-        "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "NMTOKENS" | "ID" | "IDREF"
-        | "IDREFS" | "ENTITY" | "ENTITIES" | "anyURI" | "QName" | "NOTATION" | "anySimpleType" | "anyAtomicType" | "anyType"
-        | "dateTime" | "dateTimeStamp" | "time" | "duration" | "dayTimeDuration" | "yearMonthDuration" | "base64Binary"
-        | "hexBinary" => text(None),
+        "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "NMTOKENS" | "ID"
+        | "IDREF" | "IDREFS" | "ENTITY" | "ENTITIES" | "anyURI" | "QName" | "NOTATION" | "anySimpleType"
+        | "anyAtomicType" | "anyType" | "dateTime" | "dateTimeStamp" | "time" | "duration" | "dayTimeDuration"
+        | "yearMonthDuration" | "base64Binary" | "hexBinary" => text(None),
         "date" => text(Some(16)),
         "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => text(Some(16)),
         "boolean" => Some(Scalar::Bool),

@@ -32,7 +32,9 @@ impl CsvLookup {
         let path = Path::new(file);
         let meta = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
         if meta.len() > BYTES_MAX {
-            return Err(argument(format!("{} is larger than 1 GiB", shown(path))).hint("look up in smaller tables").into());
+            return Err(argument(format!("{} is larger than 1 GiB", shown(path)))
+                .hint("look up in smaller tables")
+                .into());
         }
         let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
         let mut rows = rows_of(text.strip_prefix('\u{feff}').unwrap_or(&text));

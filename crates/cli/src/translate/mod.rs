@@ -6,10 +6,10 @@ mod outputs;
 mod world;
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_charset::Charset;
 use quayline_convert::edi::Rules;
@@ -51,7 +51,9 @@ pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop>
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let world = Arc::new(world::read(args)?);
-    let shared = Shared { map: &map, plan: Arc::new(map.plan.clone()), world, wanted: &wanted, args, stop, console };
+    let trace = args.trace.as_deref().map(trace_file).transpose()?;
+    let plan = Arc::new(map.plan.clone());
+    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, console };
     let mut exit = Exit::Done;
     for job in jobs {
         match shared.translate(&job)? {
@@ -60,7 +62,19 @@ pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop>
             other => return Ok(other),
         }
     }
+    if let Some(trace) = &shared.trace {
+        trace.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(Stop::from)?;
+    }
     Ok(exit)
+}
+
+/// The file that a trace goes to.
+fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
+    if !Destination::is_file(path) {
+        return Err(argument(format!("{} is no regular file", shown(path))).hint("a trace goes to a file").into());
+    }
+    let file = fs::File::create(path).map_err(|error| unreadable(path, &error))?;
+    Ok(Arc::new(Mutex::new(Box::new(BufWriter::new(file)))))
 }
 
 /// The map, with its shapes as the arguments complete them.
@@ -83,11 +97,14 @@ fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
             continue;
         }
         let entries = fs::read_dir(input).map_err(|error| unreadable(input, &error))?;
-        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        let mut files: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
         files.retain(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')));
         files.sort();
         if files.is_empty() {
-            return Err(argument(format!("there is no file in {}", shown(input))).hint("name a folder that holds some").into());
+            return Err(argument(format!("there is no file in {}", shown(input)))
+                .hint("name a folder that holds some")
+                .into());
         }
         inputs.extend(files);
     }
@@ -100,8 +117,6 @@ fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
 /// One translation to do.
 struct Job {
     input: PathBuf,
-    /// Whether it is a file that can be read again.
-    regular: bool,
     outputs: Outputs,
     rejects: Option<PathBuf>,
     ack: Option<PathBuf>,
@@ -125,7 +140,8 @@ impl Job {
                     Ok(Some(folder.join(name)))
                 }
                 Some(path) if several => {
-                    let finding = argument(format!("the {what} of several inputs need a folder, and {} is none", shown(path)));
+                    let finding =
+                        argument(format!("the {what} of several inputs need a folder, and {} is none", shown(path)));
                     Err(finding.hint("make the folder first").into())
                 }
                 path => Ok(path.clone()),
@@ -145,7 +161,7 @@ impl Job {
             (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
             _ => None,
         };
-        Ok(Job { input: input.to_owned(), regular, outputs, rejects, ack, checkpoint })
+        Ok(Job { input: input.to_owned(), outputs, rejects, ack, checkpoint })
     }
 }
 
@@ -157,6 +173,7 @@ struct Shared<'a> {
     wanted: &'a Wanted,
     args: &'a TranslateArgs,
     stop: Arc<AtomicBool>,
+    trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
     console: &'a Console,
 }
 
@@ -176,6 +193,7 @@ impl Shared<'_> {
             more: targets,
             world: Arc::clone(&self.world),
             spool_folder: job.outputs.spool_folder(),
+            trace: self.trace.clone(),
         });
         conversion.lanes = usize::from(args.jobs);
         conversion.cancel = Arc::clone(&self.stop);
@@ -217,10 +235,14 @@ impl Shared<'_> {
         let ignore_unknown = args.unknown == Some(UnknownArg::Ignore);
         if let Some(from) = args.from {
             return match (form, from) {
-                (Form::Guide(_), FromFormat::Edi) | (Form::Records { .. }, FromFormat::Record) => self.of_shape(ignore_unknown),
+                (Form::Guide(_), FromFormat::Edi) | (Form::Records { .. }, FromFormat::Record) => {
+                    self.of_shape(ignore_unknown)
+                }
                 (Form::Guide(_) | Form::Records { .. }, _) | (_, FromFormat::Edi | FromFormat::Record) => {
                     let finding = argument("the map's source says another format than --from");
-                    Err(finding.hint("leave --from out; records and EDI follow from the copybook or guide of the source").into())
+                    Err(finding
+                        .hint("leave --from out; records and EDI follow from the copybook or guide of the source")
+                        .into())
                 }
                 (_, FromFormat::Json) => Ok(SourceFormat::Json(JsonRead { ignore_unknown })),
                 (_, FromFormat::Csv) => Ok(SourceFormat::Csv(match form {
@@ -279,7 +301,13 @@ impl Shared<'_> {
         let args = self.args;
         let settings = format!(
             "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-            args.from_encoding, args.to_encoding, args.from_format, args.to_format, args.to, args.envelope, args.sender,
+            args.from_encoding,
+            args.to_encoding,
+            args.from_format,
+            args.to_format,
+            args.to,
+            args.envelope,
+            args.sender,
             args.receiver
         );
         parts.push(settings.into_bytes());

@@ -43,7 +43,9 @@ impl Wanted {
         let mut targets = Vec::new();
         for (((target, output), split), to) in map.targets.iter().zip(outputs).zip(splits).zip(formats) {
             if output.is_some() && split.is_some() {
-                return Err(argument("--output and --split say two things of one target").hint("leave one of them out").into());
+                return Err(argument("--output and --split say two things of one target")
+                    .hint("leave one of them out")
+                    .into());
             }
             if let Some(folder) = split.as_deref().map(Path::new).filter(|folder| !folder.is_dir()) {
                 return Err(argument(format!("{} is no folder", shown(folder))).hint("make it first").into());
@@ -84,8 +86,13 @@ impl Wanted {
             .map(|target| target.name.as_str())
             .collect();
         if streams.len() > 1 {
-            let finding = argument(format!("the map has several targets, and {} would all go to standard output", streams.join(", ")));
-            return Err(finding.hint(format!("name a file for each: --output {}=FILE", streams[streams.len() - 1])).into());
+            let finding = argument(format!(
+                "the map has several targets, and {} would all go to standard output",
+                streams.join(", ")
+            ));
+            return Err(finding
+                .hint(format!("name a file for each: --output {}=FILE", streams[streams.len() - 1]))
+                .into());
         }
         Ok(())
     }
@@ -95,9 +102,9 @@ impl Wanted {
 fn by_target(given: &[String], names: &[&str], argument_name: &str) -> Result<Vec<Option<String>>, Stop> {
     let mut values: Vec<Option<String>> = vec![None; names.len()];
     for text in given {
-        let named = text.split_once('=').and_then(|(name, value)| {
-            names.iter().position(|known| *known == name).map(|number| (number, value))
-        });
+        let named = text
+            .split_once('=')
+            .and_then(|(name, value)| names.iter().position(|known| *known == name).map(|number| (number, value)));
         let (number, value) = named.unwrap_or((0, text.as_str()));
         if let Some(slot) = values.get_mut(number)
             && slot.replace(value.to_owned()).is_some()
@@ -228,7 +235,9 @@ fn format_of(target: &WantedTarget, file: Option<&Path>) -> Result<ToFormat, Sto
         Some(to) if fixed == matches!(to, ToFormat::Record | ToFormat::Edi) && (!fixed || to == native) => Ok(to),
         Some(_) => {
             let finding = argument(format!("the target `{}` is of another format than --to says", target.name));
-            Err(finding.hint("records and EDI follow from the copybook or guide of the target; others have none").into())
+            Err(finding
+                .hint("records and EDI follow from the copybook or guide of the target; others have none")
+                .into())
         }
         None if fixed => Ok(native),
         None => {

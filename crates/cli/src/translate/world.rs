@@ -39,9 +39,10 @@ pub(super) fn read(args: &TranslateArgs) -> Result<World, Stop> {
     envelope.extend(args.control_number.iter().map(|number| ("control_number".to_owned(), number.clone())));
     let mut lookups = Vec::new();
     for text in &args.lookup {
-        let (name, file) = text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty()).ok_or_else(|| {
-            argument(format!("`--lookup {text}` has no `=`")).hint("write it as --lookup customers=customers.csv")
-        })?;
+        let (name, file) =
+            text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty()).ok_or_else(|| {
+                argument(format!("`--lookup {text}` has no `=`")).hint("write it as --lookup customers=customers.csv")
+            })?;
         lookups.push(CsvLookup::boxed(name, file)?);
     }
     Ok(World { now, seed, envelope, lookups })

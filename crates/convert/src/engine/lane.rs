@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_core::{Finding, RecordNumber, Sink};
+use quayline_core::{ByteOffset, Finding, RecordNumber, Sink};
 
 use crate::engine::block::Block;
 use crate::engine::lot::{Deferred, Lot, Payload};
@@ -26,8 +26,8 @@ pub(crate) trait Target: Send {
         false
     }
 
-    /// The number of the document that is sent next.
-    fn number(&mut self, _number: RecordNumber) {}
+    /// The document that is sent next: its number, its first byte in the source, and the block that holds it.
+    fn begin(&mut self, _number: RecordNumber, _from: ByteOffset, _block: &Block) {}
 
     /// What a source drives: one document between two calls of [`Target::accept`].
     fn sink(&mut self) -> &mut Self::Sink;

@@ -102,9 +102,9 @@ impl<'c> Ends<'c> {
     /// Whether output may be continued behind a checkpoint.
     pub(crate) fn appends(&self) -> bool {
         let more = self.map.map_or(&[][..], |stage| &stage.more).iter().map(|target| &target.format);
-        !core::iter::once(self.target)
-            .chain(more)
-            .any(|format| matches!(format, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream))
+        !core::iter::once(self.target).chain(more).any(|format| {
+            matches!(format, TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream)
+        })
     }
 
     pub(crate) fn block_bytes(&self) -> usize {
@@ -316,12 +316,8 @@ impl<'c> Ends<'c> {
         header: Option<&CsvHeader>,
     ) -> Result<Box<dyn Lane + 'c>, ConvertError> {
         Ok(match (self.source, &self.schema.records) {
-            (SourceFormat::Records(_), Records::One(plan)) => {
-                Box::new(Loop::new(RecordSource::new(plan), target))
-            }
-            (SourceFormat::Records(_), Records::Types(types)) => {
-                Box::new(Loop::new(TypedSource::new(types), target))
-            }
+            (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop::new(RecordSource::new(plan), target)),
+            (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop::new(TypedSource::new(types), target)),
             (SourceFormat::Records(_), Records::None) => {
                 unreachable!("Ends::check refused a source of records without a description")
             }

@@ -304,13 +304,7 @@ impl Lot {
     }
 
     /// Bytes of the rejects that are a part of an interchange.
-    pub(crate) fn excerpt(
-        &mut self,
-        around: Surroundings,
-        is_transaction: bool,
-        front: Option<Spool>,
-        bytes: &[u8],
-    ) {
+    pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, front: Option<Spool>, bytes: &[u8]) {
         let from = self.rejects.len();
         self.rejects.extend_from_slice(bytes);
         self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len() });

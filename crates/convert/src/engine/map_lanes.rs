@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_columnar::{ArrowIpcWriter, Codec, ColumnSink, Framing, ParquetEncoder, ParquetOptions, ParquetWriter, TextStore};
+use quayline_columnar::{
+    ArrowIpcWriter, Codec, ColumnSink, Framing, ParquetEncoder, ParquetOptions, ParquetWriter, TextStore,
+};
 use quayline_core::{Fault, Finding, Shape};
 use quayline_edi::{EdiWriter, EdiWriterOptions};
 use quayline_flat::{CsvStyle, CsvWriter};
@@ -22,8 +24,8 @@ use crate::engine::output::{ColumnOutput, EdiOutput, OutFile, OutputWriter, Text
 use crate::engine::target::Framed;
 use crate::engine::target::TypedEncoder;
 use crate::engine::target::map::{
-    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SpoolFolder, TextPart,
-    usual_envelope,
+    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
+    SpoolFolder, TextPart, Traced, Tracer, usual_envelope,
 };
 use crate::error::ConvertError;
 use crate::map_stage::MapStage;
@@ -39,6 +41,16 @@ enum Maker<'c> {
     Columns { sink: ColumnSink, encoders: Vec<Option<ParquetEncoder>> },
 }
 
+impl Maker<'_> {
+    /// Bytes of the first document that are not written.
+    fn drop_first(&self, writer: &OutputWriter) -> u64 {
+        match (self, writer) {
+            (Maker::Json { .. }, OutputWriter::Text(output)) => output.drop_first as u64,
+            _ => 0,
+        }
+    }
+}
+
 /// Checks that the outputs of a map can be written together.
 pub(crate) fn check(stage: &MapStage, formats: &[&TargetFormat]) -> Result<(), ConvertError> {
     let outputs = (0..).take_while(|output| stage.plan.output(*output).is_some()).count();
@@ -46,7 +58,9 @@ pub(crate) fn check(stage: &MapStage, formats: &[&TargetFormat]) -> Result<(), C
     let is_edi = |format: &&TargetFormat| matches!(format, TargetFormat::Edi(_));
     let cannot_cut = |format: &&TargetFormat| match format {
         TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream => true,
-        TargetFormat::Records(spec) => matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus),
+        TargetFormat::Records(spec) => {
+            matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus)
+        }
         _ => false,
     };
     if formats.iter().any(|format| is_edi(format)) && formats.iter().any(|format| cannot_cut(format)) {
@@ -78,6 +92,16 @@ impl<'c> Ends<'c> {
             makers.push(maker);
         }
         let plan: &'c MapPlan = &stage.plan;
+        if let Some(out) = &stage.trace {
+            let places = SharedPlaces::default();
+            let bases: Vec<u64> =
+                writers.iter().zip(&makers).map(|(writer, maker)| writer.bytes() - maker.drop_first(writer)).collect();
+            let parts = makers.iter_mut().map(|maker| self.part(maker, &folder)).collect::<Result<Vec<_>, _>>()?;
+            let parts = Traced::new(parts, &bases, &places);
+            let tracer = Tracer::new(plan, places, Arc::clone(out), folder);
+            let target = MapTarget::new(plan, parts, RunHost::new(&stage.world), tracer, self.limits);
+            return Ok((writers, vec![self.lane(target, header)?]));
+        }
         let mut lanes: Vec<Box<dyn Lane + 'c>> = Vec::with_capacity(n);
         for _ in 0..n {
             let host = RunHost::new(&stage.world);
@@ -87,7 +111,8 @@ impl<'c> Ends<'c> {
                     self.mapped(plan, Alone(part), host, header)?
                 }
                 [Maker::Records { schema: Schema { records: Records::One(record), .. }, spec, options }] => {
-                    let part = RecordPart::new(OneRecord::new(record), self.framed(spec, options)?, Arc::clone(&folder));
+                    let part =
+                        RecordPart::new(OneRecord::new(record), self.framed(spec, options)?, Arc::clone(&folder));
                     self.mapped(plan, Alone(part), host, header)?
                 }
                 makers => {

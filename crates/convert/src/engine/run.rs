@@ -24,8 +24,8 @@ use crate::engine::intake::Intake;
 use crate::engine::lane::LaneFacts;
 use crate::engine::lanes::{Ends, ended};
 use crate::engine::lot::CodeCounts;
-use crate::engine::misfit::SourceFacts;
 use crate::engine::map_lanes;
+use crate::engine::misfit::SourceFacts;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
@@ -77,6 +77,9 @@ impl Run {
         let mut clock = meter.lane();
         clock.enter(Phase::Other);
         conversion.lanes = conversion.lanes.max(1);
+        if conversion.map.as_ref().is_some_and(|stage| stage.trace.is_some()) {
+            conversion.lanes = 1;
+        }
         ends(&conversion).check()?;
         check_split(&conversion)?;
         check_names(&conversion)?;
@@ -260,7 +263,8 @@ impl Run {
         let mut clock = self.clock.take().expect("a run is opened with a clock and converts once");
         let outs = core::mem::take(&mut self.outs);
         if outs.is_empty() {
-            let checkpoint = self.resumed.clone().expect("outputs are opened unless a checkpoint says that the run is done");
+            let checkpoint =
+                self.resumed.clone().expect("outputs are opened unless a checkpoint says that the run is done");
             return self.take_names(checkpoint, clock);
         }
         let conversion = &self.conversion;
@@ -316,7 +320,8 @@ impl Run {
             file: Arc::clone(&conversion.source.name),
             reject_form: ends.reject_form(self.header.as_ref())?,
             stop_at_reject: conversion.rejects == Rejects::Stop,
-            split,
+            // Of a map, documents of a source document have no name but their number.
+            split: split && conversion.map.is_none(),
             spool_folder,
             records: match &conversion.source.format {
                 SourceFormat::Records(framing) => Some(SourceFacts {

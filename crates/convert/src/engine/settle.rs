@@ -180,7 +180,8 @@ fn without(payload: &mut Payload, dropped: &[Range<u64>], folder: &Path) -> io::
     payload.bytes = kept;
     payload.cuts.retain(|cut| !dropped.iter().any(|range| range.start < *cut as u64 && *cut as u64 <= range.end));
     for cut in &mut payload.cuts {
-        let before: u64 = dropped.iter().filter(|range| range.end <= *cut as u64).map(|range| range.end - range.start).sum();
+        let before: u64 =
+            dropped.iter().filter(|range| range.end <= *cut as u64).map(|range| range.end - range.start).sum();
         *cut -= usize::try_from(before).unwrap_or(0);
     }
     Ok(())
@@ -214,7 +215,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut front = Spool::default();
         front.push(b"0123", folder.path()).unwrap();
-        let mut payload = Payload { bytes: b"456789".to_vec(), len: 6, front: Some(front), cuts: vec![2, 4, 6, 10], ..Payload::default() };
+        let mut payload = Payload {
+            bytes: b"456789".to_vec(),
+            len: 6,
+            front: Some(front),
+            cuts: vec![2, 4, 6, 10],
+            ..Payload::default()
+        };
         without(&mut payload, &[2..4, 6..7], folder.path()).unwrap();
         let mut all = Vec::new();
         payload.front.unwrap().read(0, |part| Ok(all.extend_from_slice(part))).unwrap();

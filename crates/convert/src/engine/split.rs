@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::destination::partial_path;
 use crate::engine::lot::Payload;
-use crate::engine::spool::Spool;
 use crate::engine::partial::{PartialFile, sync_folder_of};
+use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 
 /// A folder that gets a file for each document: its number, what is known of it, and the extension, such as `000001-837-0001.json`. Each is
@@ -53,13 +53,7 @@ impl SplitFolder {
     }
 
     /// A document that stands in `range` of what waited and what is behind it.
-    fn one(
-        &mut self,
-        file: &mut PartialFile,
-        front: &mut Spool,
-        bytes: &[u8],
-        range: Range<usize>,
-    ) -> io::Result<()> {
+    fn one(&mut self, file: &mut PartialFile, front: &mut Spool, bytes: &[u8], range: Range<usize>) -> io::Result<()> {
         file.write_all(&self.prologue)?;
         let waited = usize::try_from(front.len()).unwrap_or(usize::MAX);
         if range.start < waited {

@@ -18,9 +18,9 @@ use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
+use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::settle::settle;
 use crate::engine::spool::Spool;
-use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 use crate::sync::{SyncHook, SyncPoint};
@@ -120,7 +120,9 @@ impl RejectFiles {
     ) -> Result<(), ConvertError> {
         let path = self.records.partial().to_owned();
         let mut head = Vec::new();
-        front.read_range(0, front.len().min(16), |part| Ok(head.extend_from_slice(part))).map_err(ConvertError::io("read a temporary file of", &path))?;
+        front
+            .read_range(0, front.len().min(16), |part| Ok(head.extend_from_slice(part)))
+            .map_err(ConvertError::io("read a temporary file of", &path))?;
         if !self.excerpt.begin(around, is_transaction, &head, rejects) {
             return Ok(());
         }

@@ -4,6 +4,7 @@ mod crash;
 mod edi;
 mod ends;
 mod kit;
+mod maps;
 mod rejects;
 mod straight;
 mod text;

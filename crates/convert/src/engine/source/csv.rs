@@ -35,7 +35,7 @@ impl CsvSource {
 impl Source for CsvSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let row = Row { raw: block.body(at), line: block.line(at) };
-        target.number(block.number(at));
+        target.begin(block.number(at), block.offset(at), block);
         let findings = match self.reader.row(row, target.sink()) {
             Ok(RowRead::Blank) => {
                 lot.skipped(1);

@@ -39,7 +39,7 @@ impl Source for EdiSource {
         let mut ended = false;
         loop {
             // Of one that goes on it is the same.
-            target.number(number);
+            target.begin(number, block.before.offset, block);
             let mut step = if ended { DocumentStep::NeedMore } else { pass.read(target.sink()) };
             if step == DocumentStep::NeedMore && part.ends_page && !ended {
                 step = pass.break_page(target.sink()).unwrap_or(step);
@@ -89,8 +89,7 @@ impl Source for EdiSource {
                 if facts.split {
                     lot.payload.names.push(name_of(&pass, is_transaction));
                 }
-                let around =
-                    (lot.deferring && !facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
+                let around = (lot.deferring && !facts.stop_at_reject).then(|| (pass.surroundings(), is_transaction));
                 lot.accepted_excerpt(target, edi_place(facts, number, from), around, front, raw);
             }
             number.0 += 1;

@@ -27,7 +27,7 @@ impl Source for JsonSource {
             json_place(&block.before).behind(&block.bytes[..before]).tell(&mut place);
             place
         };
-        target.number(block.number(at));
+        target.begin(block.number(at), block.offset(at), block);
         let findings = match self.reader.read(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {

@@ -20,7 +20,7 @@ impl RecordSource {
 impl Source for RecordSource {
     #[inline]
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
-        target.number(block.number(at));
+        target.begin(block.number(at), block.offset(at), block);
         match self.decoder.decode(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {

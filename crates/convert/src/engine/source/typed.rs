@@ -153,7 +153,7 @@ impl Source for TypedSource<'_> {
         let next = self.gather(facts, block, at, lot);
         let Some(first) = self.family.first().copied() else { return next };
         let mut findings = Vec::new();
-        target.number(block.number(first.at));
+        target.begin(block.number(first.at), block.offset(first.at), block);
         let sink = target.sink();
         sink.enter(NodeId::ROOT);
         self.send(facts, block, 0..self.family.len(), sink, &mut findings);

@@ -20,7 +20,7 @@ impl XmlSource {
 impl Source for XmlSource {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let position = TextPosition { line: block.line(at), column: block.column(at) };
-        target.number(block.number(at));
+        target.begin(block.number(at), block.offset(at), block);
         let findings = match self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {

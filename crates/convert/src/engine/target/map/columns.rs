@@ -34,9 +34,7 @@ impl ColumnsPart {
             return Ok(None);
         }
         Ok(Some(match &mut self.encoder {
-            Some(encoder) => {
-                Columns::Pages(encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?)
-            }
+            Some(encoder) => Columns::Pages(encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?),
             None => Columns::Batch(self.sink.take_batch().map_err(|error| vec![error.finding()])?),
         }))
     }

@@ -95,8 +95,7 @@ fn format_time(micros: i64) -> String {
 
 /// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.
 fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
-    let levels =
-        [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)];
+    let levels = [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)];
     for (word, level) in levels {
         let field = name.strip_prefix(word).and_then(|rest| rest.strip_prefix(['.', '-', '_']));
         if let Some(field) = field {
@@ -183,7 +182,10 @@ mod tests {
         assert_eq!((format_date(0), format_time(0)), ("19700101".to_owned(), "0000".to_owned()));
         assert_eq!(format_date(at(11_016, 0)), "20000229");
         assert_eq!(format_date(at(11_017, 0)), "20000301");
-        assert_eq!((format_date(at(20_484, 125)), format_time(at(20_484, 125))), ("20260131".to_owned(), "0205".to_owned()));
+        assert_eq!(
+            (format_date(at(20_484, 125)), format_time(at(20_484, 125))),
+            ("20260131".to_owned(), "0205".to_owned())
+        );
         assert_eq!((format_date(at(-1, 1439)), format_time(at(-1, 1439))), ("19691231".to_owned(), "2359".to_owned()));
     }
 }

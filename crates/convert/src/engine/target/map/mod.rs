@@ -10,12 +10,14 @@ mod part;
 mod records;
 mod several;
 mod text;
+mod trace;
 mod waiting;
 mod world;
 
-use quayline_core::{ByteOffset, Finding, Limits, RecordNumber, Sink};
-use quayline_map::{MapPlan, Mapper, Observer, Outputs};
+use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
+use quayline_map::{MapPlan, Mapper, Outputs};
 
+use crate::engine::block::Block;
 use crate::engine::lane::{Extra, Target};
 use crate::engine::lot::Payload;
 
@@ -25,6 +27,7 @@ pub(crate) use part::{Part, SpoolFolder};
 pub(crate) use records::{One as OneRecord, RecordPart};
 pub(crate) use several::{AnyPart, Several};
 pub(crate) use text::TextPart;
+pub(crate) use trace::{SharedPlaces, Traced, Tracer, Waits};
 pub(crate) use world::RunHost;
 
 /// The outputs of a map in a lane.
@@ -57,31 +60,92 @@ impl<P: Part> Parts for Alone<P> {
     }
 }
 
-pub(crate) struct MapTarget<'p, O: Parts, V: Observer> {
-    plan: &'p MapPlan,
+/// What a source drives: the map, and where somebody watches, word of where values stand.
+pub(crate) struct Front<'p, O: Parts, V: Waits> {
     mapper: Mapper<'p, O, RunHost, V>,
+    places: Option<SharedPlaces>,
+    /// Addresses of the block's bytes, where they stand in the source, and where the document begins.
+    block: (usize, usize),
+    from: (u64, u64),
+}
+
+impl<O: Parts, V: Waits> Front<'_, O, V> {
+    #[cold]
+    fn at(&self, value: Value<'_>) {
+        let Some(places) = &self.places else { return };
+        let bytes = match value {
+            Value::Text(run) | Value::Ascii(run) => run.bytes(),
+            Value::Digits(digits) => digits.digits.bytes(),
+            Value::Bytes(bytes) | Value::Raw(bytes) => bytes,
+            _ => &[],
+        };
+        let (start, len) = self.block;
+        let inside = (bytes.as_ptr() as usize).checked_sub(start).filter(|at| *at < len && !bytes.is_empty());
+        // What was decoded elsewhere is of the record.
+        trace::at_source(places, inside.map_or(self.from.1, |at| self.from.0 + at as u64));
+    }
+}
+
+impl<O: Parts, V: Waits> Sink for Front<'_, O, V> {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        self.mapper.enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        self.mapper.leave(node);
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        self.mapper.open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.mapper.close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if V::WATCHES {
+            self.at(value);
+        }
+        self.mapper.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.mapper.discard();
+    }
+}
+
+pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
+    front: Front<'p, O, V>,
+    outputs: usize,
     defers: bool,
     /// Of the document accepted last.
     extra: Option<Extra>,
 }
 
-impl<'p, O: Parts, V: Observer> MapTarget<'p, O, V> {
+impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
     pub(crate) fn new(plan: &'p MapPlan, outputs: O, host: RunHost, observer: V, limits: &Limits) -> Self {
         let defers = outputs.defers();
+        let places = observer.places().cloned();
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
-        MapTarget { plan, mapper, defers, extra: None }
+        let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
+        let front = Front { mapper, places, block: (0, 0), from: (0, 0) };
+        MapTarget { front, outputs, defers, extra: None }
     }
 
     fn back(&mut self) {
-        self.mapper.outputs().each(|_, part| part.back());
-        self.mapper.host().forget();
+        let mapper = &mut self.front.mapper;
+        mapper.outputs().each(|_, part| part.back());
+        mapper.host().forget();
+        let _ = mapper.observer().end(false);
     }
 
     /// Ends what is pending in the outputs, with the envelope values that the document has set.
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
-        let envelope = self.mapper.host().take_envelope();
+        let mapper = &mut self.front.mapper;
+        let envelope = mapper.host().take_envelope();
         let mut findings = Vec::new();
-        self.mapper.outputs().each(|_, part| {
+        mapper.outputs().each(|_, part| {
             part.envelope(&envelope);
             if let Err(found) = part.settle() {
                 findings.extend(found);
@@ -93,7 +157,7 @@ impl<'p, O: Parts, V: Observer> MapTarget<'p, O, V> {
     fn kept(&mut self, notes: Vec<Finding>) {
         let mut extra = Extra { notes, documents: 0, taken: Vec::new() };
         let defers = self.defers;
-        self.mapper.outputs().each(|_, part| {
+        self.front.mapper.outputs().each(|_, part| {
             let taken = part.keep();
             extra.documents += taken.documents;
             if defers {
@@ -104,26 +168,31 @@ impl<'p, O: Parts, V: Observer> MapTarget<'p, O, V> {
     }
 }
 
-impl<'p, O: Parts, V: Observer + Send> Target for MapTarget<'p, O, V> {
-    type Sink = Mapper<'p, O, RunHost, V>;
+impl<'p, O: Parts, V: Waits + Send> Target for MapTarget<'p, O, V> {
+    type Sink = Front<'p, O, V>;
 
     fn defers(&self) -> bool {
         self.defers
     }
 
-    fn number(&mut self, number: RecordNumber) {
-        self.mapper.host().number(number);
+    #[inline]
+    fn begin(&mut self, number: RecordNumber, from: ByteOffset, block: &Block) {
+        self.front.mapper.host().number(number);
+        if V::WATCHES {
+            self.front.block = (block.bytes.as_ptr() as usize, block.filled);
+            self.front.from = (block.before.offset.0, from.0);
+        }
     }
 
     #[inline(always)]
     fn sink(&mut self) -> &mut Self::Sink {
-        &mut self.mapper
+        &mut self.front
     }
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
         let mut notes = Vec::new();
-        if !self.mapper.is_clean() {
-            let outcome = self.mapper.outcome();
+        if !self.front.mapper.is_clean() {
+            let outcome = self.front.mapper.outcome();
             let good = outcome.is_good();
             notes = outcome.findings.into_iter().map(of_document).collect();
             if !good {
@@ -131,7 +200,8 @@ impl<'p, O: Parts, V: Observer + Send> Target for MapTarget<'p, O, V> {
                 return Err(notes);
             }
         }
-        if let Err(findings) = self.settle() {
+        let settled = self.settle().and_then(|()| self.front.mapper.observer().end(true));
+        if let Err(findings) = settled {
             self.back();
             return Err(findings);
         }
@@ -140,8 +210,8 @@ impl<'p, O: Parts, V: Observer + Send> Target for MapTarget<'p, O, V> {
     }
 
     fn void(&mut self) {
-        self.mapper.discard();
-        let _ = self.mapper.outcome();
+        self.front.mapper.discard();
+        let _ = self.front.mapper.outcome();
         self.back();
     }
 
@@ -153,8 +223,8 @@ impl<'p, O: Parts, V: Observer + Send> Target for MapTarget<'p, O, V> {
         let goes_on = payload.goes_on;
         let mut first = Ok(());
         let mut more = core::mem::take(&mut payload.more);
-        more.resize_with(self.plan_outputs().saturating_sub(1), Payload::default);
-        self.mapper.outputs().each(|number, part| {
+        more.resize_with(self.outputs.saturating_sub(1), Payload::default);
+        self.front.mapper.outputs().each(|number, part| {
             let into = if number == 0 { &mut *payload } else { &mut more[number - 1] };
             let done = part.drain(into, goes_on);
             if first.is_ok() {
@@ -163,12 +233,6 @@ impl<'p, O: Parts, V: Observer + Send> Target for MapTarget<'p, O, V> {
         });
         payload.more = more;
         first
-    }
-}
-
-impl<O: Parts, V: Observer> MapTarget<'_, O, V> {
-    fn plan_outputs(&self) -> usize {
-        (0..).take_while(|output| self.plan.output(*output).is_some()).count()
     }
 }
 
@@ -184,6 +248,6 @@ fn of_document(mut finding: Finding) -> Finding {
     }
     place.detail = (!detail.is_empty()).then_some(detail);
     (place.file, place.line, place.column, place.width, place.line_text) = (None, None, None, None, None);
-    place.byte = None::<ByteOffset>;
+    place.byte = None;
     finding
 }

@@ -22,6 +22,11 @@ pub(crate) trait Part: Sink + Send {
     /// Envelope values that the source document has set; for interchanges.
     fn envelope(&mut self, _values: &[(String, String)]) {}
 
+    /// Where the output stands since it left the last time; `None` where values have no place yet.
+    fn at(&self) -> Option<u64> {
+        None
+    }
+
     /// Ends the document that was left last; it cannot be discarded any more.
     ///
     /// # Errors

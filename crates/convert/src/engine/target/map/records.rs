@@ -7,7 +7,7 @@ use super::part::{Part, SpoolFolder, spool_error};
 use super::waiting::Waiting;
 use crate::engine::lane::Taken;
 use crate::engine::lot::Payload;
-use crate::engine::target::record::{FramedMark, Framed, findings};
+use crate::engine::target::record::{Framed, FramedMark, findings};
 use crate::engine::target::typed::TypedEncoder;
 
 /// What makes the records of a document.

@@ -75,6 +75,13 @@ impl Part for AnyPart<'_> {
     fn envelope(&mut self, values: &[(String, String)]) {
         each!(self, part => part.envelope(values));
     }
+    fn at(&self) -> Option<u64> {
+        match self {
+            AnyPart::Json(part) => Part::at(part),
+            AnyPart::Xml(part) => Part::at(part),
+            _ => None,
+        }
+    }
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         each!(self, part => part.settle())
     }

@@ -18,6 +18,10 @@ pub(crate) trait TextWriter: Sink + Send {
     fn back_to(&mut self, len: usize);
     /// Takes what was written, also within a document.
     fn take(&mut self, into: &mut Vec<u8>);
+    /// Whether a value stands where it is written at once.
+    fn is_in_order(&self) -> bool {
+        true
+    }
     /// Why the document left last cannot be written.
     fn refusal(&mut self) -> Option<Finding> {
         None
@@ -60,6 +64,9 @@ impl TextWriter for CsvWriter {
     fn take(&mut self, into: &mut Vec<u8>) {
         into.extend_from_slice(self.bytes());
         self.clear();
+    }
+    fn is_in_order(&self) -> bool {
+        false
     }
     fn refusal(&mut self) -> Option<Finding> {
         self.take_fault().map(|fault| fault.finding())
@@ -167,6 +174,10 @@ impl<W: TextWriter> Sink for TextPart<W> {
 }
 
 impl<W: TextWriter> Part for TextPart<W> {
+    fn at(&self) -> Option<u64> {
+        self.writer.is_in_order().then(|| TextPart::at(self))
+    }
+
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         self.end_pending();
         if self.refused.is_empty() { Ok(()) } else { Err(core::mem::take(&mut self.refused)) }

@@ -65,12 +65,7 @@ impl Host for RunHost {
         self.envelope.push((name.to_owned(), value.to_owned()));
     }
 
-    fn lookup(
-        &mut self,
-        name: &str,
-        keys: &[Value<'_>],
-        row: &mut dyn FnMut(Value<'_>),
-    ) -> Result<bool, String> {
+    fn lookup(&mut self, name: &str, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String> {
         match self.lookups.iter_mut().find(|lookup| lookup.name() == name) {
             Some(lookup) => lookup.row(keys, row),
             None => Err(format!("no table `{name}` is connected")),

@@ -1,0 +1,352 @@
+//! Maps between source and targets: several outputs, any number of lanes, any stop, transactions longer than memory, refused envelopes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use quayline_convert::csv::CsvStyle;
+use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
+use quayline_convert::{
+    Checkpoints, Conversion, ConvertError, EdiRead, Input, JsonRead, JsonWrite, MapStage, Output, Rejects, Report,
+    Schema, Source, SourceFormat, Start, SyncHook, SyncPoint, Target, TargetFormat, World, read_guides,
+};
+use quayline_core::{Limits, NodeId, NodeKind, Occurs, Scalar, Shape};
+use quayline_map::{Absent, MapSpec, NoFiles, Options, Output as MapOutput, SourceOrder, compile};
+
+/// A run with a map in a folder of its own.
+struct Run {
+    folder: tempfile::TempDir,
+    source: Shape,
+    format: SourceFormat,
+    targets: Vec<(&'static str, Shape, TargetFormat)>,
+    map: &'static str,
+    order: SourceOrder,
+}
+
+impl Run {
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn conversion(&self, lanes: usize) -> Conversion {
+        let shapes: Vec<Shape> = self.targets.iter().map(|(_, shape, _)| relaxed(shape)).collect();
+        let outputs: Vec<MapOutput<'_>> = self
+            .targets
+            .iter()
+            .zip(&shapes)
+            .map(|((name, ..), shape)| MapOutput { name, shape, absent: Absent::Refused })
+            .collect();
+        let spec = MapSpec::parse("t.qmap", self.map);
+        let compiled = compile(&spec, &self.source, &outputs, Options { order: self.order }, &NoFiles);
+        let plan = compiled.unwrap_or_else(|findings| panic!("{findings}")).plan;
+        let mut targets = self
+            .targets
+            .iter()
+            .map(|(name, _, format)| Target { output: Output::File(self.path(name)), format: format.clone() });
+        let source = Source { name: "in".into(), input: Input::File(self.path("in")), format: self.format.clone() };
+        let first = targets.next().expect("a target");
+        let mut conversion = Conversion::new(source, first, Arc::new(Schema::of_shape(self.source.clone())));
+        conversion.map = Some(MapStage {
+            plan: Arc::new(plan),
+            schemas: self.targets.iter().map(|(_, shape, _)| Arc::new(Schema::of_shape(shape.clone()))).collect(),
+            more: targets.collect(),
+            world: Arc::new(World { now: 1_767_225_600_000_000, ..World::default() }),
+            spool_folder: self.folder.path().to_owned(),
+            trace: None,
+        });
+        conversion.lanes = lanes;
+        conversion.rejects = Rejects::File { path: self.path("rejects"), max: None };
+        conversion
+    }
+
+    fn run(&self, lanes: usize) -> Report {
+        self.conversion(lanes).run().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8(fs::read(self.path(name)).expect(name)).expect("UTF-8")
+    }
+
+    fn all(&self) -> Vec<String> {
+        let names = self.targets.iter().map(|(name, ..)| *name);
+        names.chain(["rejects", "rejects.findings.jsonl"]).map(|name| self.text(name)).collect()
+    }
+}
+
+/// What a writer of interchanges knows by itself need not be set.
+fn relaxed(shape: &Shape) -> Shape {
+    let mut builder = Shape::builder("edi");
+    let mut open = Vec::new();
+    for (id, node) in shape.iter().skip(1) {
+        while open.last().is_some_and(|end| *end <= id) {
+            builder.close();
+            open.pop();
+        }
+        let head = node.parent == Some(NodeId::ROOT) && matches!(node.name.as_str(), "standard" | "interchange");
+        let occurs = if head { Occurs::Optional } else { node.occurs };
+        match &node.kind {
+            NodeKind::Group => {
+                builder.open(node.name.clone(), occurs);
+                open.push(node.subtree_end);
+            }
+            NodeKind::Scalar(scalar) => {
+                builder.scalar(node.name.clone(), scalar.clone(), occurs);
+            }
+        }
+    }
+    builder.finish()
+}
+
+fn text() -> Scalar {
+    Scalar::Text { chars_max: Some(30) }
+}
+
+fn number() -> Scalar {
+    Scalar::Decimal { digits: 9, scale: 2, signed: true }
+}
+
+fn jsonl() -> TargetFormat {
+    TargetFormat::JsonLines(JsonWrite::default())
+}
+
+/// Orders of some lines; every 97th has a line that the map refuses.
+fn orders(count: usize) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut source = Shape::builder("order");
+    source.scalar("id", text(), Occurs::Once);
+    source.open("lines", Occurs::Many { min: 0, max: None });
+    source.scalar("item", text(), Occurs::Once);
+    source.scalar("price", number(), Occurs::Optional);
+    let source = source.finish();
+    let mut item = Shape::builder("item");
+    item.scalar("order", text(), Occurs::Once);
+    item.scalar("item", text(), Occurs::Once);
+    item.scalar("price", number(), Occurs::Optional);
+    let mut sum = Shape::builder("sum");
+    sum.scalar("order", text(), Occurs::Once);
+    sum.scalar("total", number(), Occurs::Optional);
+    let mut data = String::new();
+    for n in 0..count {
+        let price = if n % 97 == 50 { "-1".to_owned() } else { format!("{n}.25") };
+        data.push_str(&format!(
+            "{{\"id\":\"o{n}\",\"lines\":[{{\"item\":\"a\",\"price\":1.5}},{{\"item\":\"b\",\"price\":{price}}}]}}\n"
+        ));
+    }
+    fs::write(folder.path().join("in"), data).expect("written");
+    Run {
+        folder,
+        source,
+        format: SourceFormat::Json(JsonRead::default()),
+        targets: vec![
+            ("item", item.finish(), TargetFormat::JsonArray(JsonWrite::default())),
+            ("sum", sum.finish(), TargetFormat::Csv(CsvStyle::default())),
+        ],
+        map: "source orders\ntarget item\ntarget sum\nfor lines make item {\n  if price < 0 { error \"negative\" }\n  order = source.id\n  item = item\n  price = price\n}\nmake sum {\n  order = id\n  total = fit(sum(price for lines), 7, 2)\n}\n",
+        order: SourceOrder::Any,
+    }
+}
+
+struct StopAt(usize, Arc<AtomicUsize>);
+
+impl SyncHook for StopAt {
+    fn before(&self, _: SyncPoint) -> io::Result<()> {
+        if self.1.fetch_add(1, Ordering::Relaxed) == self.0 { Err(io::Error::other("power off")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn several_outputs_are_the_same_for_any_number_of_lanes() {
+    let run = orders(20_000);
+    let report = run.run(1);
+    let whole = run.all();
+    assert_eq!(report.tally.records_in, 20_000);
+    assert_eq!(report.tally.records_rejected, 206);
+    assert_eq!(report.documents, 3 * (20_000 - 206));
+    assert!(
+        whole[0].starts_with("[\n{\"order\":\"o0\",\"item\":\"a\",\"price\":1.5},\n{\"order\":\"o0\""),
+        "{}",
+        &whole[0][..80]
+    );
+    assert!(whole[0].ends_with("}\n]\n"));
+    assert_eq!(whole[0].lines().count(), 2 * (20_000 - 206) + 2);
+    assert!(!whole[0].contains("\"o50\"") && !whole[1].contains("o50,"), "nothing of a rejected document is written");
+    assert_eq!(whole[1].lines().nth(1), Some("o0,1.75"));
+    assert!(whole[2].starts_with("{\"id\":\"o50\",") && whole[2].lines().count() == 206);
+    assert!(whole[3].contains("\"detail\":\"t.qmap:5\""), "{}", &whole[3][..300]);
+    for lanes in [2, 5] {
+        run.run(lanes);
+        assert!(run.all() == whole, "{lanes} lanes");
+    }
+}
+
+#[test]
+fn several_outputs_resume_after_any_stop() {
+    let run = orders(12_000);
+    let whole_report = run.run(2);
+    let whole = run.all();
+    let go = |start: Start, stop_at: usize| -> (Result<Report, ConvertError>, usize) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let mut conversion = run.conversion(2);
+        let mut checkpoints = Checkpoints::new(run.path("checkpoint"), 7);
+        (checkpoints.every_bytes, checkpoints.start) = (1, start);
+        conversion.checkpoints = Some(checkpoints);
+        conversion.sync_hook = Some(Box::new(StopAt(stop_at, Arc::clone(&count))));
+        (conversion.run(), count.load(Ordering::Relaxed))
+    };
+    let (done, steps) = go(Start::Anew, usize::MAX);
+    done.unwrap_or_else(|error| panic!("{error}"));
+    assert!(steps > 20, "{steps} steps");
+    for stop_at in 0..steps {
+        for name in ["item", "sum", "rejects", "rejects.findings.jsonl"] {
+            fs::remove_file(run.path(name)).expect("removed");
+        }
+        let (stopped, _) = go(Start::Anew, stop_at);
+        stopped.expect_err("the hook stops it");
+        for name in ["item", "sum"] {
+            if let Ok(mut file) = fs::OpenOptions::new().append(true).open(run.path(&format!("{name}.partial"))) {
+                io::Write::write_all(&mut file, b"garbage").expect("appended");
+            }
+        }
+        let (resumed, _) = go(Start::Resume, usize::MAX);
+        let resumed = resumed.unwrap_or_else(|error| panic!("step {stop_at}: {error}"));
+        assert_eq!(resumed.tally, whole_report.tally, "step {stop_at}");
+        assert!(run.all() == whole, "step {stop_at}");
+    }
+    let left: Vec<_> =
+        fs::read_dir(run.folder.path()).expect("the folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 5, "{left:?}");
+}
+
+fn guide(name: &str) -> Arc<GuideDocuments> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi").join(name);
+    let set = read_guides(&[path], &Limits::default()).unwrap_or_else(|findings| panic!("{findings}"));
+    Arc::new(GuideDocuments::new(set, NodeNames::References))
+}
+
+/// Messages of ORDERS, `sizes` lines each; one of `bad` has a segment that is none at its end.
+fn messages(sizes: &[usize], bad: Option<usize>) -> String {
+    let mut out = "UNB+UNOC:3+SENDER+RECEIVER+260401:1200+1'\n".to_owned();
+    for (n, lines) in sizes.iter().enumerate() {
+        let mut body = format!("UNH+{n}+ORDERS:D:96A:UN'\nBGM+220+P{n}'\nDTM+137:20260401:102'\nNAD+BY+1::9'\n");
+        for line in 0..*lines {
+            body.push_str(&format!("LIN+{}++{line:010}:EN'\nQTY+21:{}'\n", line + 1, line % 90 + 1));
+        }
+        body.push_str("UNS+S'\n");
+        if bad == Some(n) {
+            body.push_str("ZZZ+1'\n");
+        }
+        let count = body.matches('\'').count() + 1;
+        out.push_str(&format!("{body}UNT+{count}+{n}'\n"));
+    }
+    out.push_str(&format!("UNZ+{}+1'\n", sizes.len()));
+    out
+}
+
+fn from_messages(sizes: &[usize], bad: Option<usize>) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("in"), messages(sizes, bad)).expect("written");
+    let documents = guide("orders.guide");
+    let mut line = Shape::builder("line");
+    line.scalar("order", text(), Occurs::Once);
+    line.scalar("item", text(), Occurs::Optional);
+    Run {
+        folder,
+        source: documents.shape().clone(),
+        format: SourceFormat::Edi(EdiRead { guides: Some(documents), ..EdiRead::default() }),
+        targets: vec![("line", line.finish(), jsonl())],
+        map: "source orders\ntarget line\nfor SG25 make line {\n  order = left(source.BGM.BGM02, 30)\n  item = left(LIN.'LIN03'.'LIN03-1', 30)\n}\n",
+        order: SourceOrder::AsShape,
+    }
+}
+
+/// Which of the guide's items holds the lines; its name is the guide's business.
+fn with_names(mut run: Run) -> Run {
+    let shape = &run.source;
+    let lin = shape.iter().find(|(_, node)| node.name == "LIN").expect("LIN").0;
+    let group = shape.node(lin).parent.expect("a loop");
+    let component = shape
+        .iter()
+        .find(|(id, node)| node.name.ends_with("-1") && *id > lin && *id < shape.node(lin).subtree_end)
+        .expect("a component")
+        .0;
+    let number = shape.iter().find(|(_, node)| node.name == "BGM02").expect("BGM02").0;
+    let path = |id: NodeId, below: NodeId| {
+        let (whole, below) = (shape.path(id), shape.path(below));
+        let rest = whole.strip_prefix(&format!("{below}.")).unwrap_or(&whole).to_owned();
+        rest.split('.').map(|name| format!("'{name}'")).collect::<Vec<_>>().join(".")
+    };
+    let map = format!(
+        "source orders\ntarget line\nfor {} make line {{\n  order = left(source.{}, 30)\n  item = left({}, 30)\n}}\n",
+        path(group, NodeId::ROOT),
+        path(number, NodeId::ROOT),
+        path(component, group)
+    );
+    run.map = Box::leak(map.into_boxed_str());
+    run
+}
+
+#[test]
+fn a_message_over_many_blocks_is_mapped_whole() {
+    // The second has 2.5 MB: ten blocks, and more than a spool holds in memory.
+    let run = with_names(from_messages(&[3, 60_000, 2], None));
+    let report = run.run(1);
+    assert_eq!((report.tally.records_out, report.documents), (3, 60_005));
+    let whole = run.all();
+    assert_eq!(whole[0].lines().count(), 60_005);
+    assert!(whole[0].lines().nth(60_002).is_some_and(|line| line == "{\"order\":\"P1\",\"item\":\"0000059999\"}"));
+    for lanes in [2, 3] {
+        run.run(lanes);
+        assert!(run.all() == whole, "{lanes} lanes");
+    }
+}
+
+#[test]
+fn a_message_over_many_blocks_is_rejected_whole() {
+    let run = with_names(from_messages(&[3, 60_000, 2], Some(1)));
+    let report = run.run(1);
+    assert_eq!((report.tally.records_out, report.tally.records_rejected, report.documents), (2, 1, 5));
+    let whole = run.all();
+    assert_eq!(whole[0].lines().count(), 5);
+    // The rejects are an interchange with the one message, byte for byte.
+    let source = messages(&[3, 60_000, 2], Some(1));
+    let from = source.find("UNH+1+").expect("the message");
+    let to = source.find("UNH+2+").expect("the next");
+    assert!(whole[1].contains(&source[from..to]), "{} bytes", whole[1].len());
+    assert!(whole[1].ends_with("UNZ+1+1'\n"), "{}", &whole[1][whole[1].len() - 60..]);
+    for lanes in [2, 3] {
+        run.run(lanes);
+        assert!(run.all() == whole, "{lanes} lanes");
+    }
+}
+
+/// Orders to ORDERS and a log: where the envelope is refused, nothing of the order stands in the log either.
+#[test]
+fn what_the_envelope_refuses_is_taken_back_everywhere() {
+    let mut run = orders(3_000);
+    let documents = guide("orders.guide");
+    let mut log = Shape::builder("log");
+    log.scalar("order", text(), Occurs::Once);
+    let format =
+        TargetFormat::Edi(EdiWriterOptions { guides: Some(Arc::clone(&documents)), ..EdiWriterOptions::default() });
+    run.targets = vec![("edi", documents.shape().clone(), format), ("log", log.finish(), jsonl())];
+    run.map = "source orders\ntarget edi\ntarget log\nmake edi {\n  omit DTM\n  interchange.receiver = \"R\"\n  if not ends-with(id, \"7\") {\n    interchange.sender = \"S\"\n  }\n  BGM.BGM02 = id\n  make DTM { 'DTM01'.'DTM01-1' = \"137\" }\n  UNS.UNS01 = \"S\"\n}\nmake log {\n  order = id\n}\n";
+    let mut conversion = run.conversion(1);
+    conversion.limits.findings_max = 10;
+    let report = conversion.run().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.tally.records_rejected, 300);
+    let log = run.text("log");
+    assert_eq!(log.lines().count(), 2_700);
+    assert!(!log.contains("7\"}"));
+    let edi = run.text("edi");
+    assert_eq!(edi.matches("UNH+").count(), 2_700);
+    assert!(edi.starts_with("UNB+UNOC:3+S+R+260101:0000+1'"), "{}", &edi[..60]);
+    let whole = run.all();
+    for lanes in [2, 4] {
+        let mut conversion = run.conversion(lanes);
+        conversion.limits.findings_max = 10;
+        conversion.run().unwrap_or_else(|error| panic!("{error}"));
+        assert!(run.all() == whole, "{lanes} lanes");
+    }
+}
