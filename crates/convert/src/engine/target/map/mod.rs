@@ -14,7 +14,7 @@ mod trace;
 mod waiting;
 mod world;
 
-use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
+use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, TextPlace, Value};
 use quayline_map::{MapPlan, Mapper, Outputs};
 
 use crate::engine::block::Block;
@@ -41,7 +41,7 @@ pub(crate) trait Parts: Outputs + Send {
 /// The only output of a map, of a known kind.
 pub(crate) struct Alone<P>(pub(crate) P);
 
-impl<P: Part> Outputs for Alone<P> {
+impl<P: Part + Sink> Outputs for Alone<P> {
     type Sink = P;
 
     #[inline(always)]
@@ -50,7 +50,7 @@ impl<P: Part> Outputs for Alone<P> {
     }
 }
 
-impl<P: Part> Parts for Alone<P> {
+impl<P: Part + Sink> Parts for Alone<P> {
     fn each(&mut self, mut work: impl FnMut(usize, &mut dyn Part)) {
         work(0, &mut self.0);
     }
@@ -86,7 +86,7 @@ impl<O: Parts, V: Waits> Front<'_, O, V> {
     }
 }
 
-impl<O: Parts, V: Waits> Sink for Front<'_, O, V> {
+impl<'p, O: Parts, V: Waits> Sink for Front<'p, O, V> {
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         self.mapper.enter(node);
@@ -112,6 +112,13 @@ impl<O: Parts, V: Waits> Sink for Front<'_, O, V> {
     }
     fn discard(&mut self) {
         self.mapper.discard();
+    }
+
+    const TAKES_TEXTS: bool = !V::WATCHES && <Mapper<'p, O, RunHost, V> as Sink>::TAKES_TEXTS;
+
+    #[inline(always)]
+    fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
+        self.mapper.texts(places, text, shift)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_core::{Finding, Sink};
+use quayline_core::Finding;
 
 use crate::engine::lane::Taken;
 use crate::engine::lot::Payload;
@@ -13,7 +13,7 @@ use crate::error::ConvertError;
 pub(crate) type SpoolFolder = Arc<Path>;
 
 /// An output that takes documents, and takes them back as long as their source document is not kept.
-pub(crate) trait Part: Sink + Send {
+pub(crate) trait Part: Send {
     /// Whether the writer has the last word on its documents.
     fn defers(&self) -> bool {
         false
