@@ -28,7 +28,7 @@ pub(crate) struct TranslateArgs {
     /// Each is named by its number: 000001.json. The folder must be there.
     #[arg(long, value_name = "[TARGET=]DIR", help_heading = "Outputs")]
     pub(crate) split: Vec<String>,
-    /// Format to write, where it is not what the target's shape says
+    /// Format to write, where it is not the target's own
     ///
     /// jsonl, json, csv, xml, parquet, arrow or arrow-stream; a name that ends so says it too. Records and EDI follow from the target.
     #[arg(long, value_name = "[TARGET=]FORMAT", help_heading = "Outputs")]
@@ -36,16 +36,18 @@ pub(crate) struct TranslateArgs {
     /// Numbers that JSON readers may corrupt: exact, safe or string
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Outputs")]
     pub(crate) numbers: Option<NumbersArg>,
-    /// Format to read, where the source's shape does not say it: json, csv or xml
+    /// Format to read: json, csv or xml
+    ///
+    /// Where the source's shape does not say it.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Source")]
     pub(crate) from: Option<FromFormat>,
-    /// How much to check of EDI by its guide: envelope, guide, notes or rules
+    /// How much to check by guide: envelope, guide, notes or rules
     #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, hide_default_value = true, help_heading = "Source")]
     pub(crate) level: LevelArg,
-    /// Departures of EDI from the standards that are warnings else are errors
+    /// Departures from the standards that are warnings else are errors
     #[arg(long, help_heading = "Source")]
     pub(crate) strict: bool,
-    /// Members that the source's shape does not have: error or ignore
+    /// Members that the source does not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Source")]
     pub(crate) unknown: Option<UnknownArg>,
     /// Code page of the source's records, or of EDI that names none
@@ -54,27 +56,27 @@ pub(crate) struct TranslateArgs {
     /// Code page of the records to write, or of EDI
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) to_encoding: Option<String>,
-    /// How records stand in the source, as `quayline convert --format`
+    /// How records stand in the source: fixed, rdw, lines, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) from_format: Option<String>,
-    /// How records stand in the file to write
+    /// How records stand in the file to write: fixed, rdw, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) to_format: Option<String>,
-    /// Sender of interchanges that are written: ID, or QUALIFIER:ID
+    /// Sender of interchanges to write: ID or QUALIFIER:ID
     #[arg(long, value_name = "ID", help_heading = "Envelopes")]
     pub(crate) sender: Option<String>,
-    /// Receiver of interchanges that are written: ID, or QUALIFIER:ID
+    /// Receiver of interchanges to write: ID or QUALIFIER:ID
     #[arg(long, value_name = "ID", help_heading = "Envelopes")]
     pub(crate) receiver: Option<String>,
     /// Control number of the interchange that is written
     #[arg(long, value_name = "NUMBER", help_heading = "Envelopes")]
     pub(crate) control_number: Option<String>,
-    /// Envelope value: what maps read as envelope.NAME, and a header field
+    /// Envelope value, and header field of interchanges to write
     ///
-    /// A header field is called as in documents, with its level in front: group.sender, interchange.test. What the map sets goes before it.
+    /// Maps read it as envelope.NAME. A header field is called as in documents, with its level in front: group.sender, interchange.test. What the map sets goes before it.
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Envelopes")]
     pub(crate) envelope: Vec<String>,
-    /// File for the acknowledgments of the source: TA1, 999, CONTRL
+    /// File for acknowledgments of the source: TA1, 999, CONTRL
     #[arg(long, value_name = "FILE", help_heading = "Envelopes")]
     pub(crate) ack: Option<PathBuf>,
     /// CSV table that the map looks up
@@ -82,13 +84,15 @@ pub(crate) struct TranslateArgs {
     /// Its first columns are the keys, the others the fields, in the order of the map's `lookup`.
     #[arg(long, value_name = "NAME=FILE", help_heading = "Running")]
     pub(crate) lookup: Vec<String>,
-    /// Date and time that the map takes as now: 2026-01-31T12:00:00
+    /// Time that the map takes as now: 2026-01-31T12:00:00
     #[arg(long, value_name = "TIME", help_heading = "Running")]
     pub(crate) now: Option<String>,
-    /// Threads that translate; the output is the same for any number
+    /// Threads that translate
+    ///
+    /// The output is the same for any number of them.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
-    /// File for documents that cannot be translated, whole and unchanged
+    /// File for documents that are not translated, unchanged
     ///
     /// Without it the run stops at the first. FILE.findings.jsonl beside it says what is wrong with each. For several inputs it is a folder.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
@@ -107,10 +111,14 @@ pub(crate) struct TranslateArgs {
     /// Go on from the checkpoint of a stopped run
     #[arg(long, conflicts_with = "ack", help_heading = "Running")]
     pub(crate) resume: bool,
-    /// Print the plan of the map and what it keeps in memory; no input is read
+    /// Print the plan of the map and what it keeps in memory
+    ///
+    /// No input is read.
     #[arg(long, help_heading = "Running")]
     pub(crate) explain: bool,
-    /// File that is told which statement wrote what, from what; one thread
+    /// File that is told which statement wrote what, from what
+    ///
+    /// Such a run has one thread. docs/translate.md shows the form.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) trace: Option<PathBuf>,
     /// Print what was done and what it cost

@@ -83,13 +83,13 @@ impl Lookup for CsvLookup {
                 key.push('\u{1f}');
             }
             match value {
-                Value::Text(run) | Value::Ascii(run) => key.push_str(&String::from_utf8_lossy(run.bytes())),
+                Value::Text(run) | Value::Ascii(run) => key.push_str(utf8(run.bytes())?),
                 Value::Null => {}
                 Value::Bool(value) => key.push_str(if *value { "true" } else { "false" }),
                 other => {
                     let mut text = Vec::new();
                     write_number(&mut text, *other).ok_or("a key of bytes")?;
-                    key.push_str(&String::from_utf8_lossy(&text));
+                    key.push_str(utf8(&text)?);
                 }
             }
         }
@@ -101,6 +101,10 @@ impl Lookup for CsvLookup {
         }
         Ok(true)
     }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, String> {
+    core::str::from_utf8(bytes).map_err(|_| "a key that is no UTF-8".to_owned())
 }
 
 /// Rows of cells: commas, quotes doubled inside quotes.

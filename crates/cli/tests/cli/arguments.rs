@@ -17,6 +17,7 @@ fn nothing_at_all_is_answered_with_help() {
         Commands:
           inspect      Shows what a copybook, an EDI file or a data file is
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          translate    Translates documents by a map
           serve        Serves a project's APIs over HTTP
           service      Proposes the service of a copybook
           measure      Measures what transactions cost on this machine
@@ -56,6 +57,7 @@ fn short_help_is_a_line_an_option() {
         Commands:
           inspect      Shows what a copybook, an EDI file or a data file is
           convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          translate    Translates documents by a map
           serve        Serves a project's APIs over HTTP
           service      Proposes the service of a copybook
           measure      Measures what transactions cost on this machine

@@ -13,4 +13,5 @@ mod interrupted;
 mod json_docs;
 mod outputs;
 mod probes;
+mod translate;
 mod world;

@@ -31,6 +31,9 @@ use crate::error::ConvertError;
 use crate::map_stage::MapStage;
 use crate::schema::{Records, Schema};
 
+/// The writers of a map's outputs, and the lanes.
+type WritersAndLanes<'c> = (Vec<OutputWriter>, Vec<Box<dyn Lane + 'c>>);
+
 /// What the parts of an output in the lanes are made of.
 enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, split: bool },
@@ -55,8 +58,8 @@ impl Maker<'_> {
 pub(crate) fn check(stage: &MapStage, formats: &[&TargetFormat]) -> Result<(), ConvertError> {
     let outputs = (0..).take_while(|output| stage.plan.output(*output).is_some()).count();
     debug_assert_eq!((outputs, outputs), (formats.len(), stage.schemas.len()), "a target and a schema for each output");
-    let is_edi = |format: &&TargetFormat| matches!(format, TargetFormat::Edi(_));
-    let cannot_cut = |format: &&TargetFormat| match format {
+    let is_edi = |format: &TargetFormat| matches!(format, TargetFormat::Edi(_));
+    let cannot_cut = |format: &TargetFormat| match format {
         TargetFormat::Parquet(_) | TargetFormat::ArrowFile | TargetFormat::ArrowStream => true,
         TargetFormat::Records(spec) => {
             matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus)
@@ -80,7 +83,7 @@ impl<'c> Ends<'c> {
         states: &[Vec<u8>],
         header: Option<&CsvHeader>,
         n: usize,
-    ) -> Result<(Vec<OutputWriter>, Vec<Box<dyn Lane + 'c>>), ConvertError> {
+    ) -> Result<WritersAndLanes<'c>, ConvertError> {
         let formats = core::iter::once(self.target).chain(stage.more.iter().map(|target| &target.format));
         let folder: SpoolFolder = Arc::from(stage.spool_folder.as_path());
         let mut writers = Vec::new();

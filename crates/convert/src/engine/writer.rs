@@ -121,7 +121,10 @@ impl RejectFiles {
         let path = self.records.partial().to_owned();
         let mut head = Vec::new();
         front
-            .read_range(0, front.len().min(16), |part| Ok(head.extend_from_slice(part)))
+            .read_range(0, front.len().min(16), |part| {
+                head.extend_from_slice(part);
+                Ok(())
+            })
             .map_err(ConvertError::io("read a temporary file of", &path))?;
         if !self.excerpt.begin(around, is_transaction, &head, rejects) {
             return Ok(());

@@ -71,7 +71,7 @@ pub(crate) struct Front<'p, O: Parts, V: Waits> {
 
 impl<O: Parts, V: Waits> Front<'_, O, V> {
     #[cold]
-    fn at(&self, value: Value<'_>) {
+    fn at(&mut self, value: Value<'_>) {
         let Some(places) = &self.places else { return };
         let bytes = match value {
             Value::Text(run) | Value::Ascii(run) => run.bytes(),
@@ -81,8 +81,11 @@ impl<O: Parts, V: Waits> Front<'_, O, V> {
         };
         let (start, len) = self.block;
         let inside = (bytes.as_ptr() as usize).checked_sub(start).filter(|at| *at < len && !bytes.is_empty());
-        // What was decoded elsewhere is of the record.
-        trace::at_source(places, inside.map_or(self.from.1, |at| self.from.0 + at as u64));
+        // What was decoded elsewhere stands behind the value before it, or in the record.
+        if let Some(at) = inside {
+            self.from.1 = self.from.0 + at as u64;
+        }
+        trace::at_source(places, self.from.1);
     }
 }
 

@@ -1,0 +1,418 @@
+//! `quayline translate`: files and folders through maps.
+
+use expect_test::expect;
+
+use crate::edi::examples;
+use crate::world::World;
+
+const CLAIMS: &str = r#"map "claims"
+source "837p-acme.guide"
+target claim "claim.shape"
+
+for 2000A.2000B.2300 make claim {
+  number = left(CLM.CLM01, 38)
+  amount = fit(round(CLM.CLM02, 2), 16, 2)
+  lines = count(2400)
+  at = envelope.desk
+}
+"#;
+
+const CLAIM: &str = "claim\n  number text(38)\n  amount decimal(18,2)\n  lines decimal(6)\n  at? text\n";
+
+fn claims() -> World {
+    let world = examples();
+    world.write("claims.qmap", CLAIMS).write("claim.shape", CLAIM);
+    world
+}
+
+/// Orders as rows to messages.
+fn orders() -> World {
+    let world = examples();
+    world.write("orders.csv", "number,buyer,item,quantity\nP1,B7,0012345,5\nP2,B9,0012346,2.5\nP3,,0012347,1\n");
+    world.write(
+        "orders.toml",
+        "layout = \"csv\"\n[[field]]\nname = \"number\"\nlength = 20\nrequired = true\n[[field]]\nname = \"buyer\"\nlength = 17\n[[field]]\nname = \"item\"\nlength = 20\n[[field]]\nname = \"quantity\"\ntype = \"decimal\"\ndigits = 9\ndecimals = 2\n",
+    );
+    world.write(
+        "order.json",
+        r##"{"type": "object", "required": ["number", "buyer"], "properties": {"number": {"type": "string"}, "buyer": {"type": "string", "maxLength": 17}, "quantity": {"type": "number"}, "name": {"type": "string"}}}"##,
+    );
+    world.write(
+        "orders.qmap",
+        "source \"orders.toml\"\ntarget order \"order.json\"\ntarget log \"log.toml\"\nlookup buyers(id: text) -> (name: text(30))\n\nmake order {\n  number = number\n  buyer = buyer ?? \"\"\n  if not present(buyer) { error \"no buyer\" code \"R-1\" }\n  quantity = quantity\n  name = buyers(buyer).name\n}\nmake log {\n  order = number\n  at = format(now(), \"CCYY-MM-DD HH:MM\")\n}\n",
+    );
+    world.write("log.toml", "layout = \"csv\"\n[[field]]\nname = \"order\"\nlength = 20\n[[field]]\nname = \"at\"\n");
+    world.write("buyers.csv", "id,name\nB7,Miller\n");
+    world
+}
+
+#[test]
+fn a_transaction_becomes_documents() {
+    claims().run("translate --map claims.qmap claims.x12 --envelope desk=7").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"number":"QG1001","amount":100.5,"lines":2,"at":"7"}
+        {"number":"QG1002","amount":85,"lines":1,"at":"7"}
+    "#]]);
+    claims().run_with("translate -m claims.qmap - --to csv", &claims().read("claims.x12")).check(expect![[r#"
+        exit 0
+        --- stdout
+        number,amount,lines,at
+        QG1001,100.5,2,
+        QG1002,85,1,
+    "#]]);
+}
+
+#[test]
+fn the_plan_is_explained() {
+    claims().run("translate --map claims.qmap --explain").check(expect![[r#"
+        exit 0
+        --- stdout
+        map "claims"
+        source edi: 2 of 1185 leaves are read
+          list 2000A: mapped while it is read, 1 slots
+          list 2000A.2000B: mapped while it is read, 1 slots
+          list 2000A.2000B.2300: mapped while it is read, 4 slots
+          list 2000A.2000B.2300.2400: looked at while it is read, 0 slots; 1 folds
+        memory: one occurrence of each loop at a time, however long the document is
+        steps
+          line 5: each 2000A, while it is read
+            line 5: each 2000A.2000B, while it is read
+              line 5: each 2000A.2000B.2300, while it is read
+                document claim
+                  behind 2000A.2000B.2300.CLM.CLM01
+                  line 6: set number from 2000A.2000B.2300.CLM.CLM01
+                  behind 2000A.2000B.2300.CLM.CLM02
+                  line 7: set amount from 2000A.2000B.2300.CLM.CLM02
+                  behind 2000A.2000B.2300.2400
+                  line 8: set lines
+                  line 9: set at
+    "#]]);
+}
+
+#[test]
+fn acknowledgment_rejects_and_trace_stand_beside() {
+    let world = claims();
+    let good = String::from_utf8(world.read("claims.x12")).expect("UTF-8");
+    let bad = good.replace("*000000101", "*000000102").replace("HI*ABK:J0190~", "HI*ABK:J0190~ZZZ*1~");
+    world.write("two.x12", format!("{good}{bad}"));
+    world
+        .run("translate --map claims.qmap two.x12 -o claims.jsonl --rejects bad.x12 --ack claims.999 --trace trace.jsonl")
+        .check(expect![[r#"
+            exit 1
+            --- stderr
+            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+              at two.x12, record 2, byte 1795, interchange 2, group 1, transaction 1, segment 21 (X12.6, transaction set structure)
+
+            hint: look whether the tag is misspelt
+
+            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+              at two.x12, record 2, byte 2129, interchange 2, group 1, transaction 1, segment 38 (X12.6, transaction set structure)
+
+            hint: look whether the tag is misspelt
+
+            error[EDI-033]: SE01 declares 40 segments, counted 42
+              at two.x12, record 2, byte 2189, interchange 2, group 1, transaction 1, segment 42, element 1 (X12.5 and X12.6, control segments)
+
+            hint: write 42, or look for what is missing or superfluous
+
+            1 of 2 documents rejected: bad.x12 holds them whole, bad.x12.findings.jsonl says why
+        "#]]);
+    world.shell("cat claims.jsonl; grep -c . bad.x12; cat bad.x12.findings.jsonl; grep -o 'IK5.[A-Z]' claims.999; cat trace.jsonl").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"number":"QG1001","amount":100.5,"lines":2}
+        {"number":"QG1002","amount":85,"lines":1}
+        44
+        {"record":2,"byte":1795,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not a segment of the standard","path":"interchange 2, group 1, transaction 1, segment 21","detail":"X12.6, transaction set structure","hint":"look whether the tag is misspelt"}
+        {"record":2,"byte":2129,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not a segment of the standard","path":"interchange 2, group 1, transaction 1, segment 38","detail":"X12.6, transaction set structure","hint":"look whether the tag is misspelt"}
+        {"record":2,"byte":2189,"code":"EDI-033","severity":"error","message":"SE01 declares 40 segments, counted 42","path":"interchange 2, group 1, transaction 1, segment 42, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 42, or look for what is missing or superfluous"}
+        IK5*A
+        IK5*R
+        {"output":"claim","document":1,"path":"number","begin":0,"end":18,"map":"claims.qmap","line":6,"statement":"number = left(CLM.CLM01, 38)","from":[{"path":"2000A.2000B.2300.CLM.CLM01","byte":628}]}
+        {"output":"claim","document":1,"path":"amount","begin":18,"end":33,"map":"claims.qmap","line":7,"statement":"amount = fit(round(CLM.CLM02, 2), 16, 2)","from":[{"path":"2000A.2000B.2300.CLM.CLM02","byte":0}]}
+        {"output":"claim","document":1,"path":"lines","begin":33,"end":43,"map":"claims.qmap","line":8,"statement":"lines = count(2400)","from":[]}
+        {"output":"claim","document":2,"path":"number","begin":45,"end":63,"map":"claims.qmap","line":6,"statement":"number = left(CLM.CLM01, 38)","from":[{"path":"2000A.2000B.2300.CLM.CLM01","byte":959}]}
+        {"output":"claim","document":2,"path":"amount","begin":63,"end":75,"map":"claims.qmap","line":7,"statement":"amount = fit(round(CLM.CLM02, 2), 16, 2)","from":[{"path":"2000A.2000B.2300.CLM.CLM02","byte":966}]}
+        {"output":"claim","document":2,"path":"lines","begin":75,"end":85,"map":"claims.qmap","line":8,"statement":"lines = count(2400)","from":[]}
+    "#]]);
+    world.run("translate --map claims.qmap two.x12 -o out.jsonl").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+          at two.x12, record 2, byte 1795, interchange 2, group 1, transaction 1, segment 21 (X12.6, transaction set structure)
+
+        hint: look whether the tag is misspelt
+
+        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+          at two.x12, record 2, byte 2129, interchange 2, group 1, transaction 1, segment 38 (X12.6, transaction set structure)
+
+        hint: look whether the tag is misspelt
+
+        error[EDI-033]: SE01 declares 40 segments, counted 42
+          at two.x12, record 2, byte 2189, interchange 2, group 1, transaction 1, segment 42, element 1 (X12.5 and X12.6, control segments)
+
+        hint: write 42, or look for what is missing or superfluous
+
+        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
+
+        hint: to go on past documents that cannot be translated, name a file for them with --rejects
+    "#]]);
+}
+
+#[test]
+fn several_targets_and_a_lookup() {
+    let world = orders();
+    let line = "translate -m orders.qmap orders.csv -o order=o.jsonl -o log=log.csv --rejects bad.csv --lookup buyers=buyers.csv --now 2026-01-31T12:05:00";
+    world.run(line).check(expect![[r#"
+        exit 1
+        --- stderr
+        error[MAP-200]: R-1: no buyer
+          at orders.csv, record 3, byte 61 (orders.qmap:9)
+
+        1 of 3 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+    "#]]);
+    world.shell("cat o.jsonl log.csv bad.csv bad.csv.findings.jsonl").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"number":"P1","buyer":"B7","quantity":5,"name":"Miller"}
+        {"number":"P2","buyer":"B9","quantity":2.5}
+        order,at
+        P1,2026-01-31 12:05
+        P2,2026-01-31 12:05
+        number,buyer,item,quantity
+        P3,,0012347,1
+        {"record":3,"byte":61,"code":"MAP-200","severity":"error","message":"R-1: no buyer","detail":"orders.qmap:9"}
+    "#]]);
+    world.run("translate -m orders.qmap orders.csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the map has several targets, and order, log would all go to standard output
+
+        hint: name a file for each: --output log=FILE
+    "#]]);
+    world.run("translate -m orders.qmap orders.csv -o order=o.jsonl -o log=log.csv").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[MAP-215]: the lookup failed: no table `buyers` is connected
+          at orders.csv, record 1, byte 27 (orders.qmap:11)
+
+        hint: connect it
+
+        note[CLI-004]: the output is not complete: o.jsonl.partial holds what was done
+
+        hint: to go on past documents that cannot be translated, name a file for them with --rejects
+    "#]]);
+}
+
+#[test]
+fn folders_are_translated_file_by_file() {
+    let world = claims();
+    world.shell("mkdir in out rejected && cp claims.x12 in/a.x12 && cp claims.x12 in/b.x12").code(0);
+    world.run("translate -q -m claims.qmap in -o out --to csv --rejects rejected -j 2").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.shell("ls out rejected; cmp out/a.csv out/b.csv && cat out/a.csv").check(expect![[r#"
+        exit 0
+        --- stdout
+        out:
+        a.csv
+        b.csv
+
+        rejected:
+        a.x12
+        a.x12.findings.jsonl
+        b.x12
+        b.x12.findings.jsonl
+        number,amount,lines,at
+        QG1001,100.5,2,
+        QG1002,85,1,
+    "#]]);
+    world.run("translate -m claims.qmap in -o nowhere").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: several inputs need a folder to go to, and nowhere is none
+
+        hint: make the folder and name it with -o
+    "#]]);
+    world.shell("mkdir apart").code(0);
+    world.run("translate -q -m claims.qmap claims.x12 --split apart").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.shell("ls apart; cat apart/000002.json").check(expect![[r#"
+        exit 0
+        --- stdout
+        000001.json
+        000002.json
+        {"number":"QG1002","amount":85,"lines":1}
+    "#]]);
+}
+
+#[test]
+fn an_interchange_is_written_with_its_envelope() {
+    let world = orders();
+    world.write(
+        "out.qmap",
+        "source \"orders.toml\"\ntarget message \"orders.guide\"\nomit SG25\n\nBGM.BGM02 = number\nUNS.UNS01 = \"S\"\nmake DTM {\n  'DTM01'.'DTM01-1' = \"137\"\n}\nenvelope.test = \"1\"\n",
+    );
+    world.run("translate -q -m out.qmap orders.csv --sender 14:ACME --receiver OTHER --now 2026-01-31T12:05:00 --control-number 77").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[MAP-056]: mandatory, but never set: UNS.UNS01
+          at out.qmap:3:1
+          |
+        3 | omit SG25
+          | ^^^^^^^^^
+
+        hint: set it, or say `omit UNS.UNS01` if something else provides it
+    "#]]);
+    world.run("translate -q -m out.qmap orders.csv --sender 14:ACME").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[MAP-056]: mandatory, but never set: UNS.UNS01
+          at out.qmap:3:1
+          |
+        3 | omit SG25
+          | ^^^^^^^^^
+
+        hint: set it, or say `omit UNS.UNS01` if something else provides it
+    "#]]);
+}
+
+#[test]
+fn records_need_a_code_page() {
+    let world = claims();
+    world.write(
+        "claim.cpy",
+        "       01 CLAIM.\n          05 NUMBER PIC X(20).\n          05 AMOUNT PIC S9(7)V99 COMP-3.\n",
+    );
+    world.write(
+        "records.qmap",
+        "source \"837p-acme.guide\"\ntarget claim \"claim.cpy\"\n\nfor 2000A.2000B.2300 make claim {\n  NUMBER = left(CLM.CLM01, 20)\n  AMOUNT = fit(round(CLM.CLM02, 2), 7, 2)\n}\n",
+    );
+    world.run("translate -m records.qmap claims.x12 -o claims.dat").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[SHP-010]: the code page of the records is not named, and it is never guessed
+          at claim.cpy
+
+        hint: name it with --from-encoding or --to-encoding, or in a layout file: encoding = "cp037"
+    "#]]);
+    world.run("translate -m records.qmap claims.x12 -o claims.dat --to-encoding cp037").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.shell("od -An -tx1 claims.dat").check(expect![[r#"
+        exit 0
+        --- stdout
+         d8 c7 f1 f0 f0 f1 40 40 40 40 40 40 40 40 40 40
+         40 40 40 40 00 00 10 05 0c d8 c7 f1 f0 f0 f2 40
+         40 40 40 40 40 40 40 40 40 40 40 40 40 00 00 08
+         50 0c
+    "#]]);
+}
+
+#[test]
+fn what_does_not_go_together_is_said() {
+    let world = claims();
+    world.run("translate --map gone.qmap claims.x12").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[SHP-001]: cannot be read: no such file or directory
+          at gone.qmap
+
+        hint: check the path; it is seen from the map's folder
+    "#]]);
+    world.run("translate --map claims.qmap gone.x12").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: cannot be read: no such file or directory
+          at gone.x12
+
+        hint: check the path
+    "#]]);
+    world.run("translate --map claims.qmap claims.x12 --to record").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the target `claim` is of another format than --to says
+
+        hint: records and EDI follow from the copybook or guide of the target; others have none
+    "#]]);
+    world.run("translate --map claims.qmap claims.x12 --from json").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the map's source says another format than --from
+
+        hint: leave --from out; records and EDI follow from the copybook or guide of the source
+    "#]]);
+    world.run("translate --map claims.qmap claims.x12 -o o.parquet --resume").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: only a translation from one file to files of lines or records can be resumed
+
+        hint: leave --checkpoint and --resume out
+    "#]]);
+    world.run("translate --map claims.qmap claims.x12 --now yesterday").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: `yesterday` is no date and time
+
+        hint: write it so: 2026-01-31T12:00:00
+    "#]]);
+    world.run("translate --map claims.qmap claims.x12 -o claims.x12").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: claims.x12 is both read and written
+
+        hint: name another file or folder
+    "#]]);
+    world.write("bad.qmap", "source \"837p-acme.guide\"\ntarget claim \"claim.xls\"\n\nnumber = NOTHING\n");
+    world.run("translate --map bad.qmap claims.x12").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[SHP-002]: the name does not say what describes the shape
+          at claim.xls
+
+        hint: it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline)
+    "#]]);
+    world.write("bare.qmap", "number = NOTHING\n");
+    world.run("translate --map bare.qmap claims.x12").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[SHP-012]: the map does not say what its source is
+          at bare.qmap
+
+        hint: begin it with: source "orders.guide"
+
+        error[SHP-012]: the map does not say what its target is
+          at bare.qmap
+
+        hint: write: target order "order.json"
+    "#]]);
+}
+
+/// Ends runs at any moment by a signal that no program can handle; the run that goes on gives what one gives that nothing ended.
+#[test]
+fn a_run_that_was_killed_goes_on_without_loss_or_double() {
+    let world = claims();
+    let one = String::from_utf8(world.read("claims.x12")).expect("UTF-8");
+    let mut many = String::new();
+    for n in 0..6_000 {
+        many.push_str(&one.replace("000000101", &format!("{n:09}")));
+    }
+    world.write("many.x12", many);
+    world.run("translate -q -m claims.qmap many.x12 -o whole.jsonl").code(0);
+    let whole = world.read("whole.jsonl");
+    for wait in [40, 120, 250, 400] {
+        let line = "translate -q -m claims.qmap many.x12 -o out.jsonl --checkpoint-every 256K -j 2";
+        let mut child = world.command(line.split(' ')).spawn().expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        child.kill().expect("it is killed");
+        child.wait().expect("it ends");
+        if !world.path("out.jsonl").exists() {
+            world.run(&format!("{line} --resume")).code(0);
+        }
+        assert!(world.read("out.jsonl") == whole, "killed after {wait} ms");
+        assert!(!world.path("out.jsonl.partial").exists() && !world.path("out.jsonl.checkpoint").exists());
+        std::fs::remove_file(world.path("out.jsonl")).expect("removed");
+    }
+}
