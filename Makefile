@@ -3,7 +3,7 @@
 
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench fuzz fmt clean
+.PHONY: help setup demo test bench report fuzz fmt clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -21,6 +21,11 @@ bench: ## measure every ratio that has a bar; exits 1 if one falls short
 	@scripts/setup.sh demo
 	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
 	@target/release/quayline-bench
+
+report: ## measure the rows of the translator study of 2005 beside ours; MB=100 leaves larger files out
+	@scripts/setup.sh demo
+	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
+	@target/release/quayline-bench --seed $(MB)
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
 	@scripts/setup.sh test

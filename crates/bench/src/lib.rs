@@ -5,6 +5,7 @@
 //! * [`interchange`] has what is measured of EDI, [`subject`] of record files.
 //! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
+//! * [`seed`] prints the rows of the study of a translator of 2005 and ours beside them.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
@@ -18,6 +19,7 @@ pub mod dealership;
 pub mod interchange;
 pub mod process;
 mod scratch;
+pub mod seed;
 pub mod subject;
 
 pub(crate) use compare::median;

@@ -1,4 +1,4 @@
-//! `quayline-bench [--list | --dealership | NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
+//! `quayline-bench [--list | --dealership | --seed [MEGABYTES] | NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
 //! `target/bench/bars.json` and ends with 1 if one falls short.
 
 use std::ffi::OsString;
@@ -40,6 +40,10 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
         say(quayline_bench::dealership::table()?.trim_end());
         return Ok(true);
     }
+    if texts.first() == Some(&"--seed") {
+        let megabytes = texts.get(1).and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX >> 20);
+        return seed(megabytes << 20);
+    }
     let part = texts.first().copied().unwrap_or_default();
     let target = target_folder()?;
     let folder = target.join("bench");
@@ -75,6 +79,19 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
     say(&format!("written to {}", file.display()));
     Ok(short == 0)
+}
+
+/// The rows of the study, with inputs of at most so many bytes.
+fn seed(max_bytes: u64) -> Result<bool, String> {
+    let folder = target_folder()?.join("bench/seed");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let this = std::env::current_exe().map_err(|error| error.to_string())?;
+    let quayline = this.with_file_name("quayline");
+    if !quayline.exists() {
+        return Err(format!("{} is not there; `make report` builds it", quayline.display()));
+    }
+    say(&machine());
+    quayline_bench::seed::report(&quayline, &this, &folder, max_bytes, &mut |line| say(line))
 }
 
 fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {

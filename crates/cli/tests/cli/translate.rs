@@ -130,7 +130,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
         IK5*A
         IK5*R
         {"output":"claim","document":1,"path":"number","begin":0,"end":18,"map":"claims.qmap","line":6,"statement":"number = left(CLM.CLM01, 38)","from":[{"path":"2000A.2000B.2300.CLM.CLM01","byte":628}]}
-        {"output":"claim","document":1,"path":"amount","begin":18,"end":33,"map":"claims.qmap","line":7,"statement":"amount = fit(round(CLM.CLM02, 2), 16, 2)","from":[{"path":"2000A.2000B.2300.CLM.CLM02","byte":0}]}
+        {"output":"claim","document":1,"path":"amount","begin":18,"end":33,"map":"claims.qmap","line":7,"statement":"amount = fit(round(CLM.CLM02, 2), 16, 2)","from":[{"path":"2000A.2000B.2300.CLM.CLM02","byte":628}]}
         {"output":"claim","document":1,"path":"lines","begin":33,"end":43,"map":"claims.qmap","line":8,"statement":"lines = count(2400)","from":[]}
         {"output":"claim","document":2,"path":"number","begin":45,"end":63,"map":"claims.qmap","line":6,"statement":"number = left(CLM.CLM01, 38)","from":[{"path":"2000A.2000B.2300.CLM.CLM01","byte":959}]}
         {"output":"claim","document":2,"path":"amount","begin":63,"end":75,"map":"claims.qmap","line":7,"statement":"amount = fit(round(CLM.CLM02, 2), 16, 2)","from":[{"path":"2000A.2000B.2300.CLM.CLM02","byte":966}]}
@@ -256,26 +256,15 @@ fn an_interchange_is_written_with_its_envelope() {
         "source \"orders.toml\"\ntarget message \"orders.guide\"\nomit SG25\n\nBGM.BGM02 = number\nUNS.UNS01 = \"S\"\nmake DTM {\n  'DTM01'.'DTM01-1' = \"137\"\n}\nenvelope.test = \"1\"\n",
     );
     world.run("translate -q -m out.qmap orders.csv --sender 14:ACME --receiver OTHER --now 2026-01-31T12:05:00 --control-number 77").check(expect![[r#"
-        exit 2
-        --- stderr
-        error[MAP-056]: mandatory, but never set: UNS.UNS01
-          at out.qmap:3:1
-          |
-        3 | omit SG25
-          | ^^^^^^^^^
-
-        hint: set it, or say `omit UNS.UNS01` if something else provides it
+        exit 0
+        --- stdout
+        UNB+UNOC:3+ACME:14+OTHER+260131:1205+77++++++1'UNH+1+ORDERS:D:96A:UN'BGM++P1'DTM+137'UNS+S'UNT+5+1'UNH+2+ORDERS:D:96A:UN'BGM++P2'DTM+137'UNS+S'UNT+5+2'UNH+3+ORDERS:D:96A:UN'BGM++P3'DTM+137'UNS+S'UNT+5+3'UNZ+3+77'<no newline>
     "#]]);
     world.run("translate -q -m out.qmap orders.csv --sender 14:ACME").check(expect![[r#"
-        exit 2
+        exit 1
         --- stderr
-        error[MAP-056]: mandatory, but never set: UNS.UNS01
-          at out.qmap:3:1
-          |
-        3 | omit SG25
-          | ^^^^^^^^^
-
-        hint: set it, or say `omit UNS.UNS01` if something else provides it
+        error[EDI-052]: `interchange.receiver` is missing (UNB S003 0010)
+          at orders.csv, record 1, byte 27
     "#]]);
 }
 

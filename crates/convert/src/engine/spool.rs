@@ -119,7 +119,11 @@ mod tests {
             if round % 10 == 0 {
                 for from in [0, twin.len() / 2, twin.len() - 1] {
                     let mut read = Vec::new();
-                    spool.read(from as u64, |part| Ok(read.extend_from_slice(part))).unwrap();
+                    let done = spool.read(from as u64, |part| {
+                        read.extend_from_slice(part);
+                        Ok(())
+                    });
+                    done.unwrap();
                     assert!(read == twin[from..], "round {round}, from {from}");
                 }
             }

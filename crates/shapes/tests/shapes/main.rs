@@ -4,3 +4,4 @@ mod docs;
 mod json_schema;
 mod layouts;
 mod support;
+mod xsd;
