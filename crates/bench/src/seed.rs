@@ -118,7 +118,10 @@ pub fn report(
     max_bytes: u64,
     say: &mut dyn FnMut(&str),
 ) -> Result<bool, String> {
-    let io = |path: &Path| move |error: io::Error| format!("{}: {error}", path.display());
+    let io = |path: &Path| {
+        let name = path.display().to_string();
+        move |error: io::Error| format!("{name}: {error}")
+    };
     let map = write_map(folder).map_err(io(folder))?;
     let input = folder.join("seed.x12");
     let output = folder.join("seed.out");
