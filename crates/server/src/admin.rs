@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -38,8 +38,9 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
 fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     let shared = &thread.shared;
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
-    // A page in an operator's browser is no operator.
-    if request.headers().contains_key(ORIGIN) {
+    // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    if request.headers().contains_key(ORIGIN) || !is_local(host) {
         return json(StatusCode::FORBIDDEN, Json::object([("status", Json::text("not for pages of a browser"))]));
     }
     match (request.method(), request.uri().path()) {
@@ -96,9 +97,33 @@ fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     }
 }
 
+/// `localhost` or an address, with or without a port.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    };
+    name.eq_ignore_ascii_case("localhost") || name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok()
+}
+
 fn response(status: StatusCode, text: impl Into<bytes::Bytes>, media: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::shared(text));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_this_machine_are_local() {
+        for host in ["localhost", "LOCALHOST:9090", "127.0.0.1:9090", "[::1]:9090", "10.0.0.1"] {
+            assert!(is_local(host), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example:9090", "127.0.0.1.evil.example", ""] {
+            assert!(!is_local(host), "{host}");
+        }
+    }
 }

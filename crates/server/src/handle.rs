@@ -251,7 +251,10 @@ fn answer(
         thread.buffers.give(answer.buffer);
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        insert(response.headers_mut(), header::ETAG, tag);
+        let headers = response.headers_mut();
+        insert(headers, header::ETAG, tag);
+        headers.insert(header::VARY, HeaderValue::from_static(VARIES));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         return Ok(response);
     }
     let accept_encoding = text(client.headers, "accept-encoding");
@@ -273,7 +276,7 @@ fn answer(
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media.name()));
-    headers.insert(header::VARY, HeaderValue::from_static("accept, accept-encoding"));
+    headers.insert(header::VARY, HeaderValue::from_static(VARIES));
     match &tag {
         Some(tag) => {
             // The compressed form is another representation; the tag says only that the content is the same.
@@ -287,6 +290,9 @@ fn answer(
     }
     Ok(response)
 }
+
+/// What an answer depends on beside its target.
+const VARIES: &str = "accept, accept-encoding";
 
 /// RFC 9110, section 13.1.2: the weak comparison.
 fn matches_etag(known: &str, tag: &str) -> bool {

@@ -32,6 +32,8 @@ mod tls;
 mod trace;
 mod upstream;
 
+#[doc(hidden)]
+pub use access::fuzzing;
 pub use access::key_digest;
 pub use config::{AdminConfig, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig};
 pub use encoding::to_base64url;

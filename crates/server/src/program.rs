@@ -50,6 +50,8 @@ struct Lane {
     wake: Notify,
     /// Calls that were submitted since the worker's bell was rung last.
     unrung: Cell<usize>,
+    /// Calls that the worker had done when it was looked at last, and since when there are no more.
+    progress: Cell<(u64, Instant)>,
     /// Why there is no worker.
     down: RefCell<Option<String>>,
 }
@@ -90,6 +92,9 @@ impl Drop for Filled {
 /// Calls that wait for a slot; time bounds them too (`wait-limit-ms`).
 const WAITING_MAX: usize = 1024;
 
+/// What a worker may take beside its calls, such as loading the program.
+const SLACK: Duration = Duration::from_secs(5);
+
 /// How often a call is submitted again because its worker ended before it began: a program may spoil its process so that the next call
 /// ends it.
 const TRIES_MAX: u32 = 3;
@@ -113,6 +118,7 @@ impl ProgramProvider {
             calls: RefCell::new((0..spec.queue).map(|_| None).collect()),
             wake: Notify::new(),
             unrung: Cell::new(0),
+            progress: Cell::new((0, Instant::now())),
             down: RefCell::new(None),
         };
         let lanes = (0..spec.workers).map(lane).collect();
@@ -242,6 +248,7 @@ impl Shared {
         match Worker::start(&self.worker_spec) {
             Ok(worker) => {
                 *lane.worker.borrow_mut() = Some(Rc::new(RefCell::new(worker)));
+                lane.progress.set((0, Instant::now()));
                 lane.unrung.set(0);
                 *lane.down.borrow_mut() = None;
                 self.drain();
@@ -314,7 +321,13 @@ impl Shared {
                     let worker = lane.worker.borrow().clone();
                     if let Some(worker) = worker {
                         let mut worker = worker.borrow_mut();
-                        if worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit) {
+                        let overtime = worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit);
+                        // What the worker says of itself is not believed for ever: its program may have written over it.
+                        let (done, since) = lane.progress.get();
+                        if done != worker.calls_done() || !worker.is_called() {
+                            lane.progress.set((worker.calls_done(), Instant::now()));
+                        }
+                        if overtime || worker.is_called() && since.elapsed() > self.spec.time_limit * 2 + SLACK {
                             worker.kill();
                         }
                     }
@@ -325,6 +338,10 @@ impl Shared {
                         return true;
                     }
                     lane.unrung.set(0);
+                    if !busy {
+                        let done = lane.worker.borrow().as_ref().map_or(0, |worker| worker.borrow().calls_done());
+                        lane.progress.set((done, Instant::now()));
+                    }
                     if let Some(worker) = lane.worker.borrow().as_ref() {
                         worker.borrow().ring();
                     }

@@ -50,3 +50,52 @@ fn a_key_opens_what_its_roles_open_and_changes_without_a_restart() {
     crate::world::wait_for("the finding", || server.log().contains("the old keys and certificates stay in force"));
     assert_eq!(status("beta"), 200);
 }
+
+#[test]
+fn tokens_follow_the_issuers_keys_without_a_restart() {
+    use ring::signature::{Ed25519KeyPair, KeyPair as _};
+
+    let make = || {
+        let pkcs8 = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).unwrap();
+        Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap()
+    };
+    let (old, new) = (make(), make());
+    let set = |id: &str, pair: &Ed25519KeyPair, use_: &str| {
+        let x = quayline_server::to_base64url(pair.public_key().as_ref());
+        format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"{id}","use":"{use_}","x":"{x}"}}]}}"#)
+    };
+    let token = |id: &str, pair: &Ed25519KeyPair| {
+        let part = |text: String| quayline_server::to_base64url(text.as_bytes());
+        let signed = format!(
+            "{}.{}",
+            part(format!(r#"{{"alg":"EdDSA","kid":"{id}"}}"#)),
+            part(r#"{"iss":"https://issuer","aud":"us","sub":"ann","exp":4102444800,"roles":["reader"]}"#.to_owned())
+        );
+        format!("{signed}.{}", quayline_server::to_base64url(pair.sign(signed.as_bytes()).as_ref()))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("jwks.json"), set("a", &old, "sig")).unwrap();
+    let settings = "reload-seconds = 1\n[serve.authentication.jwt]\nissuer = \"https://issuer\"\naudience = \"us\"\njwks = \"jwks.json\"\n";
+    crate::world::project(folder.path(), settings, crate::world::RECORDS, "roles = [\"reader\"]");
+    let server = Server::start(folder);
+    let status = |token: &str| server.get("/v1/echo/x", &format!("authorization: Bearer {token}\r\n")).status;
+    let (first, second) = (token("a", &old), token("b", &new));
+    assert_eq!((status(&first), status(&second), status("x.y.z")), (200, 401, 401));
+    let jwks = server.folder.path().join("jwks.json");
+    std::fs::write(&jwks, set("b", &new, "sig")).unwrap();
+    crate::world::wait_for("the new key", || status(&second) == 200);
+    assert_eq!(status(&first), 401, "what was believed before is looked at again");
+    // What is no set of keys, or none for signatures, leaves those that there are.
+    for bad in ["{", &set("a", &old, "enc")] {
+        std::fs::write(&jwks, bad).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        assert_eq!((status(&first), status(&second)), (401, 200));
+    }
+    assert!(server.log().contains("the old keys and certificates stay in force"), "{}", server.log());
+}
+
+#[test]
+fn roles_need_somebody_also_where_authentication_is_off() {
+    let server = Server::new("[serve.authentication]\nrequired = false", "roles = [\"reader\"]");
+    assert_eq!(server.get("/v1/echo/x", "").status, 401);
+}

@@ -110,3 +110,47 @@ fn browsers_of_listed_origins_may_call() {
     let get = server.get("/v1/echo/x", "origin: https://app.example\r\n");
     assert_eq!(get.header("access-control-allow-origin"), Some("https://app.example"));
 }
+
+/// Requests whose end two servers may see at different places must not hide a second request.
+#[test]
+fn ambiguous_requests_smuggle_nothing() {
+    let server = Server::new("[serve.authentication]\nrequired = false", "");
+    let hidden = "GET /v1/echo/hidden HTTP/1.1\r\nhost: x\r\n\r\n";
+    let chunked = format!("0\r\n\r\n{hidden}");
+    for framing in [
+        "content-length: 0\r\ncontent-length: 60",
+        "content-length: 0, 60",
+        "content-length: +0",
+        "content-length: -1",
+        "content-length: 0x10",
+        "content-length: 18446744073709551616",
+        "transfer-encoding : chunked",
+        "transfer-encoding: xchunked",
+        "transfer-encoding: chunked, identity",
+        "transfer-encoding:\x0bchunked",
+        "x: y\r\n transfer-encoding: chunked",
+        "content\0-length: 3",
+        "content-length: 3\r\n: empty",
+    ] {
+        let text = format!(
+            "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{framing}\r\n\r\n{chunked}"
+        );
+        let mut stream = server.connect();
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(2))).unwrap();
+        let _ = stream.write_all(text.as_bytes());
+        let mut all = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut stream, &mut all);
+        let all: String = all.iter().map(|byte| char::from(*byte)).collect();
+        assert!(all.starts_with("HTTP/1.1 400") && all.matches("HTTP/1.1 ").count() == 1, "{framing}: {all}");
+    }
+    // With both, the chunks count, and the connection ends, as RFC 9112, section 6.1 wants it.
+    let both = format!(
+        "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{{}}\r\n{chunked}"
+    );
+    let mut stream = server.connect();
+    stream.write_all(both.as_bytes()).unwrap();
+    let mut all = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut stream, &mut all);
+    let answers = String::from_utf8(all).unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 ").count(), 1, "{answers}");
+}

@@ -63,7 +63,16 @@ fn operators_see_health_readiness_and_metrics() {
         stream.write_all(request.as_bytes()).unwrap();
         read(&mut stream)
     };
-    let get = |path: &str| admin(&format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n"));
+    let get = |path: &str| admin(&format!("GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n"));
+    for page in ["host: evil.example", "host: localhost\r\norigin: https://evil.example"] {
+        assert_eq!(admin(&format!("GET /definitions HTTP/1.1\r\n{page}\r\n\r\n")).status, 403, "{page}");
+    }
+    let scraper = "accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(format!("GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n{scraper}\r\n\r\n").as_bytes()).unwrap();
+    let native = read(&mut stream);
+    assert!(native.header("content-type").is_some_and(|media| media.starts_with("application/vnd.google.protobuf")));
+    assert!(native.body.windows(24).any(|window| window == b"quayline_request_seconds"));
     assert_eq!((get("/health").status, get("/ready").status, get("/other").status), (200, 200, 404));
     let metrics = get("/metrics").text();
     for line in [
@@ -73,7 +82,7 @@ fn operators_see_health_readiness_and_metrics() {
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
-    assert_eq!(admin("POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n").status, 200);
+    assert_eq!(admin("POST /reload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n").status, 200);
     assert_eq!(server.get("/metrics", "").status, 404, "not where clients are");
     std::fs::remove_file(server.folder.path().join("canned.dat")).unwrap();
     std::fs::write(
@@ -81,7 +90,7 @@ fn operators_see_health_readiness_and_metrics() {
         std::fs::read_to_string(server.folder.path().join("services/echo.toml")).unwrap() + "\n",
     )
     .unwrap();
-    admin("POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n");
+    admin("POST /reload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n");
     wait_for("not ready", || get("/ready").status == 503);
 }
 
