@@ -77,7 +77,7 @@ fn each_failure_is_one_answer_and_the_next_request_is_served() {
 
 #[test]
 fn other_calls_survive_a_failing_one() {
-    let Some(server) = server("time-limit-ms = 300\nworkers = 2") else { return };
+    let Some(server) = server("time-limit-ms = 300\nwait-limit-ms = 15000\nworkers = 2") else { return };
     std::thread::scope(|scope| {
         let callers: Vec<_> = (0..8)
             .map(|i| {
