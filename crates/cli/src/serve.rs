@@ -41,6 +41,7 @@ pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, St
         clients: args.clients.clone(),
         out: args.out.clone(),
         saturated_only: args.saturated,
+        short: args.short,
     };
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;

@@ -111,6 +111,14 @@ pub(crate) fn json(study: &GatewayStudy) -> String {
     ]);
     let wasted = study.wasted.as_ref().map(|(read, not)| Json::object([("read", run(read)), ("notRead", run(not))]));
     let open = study.open.as_ref().map(|(_, found)| run(found));
+    let fit = study.fit().map(|(rest, slope, explained)| {
+        Json::object([("us", number(rest)), ("usPerKilobyte", number(slope)), ("rSquared", number(explained))])
+    });
+    let spreads = study
+        .spreads()
+        .into_iter()
+        .map(|(title, spread)| Json::object([("scenario", Json::text(title)), ("largestBySmallest", number(spread))]));
+    let whole = whole.with("linearFit", fit).with("cpuByClients", Some(Json::List(spreads.collect())));
     whole.with("maxCars", wasted).with("openArrivals", open).pretty() + "\n"
 }
 

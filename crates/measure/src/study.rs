@@ -21,6 +21,8 @@ pub struct StudyOptions {
     pub out: Option<PathBuf>,
     /// Whether only the saturated comparison with static bytes is made.
     pub saturated_only: bool,
+    /// Whether it is only to be seen that everything runs: one round, few clients, half a second each. Figures of it say nothing.
+    pub short: bool,
 }
 
 impl StudyOptions {
@@ -35,11 +37,13 @@ impl StudyOptions {
             clients: vec![100, 200, 300, 400, 500],
             out: None,
             saturated_only: false,
+            short: false,
         };
         let mut words = words.iter().peekable();
         if words.next_if(|word| *word == "gateway").is_none() {
             return Err(
-                "write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--out FOLDER] [--saturated]".to_owned()
+                "write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--out FOLDER] [--saturated] [--short]"
+                    .to_owned(),
             );
         }
         while let Some(word) = words.next() {
@@ -52,11 +56,22 @@ impl StudyOptions {
                 }
                 "--out" => options.out = Some(value()?.into()),
                 "--saturated" => options.saturated_only = true,
+                "--short" => options.short = true,
                 folder if !folder.starts_with('-') => options.project = folder.into(),
                 other => return Err(format!("{other} is no option")),
             }
         }
         Ok(options)
+    }
+
+    /// The clients and seconds that count.
+    fn resolved(&self) -> StudyOptions {
+        let mut options = self.clone();
+        if self.short {
+            options.seconds = self.seconds.min(0.5);
+            options.clients = vec![20, 40];
+        }
+        options
     }
 }
 
@@ -86,6 +101,9 @@ pub(crate) const SCENARIOS: [Scenario; 7] = [
     Scenario { title: "ODO 50 % cars", target: "/car100/models?maxCars=50&maxDealers=25", printed: 34_298 },
     Scenario { title: "ODO 10 % cars", target: "/car100/models?maxCars=10&maxDealers=25", printed: 10_578 },
 ];
+
+/// Largest CPU time a transaction by smallest, over all numbers of clients.
+const SPREAD_MAX: f64 = 1.10;
 
 /// Think time of the report's clients.
 const THINK: Duration = Duration::from_millis(500);
@@ -128,6 +146,8 @@ pub struct GatewayStudy {
     pub(crate) open: Option<(f64, Run)>,
     pub(crate) twins: Vec<Twin>,
     pub(crate) failures: u64,
+    /// Whether the figures are none to go by.
+    pub(crate) short: bool,
 }
 
 impl GatewayStudy {
@@ -136,7 +156,8 @@ impl GatewayStudy {
     /// # Errors
     /// A server that does not start, or answers with something else than 200.
     pub fn run(options: &StudyOptions) -> Result<GatewayStudy, String> {
-        let mut study = GatewayStudy::default();
+        let options = &options.resolved();
+        let mut study = GatewayStudy { short: options.short, ..GatewayStudy::default() };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The server has the first core to itself, the driver the last.
         let core = (cores > 1).then_some(0);
@@ -167,8 +188,9 @@ impl GatewayStudy {
             let mut gateway = Vec::new();
             let mut fixed = Vec::new();
             let mut bytes = 0;
-            for round in 0..3 {
-                eprint_line(&format!("saturated: {title}, round {} of 3", round + 1));
+            let rounds = if options.short { 1 } else { 3 };
+            for round in 1..=rounds {
+                eprint_line(&format!("saturated: {title}, round {round} of {rounds}"));
                 let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
                 let body = fetch(server.address, scenario.target)?;
                 bytes = body.len();
@@ -204,10 +226,11 @@ impl GatewayStudy {
 
     fn think_times(&mut self, options: &StudyOptions, core: Option<usize>) -> Result<(), String> {
         let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
+        let think = if options.short { THINK / 5 } else { THINK };
         let load = |target: &str, clients: usize| Load {
             clients,
-            pace: Pace::Think(THINK),
-            warm_up: THINK * 3,
+            pace: Pace::Think(think),
+            warm_up: think * 3,
             time: Duration::from_secs_f64(options.seconds),
             target: target.to_owned(),
         };
@@ -244,10 +267,25 @@ impl GatewayStudy {
         Ok(run)
     }
 
-    /// Whether the bars hold: the ratios to static bytes, no failed request, CPU per transaction the same for any number of clients.
+    /// Whether the bars hold: the ratios to static bytes, no failed request, CPU per transaction the same for any number of clients. Of a
+    /// short study only that nothing failed.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.twins.iter().all(|twin| twin.ratio() <= twin.bar) && self.failures == 0
+        let figures = self.twins.iter().all(|twin| twin.ratio() <= twin.bar)
+            && self.spreads().iter().all(|(_, spread)| *spread <= SPREAD_MAX);
+        self.failures == 0 && (self.short || figures)
+    }
+
+    /// CPU time as a straight line over JSON bytes: microseconds at none, microseconds a kilobyte, and how much of the variance that is.
+    pub(crate) fn fit(&self) -> Option<(f64, f64, f64)> {
+        let points: Vec<(f64, f64)> =
+            self.linear.iter().map(|(_, run)| (run.body_bytes as f64 / 1e3, run.cpu_ms() * 1e3)).collect();
+        let n = points.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(px, py)| of(px - x, py - y)).sum::<f64>();
+        let (xx, xy, yy) = (sum(&|dx, _| dx * dx), sum(&|dx, dy| dx * dy), sum(&|_, dy| dy * dy));
+        (points.len() > 2 && xx > 0.0 && yy > 0.0).then(|| (y - xy / xx * x, xy / xx, xy * xy / (xx * yy)))
     }
 
     /// Spread of CPU time a transaction over the numbers of clients, largest by smallest, for each scenario.
@@ -312,13 +350,16 @@ impl GatewayStudy {
                 run.ms(99.0)
             )?;
         }
-        writeln!(text, "\nCPU a transaction over all numbers of clients, largest by smallest:")?;
+        writeln!(text, "\nCPU a transaction over all numbers of clients, largest by smallest (bar {SPREAD_MAX}):")?;
         for (title, spread) in self.spreads() {
             writeln!(text, "- {title}: {spread:.2}")?;
         }
         writeln!(text, "\n| cars | bytes | CPU ms/tx |\n|---|---|---|")?;
         for (cars, run) in &self.linear {
             writeln!(text, "| {cars} | {} | {:.4} |", run.body_bytes, run.cpu_ms())?;
+        }
+        if let Some((rest, slope, explained)) = self.fit() {
+            writeln!(text, "\nLinear: {rest:.1} us and {slope:.3} us a kilobyte of JSON, r² {explained:.4}.")?;
         }
         if let Some((read, not)) = &self.wasted {
             writeln!(

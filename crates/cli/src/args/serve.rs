@@ -56,6 +56,9 @@ pub(crate) struct MeasureGatewayArgs {
     /// Only the saturated comparison with static bytes
     #[arg(long)]
     pub(crate) saturated: bool,
+    /// Only to see that everything runs: few clients, half a second each
+    #[arg(long)]
+    pub(crate) short: bool,
 }
 
 /// Proposes the service of a copybook.
