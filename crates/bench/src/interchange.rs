@@ -10,7 +10,7 @@ use quayline_convert::xml::XmlStyle;
 use quayline_convert::{
     Conversion, EdiRead, Input, JsonRead, JsonWrite, Output, Schema, Source, SourceFormat, Target, TargetFormat,
 };
-use quayline_core::Limits;
+use quayline_core::{Limits, Shape};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp};
 use quayline_edi::guide::{
     CompiledGuide, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
@@ -30,6 +30,15 @@ const BUFFER: usize = 64 << 10;
 
 /// Bytes of a window whose positions stay in the first-level cache.
 const WINDOW: usize = 8 << 10;
+
+/// What of transactions is checked while they are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Checks {
+    /// Envelopes, and that every segment has a place in the guide.
+    Structure,
+    /// Types, lengths, codes, syntax notes, loops, HL levels and rules too.
+    ByGuide,
+}
 
 /// An interchange in memory.
 #[derive(Clone, Debug)]
@@ -77,7 +86,25 @@ impl Interchange {
         Interchange { text: Orders { orders: 24_000 }.bytes().into(), set, guide: None, documents: None }
     }
 
-    fn run(&self, work: impl FnOnce() -> u64) -> Run {
+    /// The shape of its documents by guide.
+    ///
+    /// # Panics
+    /// Where it has no guide.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.documents.as_ref().expect("a guide").shape().clone()
+    }
+
+    /// How its documents by guide are read.
+    pub(crate) fn options(&self, checks: Checks) -> GenericOptions {
+        GenericOptions {
+            guides: self.documents.clone(),
+            validation: (checks == Checks::ByGuide).then(ValidatorOptions::default),
+            ..GenericOptions::default()
+        }
+    }
+
+    pub(crate) fn run(&self, work: impl FnOnce() -> u64) -> Run {
         let (done, cpu) = cpu_of(work);
         black_box(done);
         Run { bytes: self.text.len() as u64, cpu }
@@ -150,7 +177,7 @@ impl Interchange {
     }
 
     /// Calls `over` with a buffer at a time from the first byte that it was not done with.
-    fn buffers(&self, mut over: impl FnMut(&[u8], EndOfInput) -> usize) {
+    pub(crate) fn buffers(&self, mut over: impl FnMut(&[u8], EndOfInput) -> usize) {
         let mut from = 0;
         loop {
             let to = (from + BUFFER).min(self.text.len());
@@ -238,11 +265,7 @@ impl Interchange {
     /// Where an interchange made here has a fault.
     #[must_use]
     pub fn guide_json(&self) -> Run {
-        let options = GenericOptions {
-            guides: self.documents.clone(),
-            validation: Some(ValidatorOptions::default()),
-            ..GenericOptions::default()
-        };
+        let options = self.options(Checks::ByGuide);
         self.run(|| {
             let mut reader = DocumentReader::new(&options);
             let mut writer = JsonWriter::new(reader.shape(), JsonStyle::default());

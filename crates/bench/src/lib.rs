@@ -3,6 +3,7 @@
 //! * [`data`] makes record files by program; [`ceiling`] has the passes that nothing can beat.
 //! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
 //! * [`interchange`] has what is measured of EDI, [`subject`] of record files.
+//! * [`mapping`] has what is measured of maps.
 //! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
 //! * [`seed`] prints the rows of the study of a translator of 2005 and ours beside them.
@@ -17,6 +18,7 @@ mod compare;
 pub mod data;
 pub mod dealership;
 pub mod interchange;
+pub mod mapping;
 pub mod process;
 mod scratch;
 pub mod seed;

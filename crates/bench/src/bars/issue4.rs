@@ -1,0 +1,63 @@
+//! Maps: any shape to any shape.
+
+use super::{Bar, Bench, Measured, Side, rate};
+use crate::ceiling::scalar_translate;
+use crate::interchange::{Checks, Interchange};
+use crate::mapping::{ClaimMap, RecordMap};
+use crate::{compare, median};
+
+pub(super) const BARS: &[Bar] = &[
+    ratio("837P by a map to JSON, by JSON by guide", 0.5, |_| claims()),
+    speed("837P by a map to JSON, 25 times omniparser", 106.0, |_| claims_alone(Checks::Structure)),
+    ratio("records by a map of 100 fields, by a scalar translate", 0.03, |_| records()),
+    time("map of 837P compiled", 50.0, |_| compiled()),
+];
+
+pub(super) const ALSO: &[Bar] = &[
+    speed("837P by a map to JSON, checked", 106.0, |_| claims_alone(Checks::ByGuide)),
+    ratio("records by a map of 100 fields, by the same without a map", 0.5, |_| records_by_copy()),
+];
+
+const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { issue: 4, name, bar, side: Side::AtLeast, unit: "ratio", measure }
+}
+
+const fn speed(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { issue: 4, name, bar, side: Side::AtLeast, unit: "MB/s", measure }
+}
+
+const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { issue: 4, name, bar, side: Side::AtMost, unit: "ms", measure }
+}
+
+fn claims() -> Result<Measured, String> {
+    let (claims, map) = (Interchange::claims()?, ClaimMap::new()?);
+    let plan = map.compile(&claims.shape())?;
+    let found = compare(|| claims.guide_json(), || map.to_json(&plan, &claims, Checks::ByGuide));
+    let detail = format!("{} of {}, {} statements", rate(found.subject), rate(found.ceiling), map.statements());
+    Ok(Measured { value: found.ratio, detail })
+}
+
+fn claims_alone(checks: Checks) -> Result<Measured, String> {
+    let (claims, map) = (Interchange::claims()?, ClaimMap::new()?);
+    let plan = map.compile(&claims.shape())?;
+    let rates: Vec<f64> = (0..8).map(|_| map.to_json(&plan, &claims, checks).rate()).skip(1).collect();
+    let best = rates.iter().copied().fold(0.0, f64::max);
+    Ok(Measured { value: median(rates.into_iter()) / 1e6, detail: format!("best {}", rate(best)) })
+}
+
+fn records() -> Result<Measured, String> {
+    let map = RecordMap::new()?;
+    Ok(compare(|| scalar_translate(map.bytes()), || map.run()).into())
+}
+
+fn records_by_copy() -> Result<Measured, String> {
+    let map = RecordMap::new()?;
+    Ok(compare(|| map.copy(), || map.run()).into())
+}
+
+fn compiled() -> Result<Measured, String> {
+    let (claims, map) = (Interchange::claims()?, ClaimMap::new()?);
+    let times: Result<Vec<f64>, String> = (0..9).map(|_| Ok(map.compile_time(&claims)?.as_secs_f64() * 1e3)).collect();
+    Ok(Measured { value: median(times?.into_iter()), detail: format!("{} statements", map.statements()) })
+}
