@@ -4,7 +4,7 @@ use super::{Bar, Bench, Measured, Side, rate};
 use crate::ceiling::scalar_translate;
 use crate::interchange::{Checks, Interchange};
 use crate::mapping::{ClaimMap, RecordMap};
-use crate::{compare, median};
+use crate::{Run, compare, median};
 
 pub(super) const BARS: &[Bar] = &[
     ratio("837P by a map to JSON, by JSON by guide", 0.5, |_| claims()),
@@ -14,6 +14,10 @@ pub(super) const BARS: &[Bar] = &[
 ];
 
 pub(super) const ALSO: &[Bar] = &[
+    speed("837P read by guide, for maps", 200.0, |_| {
+        let claims = Interchange::claims()?;
+        middle(|| claims.read_by_guide(Checks::Structure))
+    }),
     speed("837P by a map to JSON, checked", 106.0, |_| claims_alone(Checks::ByGuide)),
     ratio("records by a map of 100 fields, by the same without a map", 0.5, |_| records_by_copy()),
 ];
@@ -41,7 +45,12 @@ fn claims() -> Result<Measured, String> {
 fn claims_alone(checks: Checks) -> Result<Measured, String> {
     let (claims, map) = (Interchange::claims()?, ClaimMap::new()?);
     let plan = map.compile(&claims.shape())?;
-    let rates: Vec<f64> = (0..8).map(|_| map.to_json(&plan, &claims, checks).rate()).skip(1).collect();
+    middle(|| map.to_json(&plan, &claims, checks))
+}
+
+/// Megabytes per CPU second: the median of seven runs behind one that warms up.
+fn middle(run: impl Fn() -> Run) -> Result<Measured, String> {
+    let rates: Vec<f64> = (0..8).map(|_| run().rate()).skip(1).collect();
     let best = rates.iter().copied().fold(0.0, f64::max);
     Ok(Measured { value: median(rates.into_iter()) / 1e6, detail: format!("best {}", rate(best)) })
 }

@@ -1,6 +1,7 @@
 //! Functions of the language, at work. Of what is absent they give nothing; questions answer no.
 
 use super::date::{self, DAY};
+use super::emit::quickly_fits;
 use super::fault::What;
 use super::mapper::Mapper;
 use super::value::{Bytes, Val};
@@ -8,7 +9,7 @@ use crate::functions::decimal::{self, Mode, Picture};
 use crate::functions::{Builtin, hash, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::ExprId;
+use crate::plan::{Expr, ExprId};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     pub(super) fn call(&mut self, function: Builtin, first: u32, count: u32) -> Val {
@@ -164,8 +165,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let mark = self.arena.mark();
         let copy = self.arena.again(bytes);
         if !text || self.arena.get(copy).is_ascii() {
-            let range = copy.start as usize..copy.start as usize + copy.len as usize;
-            let slice = &mut self.arena.bytes[range];
+            let slice = self.arena.get_mut(copy);
             if upper {
                 slice.make_ascii_uppercase()
             } else {
@@ -258,9 +258,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     /// A constant that the checker put among the operands.
     fn constant(&mut self, part: ExprId) -> i128 {
-        match self.eval(part) {
-            Val::Num(n, _) => n,
-            _ => 0,
+        match self.plan.exprs[part as usize] {
+            Expr::Const(Val::Num(n, _)) => n,
+            _ => match self.eval(part) {
+                Val::Num(n, _) => n,
+                _ => 0,
+            },
         }
     }
 
@@ -358,8 +361,14 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 Some(Val::Num(n, scale.saturating_add(by)))
             }
             _ => {
-                let number = self.number(parts[0])?;
                 let (digits, scale) = (self.constant(parts[1]), i16::try_from(self.constant(parts[2])).unwrap_or(0));
+                let val = self.eval(parts[0]);
+                if let (Val::Digits { bytes, scale: own, .. }, Ok(digits)) = (val, u16::try_from(digits))
+                    && quickly_fits(bytes, own, digits, scale)
+                {
+                    return Some(val);
+                }
+                let number = self.number_value(val, parts[0])?;
                 let whole = i32::try_from(digits).unwrap_or(38) - i32::from(scale);
                 let found = decimal::whole_digits(number);
                 let trimmed = decimal::trimmed(number);
@@ -411,8 +420,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let mut bytes = Self::part(bytes, from.min(to), to);
                 if comma {
                     bytes = self.arena.again(bytes);
-                    let range = bytes.start as usize..bytes.start as usize + bytes.len as usize;
-                    for byte in &mut self.arena.bytes[range] {
+                    for byte in self.arena.get_mut(bytes) {
                         *byte = match *byte {
                             b',' => b'.',
                             b'.' => b',',
@@ -450,11 +458,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let number = self.number(parts[0])?;
                 let (picture, _) = self.bytes(parts[1])?;
                 let picture = core::str::from_utf8(self.arena.get(picture)).ok().and_then(Picture::parse)?;
-                let mark = self.arena.mark();
-                match picture.write(number, &mut self.arena.bytes) {
-                    Some(()) => Some(Val::Ascii(self.arena.since(mark))),
-                    None => {
-                        self.arena.release(mark);
+                match self.arena.written(|out| picture.write(number, out)) {
+                    (bytes, Some(())) => Some(Val::Ascii(bytes)),
+                    (_, None) => {
                         let source = self.source_of(parts[0]);
                         self.fault(What::Picture, None, source);
                         None
@@ -467,9 +473,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     fn digested(&mut self, function: Builtin, parts: &[ExprId]) -> Option<Val> {
         if function == Builtin::NewId {
             let id = self.host.id();
-            let mark = self.arena.mark();
-            hash::id(id, 8, &mut self.arena.bytes);
-            return Some(Val::Ascii(self.arena.since(mark)));
+            return Some(Val::Ascii(self.arena.written(|out| hash::id(id, 8, out)).0));
         }
         let val = self.eval(parts[0]);
         let bytes = match val {
@@ -486,16 +490,15 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         } else {
             long = hash::sha256(all);
         }
-        let mark = self.arena.mark();
-        match function {
-            Builtin::Hash => hash::hex(&short, &mut self.arena.bytes),
-            Builtin::Sha256 => hash::hex(&long, &mut self.arena.bytes),
+        let (bytes, ()) = self.arena.written(|out| match function {
+            Builtin::Hash => hash::hex(&short, out),
+            Builtin::Sha256 => hash::hex(&long, out),
             _ => {
                 let id: [u8; 16] = long[..16].try_into().expect("the first half of 32 bytes");
-                hash::id(id, 8, &mut self.arena.bytes);
+                hash::id(id, 8, out);
             }
-        }
-        Some(Val::Ascii(self.arena.since(mark)))
+        });
+        Some(Val::Ascii(bytes))
     }
 
     fn date(&mut self, part: ExprId) -> Option<i32> {
@@ -538,9 +541,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     Val::DateTime(stamp) => (i32::try_from(stamp.div_euclid(DAY)).unwrap_or(0), stamp.rem_euclid(DAY)),
                     _ => return None,
                 };
-                let mark = self.arena.mark();
-                self.plan.formats.get(format)?.write(days, micros, &mut self.arena.bytes);
-                Some(Val::Text(self.arena.since(mark)))
+                let format = self.plan.formats.get(format)?;
+                let (bytes, ()) = self.arena.written(|out| format.write(days, micros, out));
+                Some(if format.is_ascii { Val::Ascii(bytes) } else { Val::Text(bytes) })
             }
             Builtin::AddDays => {
                 let days = self.date(parts[0])?;

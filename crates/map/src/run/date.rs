@@ -90,6 +90,8 @@ pub(crate) struct Format {
     pub(crate) pieces: Vec<Piece>,
     /// First year of the hundred that two digits stand for.
     pub(crate) century: i32,
+    /// Whether what it writes is printable ASCII.
+    pub(crate) is_ascii: bool,
 }
 
 /// Why a format is none.
@@ -144,7 +146,8 @@ impl Format {
         if pieces.iter().all(|piece| matches!(piece, Piece::Literal(_))) {
             return Err(FormatError::Empty);
         }
-        Ok(Format { pieces, century })
+        let is_ascii = pieces.iter().all(|piece| !matches!(piece, Piece::Literal(c) if !matches!(c, ' '..='~')));
+        Ok(Format { pieces, century, is_ascii })
     }
 
     /// Whether it tells the day.

@@ -4,7 +4,7 @@ use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, 
 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
-use super::value::Val;
+use super::value::{Bytes, Val};
 use crate::check::BITS;
 use crate::functions::{decimal, texts};
 use crate::host::{Host, Outputs};
@@ -73,8 +73,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Op::Touch => self.send(),
             Op::Copy { target, cursor, slot } => {
                 let base = self.cursors[usize::from(cursor)];
-                let val = self.slots.get(base.wrapping_add(slot) as usize).copied().unwrap_or(Val::Absent);
-                self.emit(target, val, None, base.wrapping_add(slot));
+                let at = base.wrapping_add(slot);
+                if let Some(val) = self.slots.get(at as usize).copied() {
+                    self.emit(target, &val, None, at);
+                }
             }
             Op::Emit { target, expr } => {
                 let mark = self.arena.mark();
@@ -85,7 +87,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     // Why there is no value is reported already.
                     self.count_as_set(self.plan.targets[target as usize].node);
                 }
-                self.emit(target, val, Some(expr), 0);
+                self.emit(target, &val, Some(expr), 0);
                 self.arena.release(mark);
             }
             Op::Set { var, expr, statement } => {
@@ -389,7 +391,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     /// Writes a value to a target leaf, if it fits.
     #[inline]
-    fn emit(&mut self, target: u32, val: Val, expr: Option<ExprId>, slot: u32) {
+    fn emit(&mut self, target: u32, val: &Val, expr: Option<ExprId>, slot: u32) {
         let plan = self.plan.targets[target as usize];
         let node = plan.node;
         if V::WATCHES {
@@ -399,11 +401,20 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             return;
         }
         self.statement = plan.statement;
-        let fitted = match self.fitted(plan.fit, val) {
-            Ok(fitted) => fitted,
-            Err(what) => {
-                self.count_as_set(node);
-                return self.misfit(what, node, slot, expr);
+        // No copies of values that were made just now: they would wait for each of their parts.
+        let made;
+        let fitted = if fits(plan.fit, val) {
+            val
+        } else {
+            match self.fitted(plan.fit, *val) {
+                Ok(fitted) => {
+                    made = fitted;
+                    &made
+                }
+                Err(what) => {
+                    self.count_as_set(node);
+                    return self.misfit(what, node, slot, expr);
+                }
             }
         };
         self.send();
@@ -415,10 +426,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         } else {
             open.stands(plan.bit);
         }
-        let value = self.arena.value(fitted);
         match self.recording.last() {
-            None => self.outputs.sink(usize::from(output)).value(node, value),
-            Some(number) => self.recordings[usize::from(*number)].value(node, value),
+            None => self.outputs.sink(usize::from(output)).value(node, self.arena.value(fitted)),
+            Some(number) => self.recordings[usize::from(*number)].value(node, self.arena.value(fitted)),
         }
         if V::WATCHES {
             self.tell(plan.statement, output, node, slot, expr);
@@ -471,8 +481,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         self.observer.wrote(StatementId(statement), usize::from(output), node, &sources);
     }
 
-    /// The value in a form that a leaf of this type takes.
-    #[inline]
+    /// The value in a form that a leaf of this type takes, where it is not seen quickly to be one.
+    #[inline(never)]
     fn fitted(&mut self, fit: Fit, val: Val) -> Result<Val, What> {
         match (fit, val) {
             (Fit::Text { max }, Val::Ascii(bytes)) => {
@@ -488,15 +498,6 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
                 let found = texts::char_count(self.arena.get(bytes));
                 if found <= max as usize { Ok(val) } else { Err(What::TooLong { max, found }) }
-            }
-            (Fit::Decimal { digits, scale, signed }, Val::Digits { bytes, negative, scale: own }) => {
-                // As they stand: most numbers fit without a look at their leading zeros.
-                let len = i32::try_from(bytes.len).unwrap_or(i32::MAX);
-                if own <= scale && len - i32::from(own) <= i32::from(digits) - i32::from(scale) && (signed || !negative)
-                {
-                    return Ok(val);
-                }
-                self.fitted_number(digits, scale, signed, val)
             }
             (Fit::Decimal { digits, scale, signed }, _) => self.fitted_number(digits, scale, signed, val),
             (Fit::Bool, Val::Bool(_)) => Ok(val),
@@ -620,6 +621,26 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         self.arena.release(mark);
     }
+}
+
+/// Whether a value is seen quickly to be one that a leaf of this type takes as it is.
+#[inline(always)]
+fn fits(fit: Fit, val: &Val) -> bool {
+    match (fit, val) {
+        (Fit::Text { max }, Val::Ascii(bytes) | Val::Text(bytes)) => bytes.len <= max,
+        (Fit::Decimal { digits, scale, signed }, Val::Digits { bytes, negative, scale: own }) => {
+            quickly_fits(*bytes, *own, digits, scale) && (signed || !negative)
+        }
+        (Fit::Bool, Val::Bool(_)) => true,
+        _ => false,
+    }
+}
+
+/// Whether digits fit as they stand: most numbers do so without a look at their leading zeros.
+#[inline(always)]
+pub(super) fn quickly_fits(bytes: Bytes, own: i16, digits: u16, scale: i16) -> bool {
+    let len = i32::try_from(bytes.len).unwrap_or(i32::MAX);
+    own <= scale && len - i32::from(own) <= i32::from(digits) - i32::from(scale)
 }
 
 /// An event without a value.

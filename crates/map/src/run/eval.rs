@@ -297,10 +297,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         let val = if any {
             let mark = self.arena.mark();
-            self.arena.bytes.extend_from_slice(&joined);
+            self.arena.keep(&joined);
             for bytes in &found[..len] {
-                let range = bytes.start as usize..bytes.start as usize + bytes.len as usize;
-                self.arena.bytes.extend_from_within(range);
+                self.arena.again(*bytes);
             }
             let bytes = self.arena.since(mark);
             if ascii { Val::Ascii(bytes) } else { Val::Text(bytes) }
@@ -384,9 +383,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
         let mut keys = [Value::Null; KEYS_MAX];
         for (key, val) in keys.iter_mut().zip(&vals[..len]) {
-            *key = self.arena.value(*val);
+            *key = self.arena.value(val);
         }
-        let mut kept: Vec<u8> = Vec::new();
         let mut result = super::value::Arena::default();
         let mut val = Val::Absent;
         let mut at = 0;
@@ -396,9 +394,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             }
             at += 1;
         });
-        core::mem::swap(&mut kept, &mut result.bytes);
         match answer {
-            Ok(true) => self.adopt(val, &kept),
+            Ok(true) => self.adopt(val, &result),
             Ok(false) => Val::Absent,
             Err(reason) => {
                 self.fault(What::Lookup(reason), None, None);
@@ -408,8 +405,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     }
 
     /// A value of another arena.
-    fn adopt(&mut self, val: Val, bytes: &[u8]) -> Val {
-        let mut keep = |at: Bytes| self.arena.keep(&bytes[at.start as usize..at.start as usize + at.len as usize]);
+    fn adopt(&mut self, val: Val, from: &super::value::Arena) -> Val {
+        let mut keep = |at: Bytes| self.arena.keep(from.get(at));
         match val {
             Val::Text(at) => Val::Text(keep(at)),
             Val::Ascii(at) => Val::Ascii(keep(at)),

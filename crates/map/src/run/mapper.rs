@@ -136,7 +136,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
     #[must_use]
     pub fn watched(plan: &'p MapPlan, outputs: O, host: H, observer: V, limits: &Limits) -> Self {
         let mut arena = Arena::default();
-        arena.bytes.extend_from_slice(&plan.constants);
+        arena.keep(&plan.constants);
         Mapper {
             plan,
             outputs,
@@ -473,8 +473,16 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
     fn put(&mut self, slot: u32, value: Value<'_>) {
         let Some(frame) = self.open.last() else { return };
         let at = (frame.base + slot) as usize;
-        let val = self.arena.store(value);
-        self.slots[at] = val;
+        let Some(place) = self.slots.get_mut(at) else { return };
+        // What comes most often is put together in its place.
+        match value {
+            Value::Ascii(run) => *place = Val::Ascii(self.arena.keep_run(run)),
+            Value::Digits(d) => {
+                let bytes = self.arena.keep_run(d.digits);
+                *place = Val::Digits { bytes, negative: d.negative, scale: d.scale };
+            }
+            value => *place = self.arena.store(value),
+        }
         if V::WATCHES {
             self.origins[at] = self.observer.source_position();
         }

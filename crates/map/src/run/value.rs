@@ -61,74 +61,121 @@ impl Val {
 }
 
 /// The bytes of all values of a run: constants, then what frames hold, then scratch of the statement.
+///
+/// Behind the last there is always room for a block, so that short values are copied in one go, here and by sinks.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
-    pub(crate) bytes: Vec<u8>,
+    /// Initialised to its full length; what counts is `..len`.
+    buffer: Vec<u8>,
+    len: usize,
     /// A value did not fit any more.
     pub(crate) full: bool,
+    scratch: Vec<u8>,
 }
 
 /// Bytes that one document may keep: 1 GiB, far from what 32-bit positions reach.
 const ARENA_MAX: usize = 1 << 30;
 
+/// Short values are copied by so many bytes.
+const BLOCK: usize = 16;
+
 impl Arena {
     #[inline(always)]
     pub(crate) fn get(&self, bytes: Bytes) -> &[u8] {
-        &self.bytes[bytes.start as usize..bytes.start as usize + bytes.len as usize]
+        &self.buffer[bytes.start as usize..bytes.start as usize + bytes.len as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, bytes: Bytes) -> &mut [u8] {
+        &mut self.buffer[bytes.start as usize..bytes.start as usize + bytes.len as usize]
     }
 
     #[inline(always)]
     pub(crate) fn run(&self, bytes: Bytes) -> Run<'_> {
-        Run::new(&self.bytes[bytes.start as usize..], bytes.len as usize)
+        Run::new(&self.buffer[bytes.start as usize..], bytes.len as usize)
     }
 
     #[inline(always)]
     pub(crate) fn mark(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
     #[inline(always)]
     pub(crate) fn release(&mut self, mark: usize) {
-        self.bytes.truncate(mark);
+        self.len = self.len.min(mark);
     }
 
     /// From a mark to the end.
     #[inline(always)]
     pub(crate) fn since(&mut self, mark: usize) -> Bytes {
-        if self.bytes.len() > ARENA_MAX {
+        if self.len > ARENA_MAX {
             self.full = true;
-            self.bytes.truncate(mark);
+            self.len = mark;
         }
-        Bytes { start: small(mark), len: small(self.bytes.len() - mark) }
+        Bytes { start: small(mark), len: small(self.len - mark) }
+    }
+
+    /// Room for so many bytes behind the last, and a block.
+    #[inline(always)]
+    fn room(&mut self, need: usize) -> &mut [u8] {
+        if self.buffer.len() < self.len + need + BLOCK {
+            self.grow(need);
+        }
+        &mut self.buffer[self.len..]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, need: usize) {
+        let least = self.len + need + BLOCK;
+        self.buffer.resize(least.max(self.buffer.len() * 2).max(4096), 0);
     }
 
     #[inline(always)]
     pub(crate) fn keep(&mut self, bytes: &[u8]) -> Bytes {
         let mark = self.mark();
-        self.bytes.extend_from_slice(bytes);
+        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
         self.since(mark)
     }
 
     #[inline(always)]
     pub(crate) fn keep_run(&mut self, run: Run<'_>) -> Bytes {
-        let mark = self.mark();
-        let (len, tail) = (run.len(), run.tail());
-        if len <= 16 && tail.len() >= 16 {
-            // One block copy instead of a call for a few bytes.
-            let block: &[u8; 16] = tail[..16].try_into().expect("sixteen bytes");
-            self.bytes.extend_from_slice(block);
-            self.bytes.truncate(mark + len);
-        } else {
-            self.bytes.extend_from_slice(run.bytes());
+        let (mark, len) = (self.mark(), run.len());
+        let room = self.room(len);
+        match run.tail().first_chunk::<BLOCK>() {
+            // One block instead of a call for a few bytes.
+            Some(block) if len <= BLOCK => room[..BLOCK].copy_from_slice(block),
+            _ => room[..len].copy_from_slice(run.bytes()),
         }
+        self.len += len;
         self.since(mark)
     }
 
     /// A copy of a piece of the arena at its end.
+    #[inline(always)]
     pub(crate) fn again(&mut self, bytes: Bytes) -> Bytes {
-        let mark = self.mark();
-        self.bytes.extend_from_within(bytes.start as usize..bytes.start as usize + bytes.len as usize);
+        let (mark, len) = (self.mark(), bytes.len as usize);
+        let start = bytes.start as usize;
+        self.room(len);
+        if len <= BLOCK
+            && let Some(block) = self.buffer[start..].first_chunk::<BLOCK>().copied()
+        {
+            self.buffer[mark..mark + BLOCK].copy_from_slice(&block);
+        } else {
+            self.buffer.copy_within(start..start + len, mark);
+        }
+        self.len += len;
         self.since(mark)
+    }
+
+    /// What `write` writes, at the end.
+    pub(crate) fn written<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> (Bytes, T) {
+        let mut scratch = core::mem::take(&mut self.scratch);
+        scratch.clear();
+        let done = write(&mut scratch);
+        let bytes = self.keep(&scratch);
+        self.scratch = scratch;
+        (bytes, done)
     }
 
     /// What a source sent, kept.
@@ -151,8 +198,8 @@ impl Arena {
 
     /// As it passes through the seam; dates and the like have no such form.
     #[inline(always)]
-    pub(crate) fn value(&self, val: Val) -> Value<'_> {
-        match val {
+    pub(crate) fn value(&self, val: &Val) -> Value<'_> {
+        match *val {
             Val::Text(bytes) => Value::Text(self.run(bytes)),
             Val::Ascii(bytes) => Value::Ascii(self.run(bytes)),
             Val::Digits { bytes, negative, scale } => {
@@ -173,23 +220,17 @@ impl Arena {
 
     /// A number as exact text at the end of the arena.
     pub(crate) fn number_text(&mut self, val: Val) -> Option<Bytes> {
-        let mark = self.mark();
-        match val {
-            Val::Digits { bytes, negative, scale } => {
-                // The digits stand in the same arena: they are copied out before it grows.
-                let mut digits = [0u8; 80];
-                let source = self.get(bytes);
-                let len = source.len().min(digits.len());
-                digits[..len].copy_from_slice(&source[source.len() - len..]);
-                let digits = Digits { digits: Run::new(&digits, len), negative, scale };
-                write_number(&mut self.bytes, Value::Digits(digits))?;
-            }
-            Val::Num(n, scale) => write_number(&mut self.bytes, Value::Decimal(Decimal { unscaled: n, scale }))?,
-            Val::Float32(x) => write_number(&mut self.bytes, Value::Float32(x))?,
-            Val::Float64(x) => write_number(&mut self.bytes, Value::Float64(x))?,
-            _ => return None,
-        }
-        Some(self.since(mark))
+        let mut scratch = core::mem::take(&mut self.scratch);
+        scratch.clear();
+        let value = match val {
+            Val::Num(n, scale) => Value::Decimal(Decimal { unscaled: n, scale }),
+            Val::Digits { .. } | Val::Float32(_) | Val::Float64(_) => self.value(&val),
+            _ => Value::Null,
+        };
+        let done = write_number(&mut scratch, value);
+        let bytes = done.map(|()| self.keep(&scratch));
+        self.scratch = scratch;
+        bytes
     }
 }
 
