@@ -217,7 +217,10 @@ impl Shared<'_> {
         let done = conversion.run();
         let acknowledged = acknowledging.map_or(Ok(()), |acknowledging| acknowledging.finish(done.is_ok()));
         let exit = match done {
-            Ok(report) => self.tell(&name, &report),
+            Ok(report) => {
+                self.warn_of_xml(job, &report);
+                self.tell(&name, &report)
+            }
             Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
             Err(error) => {
                 let early = early.lock().ok().and_then(|mut early| early.take());
@@ -317,6 +320,7 @@ impl Shared<'_> {
     /// Tells of a run that did not come to its end.
     fn ended(&self, name: &str, job: &Job, error: &ConvertError, early: Option<&Report>) -> Exit {
         let mut findings = error.findings().0;
+        findings.iter_mut().for_each(with_envelope_hint);
         let resumable = match error {
             ConvertError::Stopped(stopped) => stopped.checkpoint.is_some(),
             ConvertError::Io { .. } => job.checkpoint.as_deref().is_some_and(Path::exists),
@@ -352,7 +356,8 @@ impl Shared<'_> {
     fn tell(&self, name: &str, report: &Report) -> Exit {
         let shown_max = if self.console.json() { usize::MAX } else { FINDINGS_SHOWN };
         let worth = |finding: &&Finding| !self.args.quiet || finding.severity == Severity::Error;
-        let findings: Vec<Finding> = report.findings.iter().filter(worth).take(shown_max).cloned().collect();
+        let mut findings: Vec<Finding> = report.findings.iter().filter(worth).take(shown_max).cloned().collect();
+        findings.iter_mut().for_each(with_envelope_hint);
         self.console.findings(&findings);
         if let Some(misfit) = &report.misfit {
             self.console.findings(std::slice::from_ref(misfit));
@@ -372,11 +377,27 @@ impl Shared<'_> {
         if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
     }
 
+    /// Documents of an XML schema have no element around them: several in one file are no XML document.
+    fn warn_of_xml(&self, job: &Job, report: &Report) {
+        if report.documents > 1 && job.outputs.has_bare_xml(self.wanted) && !self.args.quiet {
+            let message = "the output holds XML documents one behind the other, which is no XML document";
+            let finding = Finding { severity: Severity::Warning, ..argument(message) };
+            self.console.findings(&[finding.hint("give each a file of its own: --split DIR")]);
+        }
+    }
+
     fn stats(&self, name: &str, report: &Report) {
         if self.console.json() {
             self.console.line(&stats_json(name, report));
         } else {
             self.console.paragraph(&stats_text(name, report));
         }
+    }
+}
+
+/// A header field that is missing can be given on the command line.
+fn with_envelope_hint(finding: &mut Finding) {
+    if finding.code.0 == "EDI-052" && finding.hint.is_none() {
+        finding.hint = Some("set it in the map, or name it with --sender, --receiver or --envelope NAME=VALUE".to_owned());
     }
 }

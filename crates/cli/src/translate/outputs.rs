@@ -180,6 +180,13 @@ impl Outputs {
         !self.places.iter().any(|place| matches!(place.to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream))
     }
 
+    /// Whether documents of an XML schema go to one file.
+    pub(super) fn has_bare_xml(&self, wanted: &Wanted) -> bool {
+        self.places.iter().zip(&wanted.targets).any(|(place, target)| {
+            place.to == ToFormat::Xml && target.split.is_none() && xml_of(&target.form).root.is_none()
+        })
+    }
+
     pub(super) fn first_file(&self) -> Option<&Path> {
         self.places.iter().find_map(|place| place.file.as_deref())
     }

@@ -335,7 +335,7 @@ impl Lot {
 }
 
 /// Findings kept of one lot before the writer applies the limit of the run; enough for that limit's default.
-const FINDINGS_A_LOT: usize = 10_000;
+pub(crate) const FINDINGS_A_LOT: usize = 10_000;
 
 /// How often each code was found.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use quayline_edi::{DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFaul
 
 use crate::engine::block::{Block, EdiPart, Units};
 use crate::engine::lane::{LaneFacts, Source, Target};
-use crate::engine::lot::{Lot, edi_place, locate};
+use crate::engine::lot::{FINDINGS_A_LOT, Lot, edi_place, locate};
 use crate::engine::split;
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
@@ -15,11 +15,13 @@ pub(crate) struct EdiSource {
     /// Whether the block before ended inside a document that goes on, and the document's bytes so far.
     goes_on: bool,
     front: Option<Spool>,
+    /// What was found wrong with it so far, as far as a lot would keep it.
+    early: Vec<Finding>,
 }
 
 impl EdiSource {
     pub(crate) fn new(options: &GenericOptions) -> Self {
-        EdiSource { reader: DocumentReader::new(options), goes_on: false, front: None }
+        EdiSource { reader: DocumentReader::new(options), goes_on: false, front: None, early: Vec::new() }
     }
 }
 
@@ -31,6 +33,7 @@ impl Source for EdiSource {
         {
             self.reader.go_to(reader);
             self.front = None;
+            self.early.clear();
         }
         let input = block.body(at);
         let mut front = self.front.take();
@@ -51,6 +54,9 @@ impl Source for EdiSource {
                     keep_between(&mut pass, facts, number, lot);
                     return at + 1;
                 }
+                let found = findings_of(pass.take_faults(), facts, number);
+                self.early.extend(found);
+                self.early.truncate(FINDINGS_A_LOT);
                 let since = pass.open_since().map_or(block.before.offset.0, |since| since.0);
                 drop(pass);
                 self.goes_on = true;
@@ -64,7 +70,8 @@ impl Source for EdiSource {
                 }
                 return at + 1;
             };
-            let mut findings = findings_of(pass.take_faults(), facts, number);
+            let mut findings = core::mem::take(&mut self.early);
+            findings.extend(findings_of(pass.take_faults(), facts, number));
             let refused = if errors > 0 {
                 target.void();
                 true
