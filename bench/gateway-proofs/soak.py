@@ -19,6 +19,8 @@ with Server(folder) as server:
         run = server.load("--clients", 200, "--rate", rate, "--seconds", 9, "--warm-up", 1)
         answers, failures = answers + run["answers"], failures + run["failures"]
         p99.append(run["p99_ms"])
+        # A moment for the server to see that the piece's connections are gone.
+        time.sleep(0.5)
         samples.append((server.memory(), server.descriptors()))
     third = max(1, len(samples) // 3)
     first, last = samples[:third], samples[-third:]
@@ -29,8 +31,10 @@ with Server(folder) as server:
     grown = mean(last, 0) / mean(first, 0) - 1
     proof.check(grown < 0.05, f"memory: first third {mean(first, 0) / 1e6:.2f} MB, last third {mean(last, 0) / 1e6:.2f} MB ({grown * 100:+.1f} %, bar 5 %)")
     proof.check(mean(last, 1) <= mean(first, 1) + 2, f"descriptors between pieces: first third {mean(first, 1):.1f}, last third {mean(last, 1):.1f}")
-    for name in ("audit.jsonl", "access.log"):
-        path = folder / name
-        lines = sum(1 for _ in open(path)) if path.exists() else 0
-        proof.note(f"{name}: {lines:,} lines")
+    proof.note("descriptors by time: " + " ".join(str(descriptors) for _, descriptors in samples))
+# The server has ended, so all is written.
+lines = {name: sum(1 for _ in open(folder / name)) for name in ("audit.jsonl", "access.log")}
+proof.check(lines["audit.jsonl"] >= answers, f"audit: {lines['audit.jsonl']:,} lines (warm-up included), access log: {lines['access.log']:,}")
+for name in lines:
+    (folder / name).unlink()
 proof.end()

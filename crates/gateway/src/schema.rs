@@ -17,6 +17,8 @@ pub(crate) struct SchemaOf<'a> {
     pub(crate) plan: &'a RecordPlan,
     pub(crate) shape: &'a Shape,
     pub(crate) typed: &'a [Option<Arc<Typed>>],
+    /// For a request: what stands for nodes that nobody sets, by node; empty for none.
+    pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
     /// For a request: members that the body does not have.
     pub(crate) closed: Option<&'a [bool]>,
@@ -121,6 +123,15 @@ impl SchemaOf<'_> {
                 }
             }
         }
+        if let (Some(Some(default)), None | Some(Typed::Range(_))) = (self.defaults.get(node.index()), typed) {
+            match scalar {
+                Scalar::Text { .. } => schema.put("default", Json::text(default.trim_end())),
+                Scalar::Decimal { .. } if is_json_number(default) => {
+                    schema.put("default", Json::Number(default.clone()))
+                }
+                _ => {}
+            }
+        }
         let null = self.nullable && !matches!(scalar, Scalar::Text { .. }) || self.may_be_null(node);
         if null && self.closed.is_none() {
             nullable(&mut schema);
@@ -176,6 +187,14 @@ impl SchemaOf<'_> {
         // Level-88 names say what values mean, not that there are no others.
         schema.with("x-conditions", (!values.is_empty()).then_some(Json::List(values)))
     }
+}
+
+/// Whether a decimal is written as JSON wants it: no plus, no leading zeros, digits on both sides of a point.
+fn is_json_number(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let (whole, part) = text.split_once('.').map_or((text, None), |(whole, part)| (whole, Some(part)));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && (whole.len() == 1 || !whole.starts_with('0')) && part.is_none_or(digits)
 }
 
 fn nullable(schema: &mut Json) {

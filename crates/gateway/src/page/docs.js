@@ -16,8 +16,8 @@ const resolve = (thing) => {
 };
 const sample = (schema) => {
   schema = resolve(schema) || {};
-  if (schema.examples) return schema.examples[0];
   if (schema.default !== undefined) return schema.default;
+  if (schema.examples) return schema.examples[0];
   if (schema.enum) return schema.enum[0];
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
   if (type === "object") return Object.fromEntries(Object.entries(schema.properties || {}).map(([k, v]) => [k, sample(v)]));
@@ -37,6 +37,7 @@ const rules = (schema) => {
     schema.minItems !== undefined && `at least ${schema.minItems} elements`,
     schema.maxItems !== undefined && `at most ${schema.maxItems} elements`,
     ["date", "date-time", "float", "double"].includes(schema.format) && schema.format,
+    schema.default !== undefined && `by default ${JSON.stringify(schema.default)}`,
     names && `one of ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`,
   ];
   return said.filter(Boolean).join(" · ");

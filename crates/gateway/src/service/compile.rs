@@ -8,7 +8,7 @@ use std::time::Duration;
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
-use quayline_cobol::{Absent, BadValue, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
+use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, read_source};
 use toml::Spanned;
@@ -498,7 +498,13 @@ pub(crate) fn request_side(
         tail.clear();
     }
     let (shape, typed) = typed_shape(&plan, types);
-    Ok(RequestSide { plan, shape, typed, tail: tail.into() })
+    let default = |node: NodeId| {
+        let field = plan.field_of(node)?;
+        let rule = |rule: &&FieldRule| rule.default.is_some() && plan.layout().named(&rule.field) == [field];
+        interface.fields.iter().find(rule)?.default.clone()
+    };
+    let defaults = shape.iter().map(|(node, _)| default(node)).collect();
+    Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into() })
 }
 
 /// The layout up to the first top-level field at or behind `reach`; `None` where that is all of it.

@@ -66,6 +66,8 @@ pub(crate) struct RequestSide {
     pub(crate) plan: RecordPlan,
     pub(crate) shape: Arc<Shape>,
     pub(crate) typed: Vec<Option<Arc<Typed>>>,
+    /// What the interface gives a node that nobody sets, as text.
+    pub(crate) defaults: Vec<Option<String>>,
     /// What follows the plan's record: fields that no client sets.
     pub(crate) tail: std::sync::Arc<[u8]>,
 }
