@@ -311,7 +311,7 @@ impl Acknowledger {
         self.transaction.is_open = false;
         self.answers = Answers::default();
         self.tally.interchanges += 1;
-        self.body.restart(pass.interchange().delimiters(), self.style.0);
+        self.body.answer(pass.interchange(), self.style.0);
     }
 
     fn open_group(&mut self, pass: &EnvelopePass<'_>) {
@@ -326,7 +326,7 @@ impl Acknowledger {
             Standard::X12 => {
                 self.group.answer = self.functional_of(header);
                 self.interchange.subjects += 1;
-                self.body.restart(pass.interchange().delimiters(), self.style.0);
+                self.body.answer(pass.interchange(), self.style.0);
             }
             Standard::Edifact => {
                 self.group.before = self.body.segments;

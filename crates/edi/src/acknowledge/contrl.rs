@@ -87,7 +87,7 @@ impl Acknowledger {
         self.tally.groups_rejected += u64::from(is_rejected);
         // A group of acknowledgments is not answered unless it is wrong itself.
         let is_said = is_rejected || self.body.segments > self.group.before || self.interchange.subjects > 0;
-        self.head.restart(pass.interchange().delimiters(), self.style.0);
+        self.head.answer(pass.interchange(), self.style.0);
         if is_said {
             self.head.begin("UCF");
             self.head.parts(segment.element(5), &REFERENCE);
@@ -134,8 +134,8 @@ impl Acknowledger {
             self.body.segments = 0;
         }
         let control = ControlNumbers::take(&mut self.options.numbers.interchange).to_string();
-        self.head.restart(pass.interchange().delimiters(), self.style.0);
-        self.tail.restart(pass.interchange().delimiters(), self.style.0);
+        self.head.answer(pass.interchange(), self.style.0);
+        self.tail.answer(pass.interchange(), self.style.0);
         if self.style.1 || needs_una(header.delimiters(), version) {
             una(&mut self.head);
         }

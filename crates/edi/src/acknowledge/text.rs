@@ -1,8 +1,12 @@
 //! Segments of an acknowledgment as text, with the delimiters of what it answers.
 
+use quayline_charset::ExtendedText;
+
 use crate::delimiters::{Delimiters, Standard};
+use crate::envelope::Header;
 use crate::segment::Element;
 use crate::splitter::LineBreak;
+use crate::start::CharacterSet;
 
 /// A component: the most bytes that it may have, and what stands for it where it must not be empty.
 pub(super) type Part = (usize, &'static str);
@@ -13,6 +17,8 @@ pub(super) struct Text {
     pub(super) delimiters: Delimiters,
     pub(super) line_break: LineBreak,
     pub(super) bytes: Vec<u8>,
+    /// Text beyond ASCII is written by code extension.
+    pub(super) extended: bool,
     /// Segments since the last [`Text::restart`].
     pub(super) segments: u64,
     /// Bytes up to the last element that is not empty.
@@ -21,7 +27,14 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new() -> Self {
-        Text { delimiters: Delimiters::X12, line_break: LineBreak::None, bytes: Vec::new(), segments: 0, solid: 0 }
+        Text {
+            delimiters: Delimiters::X12,
+            line_break: LineBreak::None,
+            bytes: Vec::new(),
+            extended: false,
+            segments: 0,
+            solid: 0,
+        }
     }
 
     /// Begins with nothing, for an interchange with these delimiters.
@@ -30,8 +43,16 @@ impl Text {
         let release = if delimiters.standard == Standard::X12 { None } else { delimiters.release };
         self.delimiters = Delimiters { release, ..*delimiters };
         self.line_break = line_break;
+        self.extended = false;
         self.bytes.clear();
         self.segments = 0;
+    }
+
+    /// Begins with nothing, for an answer to an interchange.
+    pub(super) fn answer(&mut self, interchange: &Header, line_break: LineBreak) {
+        self.restart(interchange.delimiters(), line_break);
+        let set = CharacterSet::of(&interchange.field("syntax_identifier"));
+        self.extended = self.delimiters.standard == Standard::Edifact && set == Some(CharacterSet::Iso2022);
     }
 
     pub(super) fn begin(&mut self, tag: &str) -> &mut Self {
@@ -103,6 +124,32 @@ impl Text {
     }
 
     fn data(&mut self, data: &[u8]) {
+        if self.extended
+            && !data.is_ascii()
+            && let Ok(text) = core::str::from_utf8(data)
+        {
+            return self.extended(text);
+        }
+        self.bytes_of(data);
+    }
+
+    /// Text that was read by code extension is written so; what cannot be read of it was told.
+    fn extended(&mut self, text: &str) {
+        let mut writer = ExtendedText::default();
+        for char in text.chars() {
+            match u8::try_from(char).ok().filter(u8::is_ascii) {
+                None if writer.put(char, &mut self.bytes).is_ok() => {}
+                byte => {
+                    writer.ascii(&mut self.bytes);
+                    self.bytes_of(&[byte.unwrap_or(b'?')]);
+                }
+            }
+        }
+        writer.ascii(&mut self.bytes);
+        self.solid = self.bytes.len();
+    }
+
+    fn bytes_of(&mut self, data: &[u8]) {
         for byte in data {
             if self.delimiters.is_service(*byte) {
                 self.bytes.push(self.delimiters.release.unwrap_or(b' '));
@@ -118,13 +165,11 @@ impl Text {
     }
 }
 
-/// At most so many bytes, whole characters where they are UTF-8.
+/// At most so many characters, which are bytes where the data is not UTF-8.
 fn cut(data: &[u8], most: usize) -> &[u8] {
-    let mut len = data.len().min(most);
-    if len < data.len() && core::str::from_utf8(data).is_ok() {
-        while len > 0 && data[len] & 0xc0 == 0x80 {
-            len -= 1;
-        }
-    }
+    let len = match core::str::from_utf8(data) {
+        Ok(text) => text.char_indices().nth(most).map_or(data.len(), |(at, _)| at),
+        Err(_) => data.len().min(most),
+    };
     &data[..len]
 }

@@ -25,6 +25,9 @@ pub(super) struct Extended {
     text: Vec<u8>,
 }
 
+/// Most bytes of a segment, whatever the limit: what is read of them has up to three times as many, and positions have 32 bits.
+const BYTES_MAX: usize = 1 << 29;
+
 /// What [`Extended::read`] found.
 struct Read {
     /// Bytes of the segment with its terminator; `None` where the input ends before.
@@ -121,7 +124,7 @@ impl Pass<'_> {
     /// [`Pass::scan`] for text by code extension.
     #[cold]
     pub(super) fn scan_extended(&mut self) -> Verdict {
-        let most = self.splitter.segment_bytes_max + 1;
+        let most = self.splitter.segment_bytes_max.min(BYTES_MAX) + 1;
         let rest = &self.input[self.at..];
         if self.still_open(rest, most) {
             return Verdict::Step(Step::NeedMore);

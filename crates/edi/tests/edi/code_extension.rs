@@ -2,8 +2,9 @@
 
 use expect_test::{Expect, expect};
 use quayline_charset::Charset;
-use quayline_core::Document;
-use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, GenericOptions};
+use quayline_core::{Document, Limits};
+use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp};
+use quayline_edi::{DocumentReader, DocumentStep, EndOfInput, EnvelopeReader, Event, GenericOptions, Rules};
 
 use crate::generic::{documents_and_ranges, json, rewrite, write_json};
 
@@ -140,4 +141,26 @@ fn the_end_of_the_file_and_of_what_is_too_long() {
     long.resize(long.len() + (1 << 20), b'!');
     long.extend_from_slice(b"'UNT+3+1'UNZ+1+7'");
     assert_eq!(faults(&long), "EDI-010");
+}
+
+#[test]
+fn an_answer_copies_names_in_the_character_set_of_what_it_answers() {
+    let text = b"UNB+UNOX:4+\x1b$B@A6H\x1b(B?+:14+R:14+20260401:1200+7'UNH+1+ORDERS:D:96A:UN'FTX'UNT+3+1'UNZ+1+7'";
+    let stamp = Stamp::new("20260402", "0830").expect("a date and a time");
+    let mut acknowledger = Acknowledger::new(AcknowledgmentOptions::by_name("contrl", stamp).expect("a kind"));
+    let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+    let mut output = MemoryOutput::default();
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    loop {
+        let event = pass.advance();
+        let faults: Vec<_> = pass.take_faults().collect();
+        acknowledger.event(event, &pass, &faults, &mut output);
+        if event == Event::Done {
+            break;
+        }
+    }
+    let (answer, faults) = json(output.written(), []);
+    let answer = String::from_utf8(answer).expect("JSON");
+    assert_eq!(faults, [""; 0]);
+    assert!(answer.contains(r#""receiver":"請業+""#), "{answer}");
 }

@@ -101,6 +101,9 @@ struct Level {
     above: Option<u64>,
 }
 
+/// Levels above each other that are kept.
+const OPEN_LEVELS_MAX: usize = 64;
+
 impl GuideDraft {
     pub(crate) fn new(documents: &Arc<GuideDocuments>) -> Self {
         GuideDraft {
@@ -308,7 +311,11 @@ impl GuideDraft {
             let Some(of) = self.levels.get(segment.level as usize).map(|_| segment.level as usize) else { continue };
             let code = self.slots[segment.slots()].iter().find(|slot| slot.element == 3).map(|slot| slot.text.of(text));
             let Some(level) = code.and_then(|code| levels.find(code)) else { continue };
-            let above = self.open_levels.iter().rposition(|(other, ..)| levels.may_be_in(level, *other));
+            // One of its own level is beside it rather than above, where it may be.
+            let may = |other: usize| levels.may_be_in(level, other);
+            let other = self.open_levels.iter().rposition(|(other, ..)| *other != level && may(*other));
+            let own = self.open_levels.iter().rposition(|(other, ..)| *other == level && may(level));
+            let above = other.or(own.filter(|_| !levels.may_be_top(level)));
             match above {
                 Some(above) => self.open_levels.truncate(above + 1),
                 None => self.open_levels.clear(),
@@ -322,7 +329,9 @@ impl GuideDraft {
                 Some((None, number)) => self.levels[of].above = Some(number),
                 None => {}
             }
-            self.open_levels.push((level, Some(of), 0));
+            if self.open_levels.len() < OPEN_LEVELS_MAX {
+                self.open_levels.push((level, Some(of), 0));
+            }
         }
     }
 
