@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::path::PathBuf;
 
 use super::{Bar, Bench, Measured, Side, rate};
 use crate::data::Claims;
@@ -82,13 +83,19 @@ fn peak(bench: &Bench, claims: Claims, to: &str) -> Result<Measured, String> {
     Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) })
 }
 
-/// `quayline convert` of a file of claims, which is kept for the next measurement.
-fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
+/// A file of claims, which is kept for the next measurement.
+pub(super) fn claims_file(bench: &Bench, claims: Claims) -> Result<PathBuf, String> {
     let path = bench.scratch.path(&format!("{}-{}.x12", claims.claims, claims.per_transaction));
     if !path.exists() {
         let written = File::create(&path).and_then(|mut file| claims.write_to(&mut file));
         written.map_err(|error| format!("{}: {error}", path.display()))?;
     }
+    Ok(path)
+}
+
+/// `quayline convert` of a file of claims.
+fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
+    let path = claims_file(bench, claims)?;
     let command: [OsString; 7] = [
         bench.quayline.clone().into(),
         "convert".into(),

@@ -1,9 +1,15 @@
 //! Maps: any shape to any shape.
 
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::issue3::claims_file;
 use super::{Bar, Bench, Measured, Side, rate};
 use crate::ceiling::scalar_translate;
+use crate::data::Claims;
 use crate::interchange::{Checks, Interchange};
 use crate::mapping::{ClaimMap, RecordMap};
+use crate::process::{self, Usage};
 use crate::{Run, compare, median};
 
 pub(super) const BARS: &[Bar] = &[
@@ -11,6 +17,27 @@ pub(super) const BARS: &[Bar] = &[
     speed("837P by a map to JSON, 25 times omniparser", 106.0, |_| claims_alone(Checks::Structure)),
     ratio("records by a map of 100 fields, by a scalar translate", 0.03, |_| records()),
     time("map of 837P compiled", 50.0, |_| compiled()),
+    Bar {
+        unit: "MB",
+        ..time("peak memory, 100 MB of claims in one transaction by a map", 64.0, |bench| {
+            let used = translate(bench, Claims { claims: 105_600, per_transaction: 105_600 })?;
+            let detail = format!("{:.2} s of CPU", used.cpu.as_secs_f64());
+            Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail })
+        })
+    },
+    Bar {
+        unit: "exponent",
+        ..time("CPU time by size, 10 MB to 1 GB, claims by a map", 1.02, |bench| {
+            let time = |claims, times: usize| -> Result<f64, String> {
+                let runs: Result<Vec<f64>, String> =
+                    (0..times).map(|_| Ok(translate(bench, Claims::new(claims))?.cpu.as_secs_f64())).collect();
+                Ok(median(runs?.into_iter()))
+            };
+            let (small, large) = (time(10_560, 9)?, time(1_056_000, 1)?);
+            let detail = format!("{:.1} ms and {:.0} ms", small * 1e3, large * 1e3);
+            Ok(Measured { value: (large / small).ln() / 100.0f64.ln(), detail })
+        })
+    },
 ];
 
 pub(super) const ALSO: &[Bar] = &[
@@ -32,6 +59,15 @@ const fn speed(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measu
 
 const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
     Bar { issue: 4, name, bar, side: Side::AtMost, unit: "ms", measure }
+}
+
+/// `quayline translate` of a file of claims by the map of `examples/bench`.
+fn translate(bench: &Bench, claims: Claims) -> Result<Usage, String> {
+    let map = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bench/claims.qmap");
+    let path = claims_file(bench, claims)?;
+    let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "translate".into(), "--quiet".into()];
+    command.extend(["--jobs".into(), "1".into(), "--map".into(), map.into(), path.into()]);
+    process::run(&bench.this, &command, None)
 }
 
 fn claims() -> Result<Measured, String> {
