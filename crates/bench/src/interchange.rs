@@ -373,18 +373,22 @@ impl Interchange {
     }
 }
 
+/// The guide of claims and what it includes, by the names of their files.
+pub const GUIDE_FILES: [(&str, &str); 2] = [
+    ("837p.guide", include_str!("../../../examples/edi/837p.guide")),
+    ("x12-claims.guide", include_str!("../../../examples/edi/x12-claims.guide")),
+];
+
 /// A guide of `examples/edi`, which are compiled into this program.
 fn guide(name: &str) -> Result<Guide, String> {
     struct Examples;
 
     impl GuideResolver for Examples {
         fn read(&self, name: &str, _from: &str) -> Result<GuideText, ResolveError> {
-            let text = match name {
-                "837p.guide" => include_str!("../../../examples/edi/837p.guide"),
-                "x12-claims.guide" => include_str!("../../../examples/edi/x12-claims.guide"),
-                _ => return Err(ResolveError::NotFound { tried: vec![name.to_owned()] }),
-            };
-            Ok(GuideText { name: name.to_owned(), text: text.to_owned() })
+            match GUIDE_FILES.iter().find(|(known, _)| *known == name) {
+                Some((_, text)) => Ok(GuideText { name: name.to_owned(), text: (*text).to_owned() }),
+                None => Err(ResolveError::NotFound { tried: vec![name.to_owned()] }),
+            }
         }
     }
 

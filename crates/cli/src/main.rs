@@ -15,6 +15,7 @@ mod guide;
 mod inspect;
 mod interrupt;
 mod map;
+mod memory;
 #[cfg(test)]
 mod reference;
 mod render;

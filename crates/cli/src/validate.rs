@@ -21,10 +21,12 @@ use crate::console::{Console, shown};
 use crate::convert::{Bar, level, packed_input};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
+use crate::memory;
 use crate::render::{count_of, finding_json, finding_text, grouped};
 
 /// Checks each file in turn.
 pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> {
+    memory::give_large_blocks_back();
     check(args)?;
     let limits = Limits { findings_max: args.max_findings, ..Limits::default() };
     let guides = guides(args, &limits)?;

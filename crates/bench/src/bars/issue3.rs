@@ -3,13 +3,13 @@
 //! Other programs do not run here. A bar that the issue gives as a multiple of one is the rate that this multiple of its last measured rate is
 //! ([docs/benchmarks.md](../../../../docs/benchmarks.md) has them, and `scripts/peers.sh` measures both sides in one run).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Bar, Bench, Measured, Side, rate};
 use crate::data::Claims;
-use crate::interchange::Interchange;
+use crate::interchange::{GUIDE_FILES, Interchange};
 use crate::process::{self, Usage};
 use crate::{Run, compare, median};
 
@@ -26,6 +26,15 @@ pub(super) const BARS: &[Bar] = &[
     speed("ORDERS to components", 530.0, |_| alone(&Interchange::orders(), Interchange::components)),
     speed("ORDERS checked and CONTRL written", 250.0, |_| {
         alone(&Interchange::orders(), |orders| orders.acknowledged("contrl"))
+    }),
+    memory("peak memory, 1 GB of claims checked and 999 written", |bench| {
+        told(validate(bench, Claims::new(1_056_000))?)
+    }),
+    memory("peak memory, 60,000 claims from JSON by guide, two threads", |bench| {
+        told(back(bench, Claims::new(60_000))?)
+    }),
+    memory("peak memory, 60,000 claims to a Parquet row a segment", |bench| {
+        peak(bench, Claims::new(60_000), "parquet")
     }),
     memory("peak memory, 60,000 claims to JSON", |bench| peak(bench, Claims::new(60_000), "jsonl")),
     memory("peak memory, 60,000 claims in one transaction to JSON", |bench| {
@@ -79,8 +88,37 @@ const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, Stri
 }
 
 fn peak(bench: &Bench, claims: Claims, to: &str) -> Result<Measured, String> {
-    let used = convert(bench, claims, to)?;
+    told(convert(bench, claims, to)?)
+}
+
+fn told(used: Usage) -> Result<Measured, String> {
     Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) })
+}
+
+/// `quayline convert` of a file of claims.
+fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
+    let file = claims_file(bench, claims)?;
+    quayline(bench, [OsStr::new("convert"), file.as_ref(), "--to".as_ref(), to.as_ref(), "--jobs=1".as_ref()], None)
+}
+
+/// `quayline validate --ack 999` of a file of claims; the acknowledgments go nowhere.
+fn validate(bench: &Bench, claims: Claims) -> Result<Usage, String> {
+    let (file, guide) = (claims_file(bench, claims)?, guide_file(bench)?);
+    let arguments = [OsStr::new("validate"), file.as_ref(), "--guide".as_ref(), guide.as_ref(), "--ack=999".as_ref()];
+    quayline(bench, arguments, None)
+}
+
+/// Claims that were converted to JSON by guide, back to X12 on two threads.
+fn back(bench: &Bench, claims: Claims) -> Result<Usage, String> {
+    let (file, guide) = (claims_file(bench, claims)?, guide_file(bench)?);
+    let json = file.with_extension("jsonl");
+    let there = [OsStr::new("convert"), file.as_ref(), "--guide".as_ref(), guide.as_ref(), "--to=jsonl".as_ref()];
+    quayline(bench, there, Some(&json))?;
+    let back = ["--guide".as_ref(), guide.as_ref(), "--to=edi".as_ref(), "--jobs=2".as_ref()];
+    let arguments: Vec<&OsStr> = [OsStr::new("convert"), json.as_ref()].into_iter().chain(back).collect();
+    let used = quayline(bench, arguments, None);
+    std::fs::remove_file(&json).map_err(|error| format!("{}: {error}", json.display()))?;
+    used
 }
 
 /// A file of claims, which is kept for the next measurement.
@@ -93,19 +131,23 @@ pub(super) fn claims_file(bench: &Bench, claims: Claims) -> Result<PathBuf, Stri
     Ok(path)
 }
 
-/// `quayline convert` of a file of claims.
-fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
-    let path = claims_file(bench, claims)?;
-    let command: [OsString; 7] = [
-        bench.quayline.clone().into(),
-        "convert".into(),
-        path.into(),
-        "--to".into(),
-        to.into(),
-        "--jobs".into(),
-        "1".into(),
-    ];
-    process::run(&bench.this, &command, None)
+/// The guide of claims as a file.
+fn guide_file(bench: &Bench) -> Result<PathBuf, String> {
+    for (name, text) in GUIDE_FILES {
+        let path = bench.scratch.path(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(bench.scratch.path(GUIDE_FILES[0].0))
+}
+
+fn quayline<'a>(
+    bench: &Bench,
+    arguments: impl IntoIterator<Item = &'a OsStr>,
+    output: Option<&Path>,
+) -> Result<Usage, String> {
+    let arguments = arguments.into_iter().map(OsStr::to_owned);
+    let command: Vec<OsString> = [bench.quayline.clone().into()].into_iter().chain(arguments).collect();
+    process::run(&bench.this, &command, output)
 }
 
 fn elements(subject: &Interchange) -> Result<Measured, String> {

@@ -18,6 +18,7 @@ use crate::args::{ConvertArgs, FromFormat};
 use crate::console::{Console, shown};
 use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
+use crate::memory;
 use crate::render::{count_of, grouped};
 
 pub(crate) use definitions::level;
@@ -34,6 +35,7 @@ const FINDINGS_SHOWN: usize = 10;
 
 /// Converts each input in turn; the first that cannot be converted ends it.
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
+    memory::give_large_blocks_back();
     let jobs = jobs(args)?;
     let definitions = Definitions::read(args, &jobs, console)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;

@@ -5,7 +5,7 @@
 //! others go on. So n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
 //!
 //! Bounded: each lane has one block, and there are some lots more than lanes, so that a lane that the system puts aside for a moment does not
-//! hold the others up at once. A lot takes memory only when it is used. A lane holds a lot before it takes a block, so the block that is
+//! hold the others up at once; but no block is begun while lots of many bytes wait. A lot takes memory only when it is used. A lane holds a lot before it takes a block, so the block that is
 //! next in order always has one and the lanes cannot wait for each other in a circle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +38,8 @@ pub(crate) struct Exchange<'r, W> {
     intake: Mutex<Intake>,
     order: Mutex<Order<W>>,
     changed: Condvar,
+    /// Bytes of memory of lots that wait to be written, from which on no further block is begun.
+    ready_bytes_max: usize,
     stop: AtomicBool,
     cancel: &'r AtomicBool,
     facts: &'r LaneFacts,
@@ -47,6 +49,8 @@ pub(crate) struct Exchange<'r, W> {
 struct Order<W> {
     next: u64,
     ready: Vec<Lot>,
+    /// Bytes of memory of `ready`.
+    ready_bytes: usize,
     free: Vec<Lot>,
     /// `None` while a lane writes.
     writer: Option<W>,
@@ -68,11 +72,13 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             order: Mutex::new(Order {
                 next: 0,
                 ready: Vec::with_capacity(lots),
+                ready_bytes: 0,
                 free: (0..lots).map(|_| Lot::new()).collect(),
                 writer: Some(writer),
                 error: None,
             }),
             changed: Condvar::new(),
+            ready_bytes_max: READY_BYTES_A_LANE * lanes,
             stop: AtomicBool::new(false),
             cancel,
             facts,
@@ -148,7 +154,10 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(lot) = order.free.pop() {
+            // The lot that is next in order is never among those that wait, so whoever works on it will write them and wake us.
+            if (order.ready.is_empty() || order.ready_bytes < self.ready_bytes_max)
+                && let Some(lot) = order.free.pop()
+            {
                 return Some(lot);
             }
             order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
@@ -158,13 +167,17 @@ impl<'r, W: Outlet> Exchange<'r, W> {
     /// Hands a lot in, and writes while the next lot in order is there and nobody else writes.
     fn hand_in(&self, lot: Lot, clock: &mut Clock) {
         clock.enter(Phase::Wait);
+        let bytes = lot.memory();
         let mut order = lock(&self.order);
+        order.ready_bytes += bytes;
         order.ready.push(lot);
         while order.error.is_none()
             && let Some(at) = order.ready.iter().position(|lot| lot.seq == order.next)
             && let Some(mut writer) = order.writer.take()
         {
             let mut lot = order.ready.swap_remove(at);
+            // As it was when it came: nobody has touched it.
+            order.ready_bytes -= lot.memory();
             drop(order);
             clock.enter(Phase::Write);
             let misfit = lot.misfit.clone();
@@ -199,6 +212,9 @@ impl<W: Outlet> Drop for Alarm<'_, '_, W> {
         }
     }
 }
+
+/// Some lots of usual size, or one of a large document.
+const READY_BYTES_A_LANE: usize = 1 << 20;
 
 /// How many lots circulate: a few a lane, and not many where there are many lanes anyway.
 fn lots(lanes: usize) -> usize {

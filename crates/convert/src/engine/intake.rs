@@ -161,12 +161,16 @@ impl Intake {
     }
 }
 
+/// Bytes of a buffer that is kept for the next block. Blocks of large documents follow each other, and to give buffers of megabytes back and take
+/// them again leaves holes in the heap.
+const BUFFER_KEPT_BYTES: usize = 8 << 20;
+
 /// Room for `want` bytes and the slack. A buffer that one giant record made large is given back.
 fn make_room(block: &mut Block, want: usize) {
     let need = want + SLACK;
     if block.bytes.len() < need {
         block.bytes.resize(need, 0);
-    } else if block.filled == 0 && block.bytes.len() > 8 * need {
+    } else if block.filled == 0 && block.bytes.len() > (8 * need).max(BUFFER_KEPT_BYTES) {
         block.bytes = vec![0; need];
     }
 }

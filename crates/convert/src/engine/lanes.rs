@@ -36,6 +36,13 @@ use crate::schema::{Records, Schema};
 /// Bytes of a block where the target builds columns: a page wants some thousand rows.
 const COLUMNS_BLOCK_BYTES: usize = 1 << 20;
 
+/// Rows of a batch of segments: they are short and have sixty columns.
+const EDI_BATCH_ROWS: usize = 4096;
+
+/// Bytes of a row group, and of one dictionary in it, where the source is interchanges: what is converted in constant memory has less of it.
+const EDI_ROW_GROUP_BYTES: usize = 4 << 20;
+const EDI_DICTIONARY_BYTES: usize = 256 << 10;
+
 /// The ends of a conversion, from which lanes are made.
 pub(crate) struct Ends<'c> {
     pub(crate) source: &'c SourceFormat,
@@ -234,7 +241,15 @@ impl<'c> Ends<'c> {
                     ParquetCompression::Snappy => Codec::Snappy,
                     ParquetCompression::None => Codec::Uncompressed,
                 };
-                let options = ParquetOptions { codec, ..ParquetOptions::default() };
+                let options = match self.source {
+                    SourceFormat::Edi(_) => ParquetOptions {
+                        codec,
+                        row_group_bytes_max: EDI_ROW_GROUP_BYTES,
+                        dictionary_bytes_max: EDI_DICTIONARY_BYTES,
+                        ..ParquetOptions::default()
+                    },
+                    _ => ParquetOptions { codec, ..ParquetOptions::default() },
+                };
                 let output = ColumnOutput::start(out, |out| ParquetWriter::new(out, &sink, &options))?;
                 let writer = output.writer.as_ref().expect("the output was just started");
                 let lane = |_| self.lane(PagesTarget::new(sink.sibling(), writer.encoder()), header);
@@ -305,7 +320,14 @@ impl<'c> Ends<'c> {
     }
 
     pub(crate) fn columns_of(&self, shape: &Shape, text: TextStore) -> Result<ColumnSink, ConvertError> {
-        let options = ColumnOptions { text, limits: self.limits.clone(), ..ColumnOptions::default() };
+        let defaults = ColumnOptions::default();
+        let batch_rows_max = match self.source {
+            SourceFormat::Edi(_) => EDI_BATCH_ROWS,
+            // A block is a batch.
+            _ => usize::MAX,
+        };
+        let batch_bytes_max = if batch_rows_max == usize::MAX { usize::MAX } else { defaults.batch_bytes_max };
+        let options = ColumnOptions { text, limits: self.limits.clone(), batch_rows_max, batch_bytes_max, ..defaults };
         Ok(ColumnSink::new(shape, &options)?)
     }
 

@@ -95,7 +95,7 @@ pub(crate) struct Payload {
     pub(crate) goes_on: bool,
     /// Of a map with several outputs: those behind the first.
     pub(crate) more: Vec<Payload>,
-    /// Output as documents that the writer turns into interchanges.
+    /// Output as documents that the writer turns into interchanges. Those of a lot that was written stay, for their memory.
     pub(crate) drafts: Vec<EdiDraft>,
     /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
     pub(crate) cuts: Vec<usize>,
@@ -109,14 +109,31 @@ pub(crate) enum Columns {
     Batch(RecordBatch),
 }
 
+impl Columns {
+    fn memory(&self) -> usize {
+        match self {
+            Columns::Pages(pages) => pages.memory(),
+            Columns::Batch(batch) => batch.get_array_memory_size(),
+        }
+    }
+}
+
 impl Payload {
+    /// Bytes of memory, about.
+    fn memory(&self) -> usize {
+        self.bytes.capacity()
+            + self.columns.iter().map(Columns::memory).sum::<usize>()
+            + self.drafts.iter().map(EdiDraft::memory).sum::<usize>()
+            + self.more.iter().map(Payload::memory).sum::<usize>()
+    }
+
     /// Empties it and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.len = 0;
         self.columns.clear();
         self.front = None;
         self.goes_on = false;
-        self.drafts.clear();
+        self.drafts.retain(|draft| draft.memory() <= DRAFT_KEPT_BYTES);
         self.cuts.clear();
         self.names.clear();
         self.more.iter_mut().for_each(Payload::clear);
@@ -254,6 +271,14 @@ impl Lot {
         from..self.deferred_raw.len()
     }
 
+    /// Bytes of memory that it takes while it waits to be written, about.
+    pub(crate) fn memory(&self) -> usize {
+        self.payload.memory()
+            + self.rejects.capacity()
+            + self.deferred_raw.capacity()
+            + self.findings.len() * FINDING_BYTES
+    }
+
     /// Whether a document was rejected so far.
     pub(crate) fn has_rejects(&self) -> bool {
         self.tally.records_rejected > 0 || self.deferred.last().is_some_and(|last| last.rejected.is_some())
@@ -333,6 +358,12 @@ impl Lot {
         }
     }
 }
+
+/// Bytes of a draft that is kept to be used again: one that a giant document made large is given back.
+const DRAFT_KEPT_BYTES: usize = 64 << 10;
+
+/// About what a finding takes with its texts.
+const FINDING_BYTES: usize = 512;
 
 /// Findings kept of one lot before the writer applies the limit of the run; enough for that limit's default.
 pub(crate) const FINDINGS_A_LOT: usize = 10_000;

@@ -19,10 +19,25 @@ pub struct EdiDraft {
     pub(super) errors: Vec<EdiWriteError>,
 }
 
+impl EdiDraft {
+    /// Bytes of memory that it takes, about.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let draft = &self.draft;
+        size_of::<Self>()
+            + draft.fields.capacity() * size_of::<Option<Span>>()
+            + draft.text.capacity()
+            + draft.segments.capacity() * size_of::<DraftSegment>()
+            + draft.parts.capacity() * size_of::<Part>()
+            + draft.slots.capacity() * size_of::<Slot>()
+    }
+}
+
 /// Takes documents of [`super::generic_shape`] and hands them out whole.
 #[derive(Clone, Debug)]
 pub struct EdiDrafter {
     pub(super) nodes: Arc<Nodes>,
+    /// Nodes of generic documents; those of guides, behind them, are no fields of headers.
     len: usize,
     pub(super) draft: Draft,
     /// Forms that the current element has, a bit each. An empty list is none: XML cannot tell it from one that is absent.
@@ -41,12 +56,12 @@ const REPETITIONS: u32 = 4;
 const BINARY: u32 = 8;
 
 impl EdiDrafter {
-    pub(super) fn of(nodes: Arc<Nodes>, len: usize) -> Self {
+    pub(super) fn of(nodes: Arc<Nodes>) -> Self {
         EdiDrafter {
             last: nodes.binary,
+            len: nodes.binary.index() + 1,
+            draft: Draft::new(nodes.binary.index() + 1),
             nodes,
-            len,
-            draft: Draft::new(len),
             forms: 0,
             parts_from: 0,
             errors: Vec::new(),
@@ -58,7 +73,7 @@ impl EdiDrafter {
     /// A drafter of documents by guide; they are written by a writer with the same guides.
     #[must_use]
     pub fn by_guide(documents: &Arc<GuideDocuments>) -> Self {
-        let mut drafter = EdiDrafter::of(Arc::clone(&documents.nodes), documents.shape().len());
+        let mut drafter = EdiDrafter::of(Arc::clone(&documents.nodes));
         drafter.guide = Some(Box::new(GuideDraft::new(documents)));
         drafter
     }
@@ -66,8 +81,7 @@ impl EdiDrafter {
     /// A drafter of generic documents.
     #[must_use]
     pub fn new() -> Self {
-        let (shape, nodes) = Nodes::build();
-        EdiDrafter::of(Arc::new(nodes), shape.len())
+        EdiDrafter::of(Arc::new(Nodes::build().1))
     }
 
     /// The document that was sent, if it is complete and was not discarded. `used` is one that was written, whose memory is used again.

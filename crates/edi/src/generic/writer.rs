@@ -101,7 +101,7 @@ impl EdiWriter {
             None => {
                 let (shape, nodes) = Nodes::build();
                 let nodes = Arc::new(nodes);
-                let drafter = EdiDrafter::of(Arc::clone(&nodes), shape.len());
+                let drafter = EdiDrafter::of(Arc::clone(&nodes));
                 (Arc::new(shape), nodes, drafter)
             }
         };

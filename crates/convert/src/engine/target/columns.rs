@@ -10,22 +10,38 @@ use crate::engine::lot::{Columns, Payload};
 pub(crate) struct PagesTarget {
     sink: ColumnSink,
     encoder: ParquetEncoder,
+    full: Vec<Columns>,
 }
 
 /// Hands over batches.
 pub(crate) struct BatchTarget {
     sink: ColumnSink,
+    full: Vec<Columns>,
 }
 
 impl PagesTarget {
     pub(crate) fn new(sink: ColumnSink, encoder: ParquetEncoder) -> Self {
-        PagesTarget { sink, encoder }
+        PagesTarget { sink, encoder, full: Vec::new() }
+    }
+
+    /// The rows so far as pages.
+    fn leave(&mut self) -> Result<(), Vec<Finding>> {
+        let pages = self.encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?;
+        self.full.push(Columns::Pages(pages));
+        Ok(())
     }
 }
 
 impl BatchTarget {
     pub(crate) fn new(sink: ColumnSink) -> Self {
-        BatchTarget { sink }
+        BatchTarget { sink, full: Vec::new() }
+    }
+
+    /// The rows so far as a batch.
+    fn leave(&mut self) -> Result<(), Vec<Finding>> {
+        let batch = self.sink.take_batch().map_err(|error| vec![error.finding()])?;
+        self.full.push(Columns::Batch(batch));
+        Ok(())
     }
 }
 
@@ -39,14 +55,16 @@ impl Target for PagesTarget {
 
     #[inline(always)]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        accept(&mut self.sink)
+        accept(&mut self.sink)?;
+        // What leaves depends on the rows of the block only, so that it is the same for any number of lanes.
+        if self.sink.is_full() { self.leave() } else { Ok(()) }
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if self.sink.rows() > 0 {
-            let pages = self.encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?;
-            payload.columns.push(Columns::Pages(pages));
+            self.leave()?;
         }
+        payload.columns.append(&mut self.full);
         Ok(())
     }
 }
@@ -61,14 +79,16 @@ impl Target for BatchTarget {
 
     #[inline(always)]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        accept(&mut self.sink)
+        accept(&mut self.sink)?;
+        // What leaves depends on the rows of the block only, so that it is the same for any number of lanes.
+        if self.sink.is_full() { self.leave() } else { Ok(()) }
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if self.sink.rows() > 0 {
-            let batch = self.sink.take_batch().map_err(|error| vec![error.finding()])?;
-            payload.columns.push(Columns::Batch(batch));
+            self.leave()?;
         }
+        payload.columns.append(&mut self.full);
         Ok(())
     }
 }

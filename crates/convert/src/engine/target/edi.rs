@@ -9,12 +9,17 @@ use crate::engine::lot::Payload;
 pub(crate) struct EdiTarget {
     drafter: EdiDrafter,
     drafts: Vec<EdiDraft>,
+    /// Drafts that were written, whose memory is used again.
+    used: Vec<EdiDraft>,
 }
+
+/// Bytes of drafts that a lane keeps to use them again: those of a block.
+const USED_BYTES_MAX: usize = 1 << 20;
 
 impl EdiTarget {
     pub(crate) fn new(options: &EdiWriterOptions) -> Self {
         let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
-        EdiTarget { drafter, drafts: Vec::new() }
+        EdiTarget { drafter, drafts: Vec::new(), used: Vec::new() }
     }
 }
 
@@ -30,13 +35,19 @@ impl Target for EdiTarget {
     }
 
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        self.drafts.extend(self.drafter.take(None));
+        self.drafts.extend(self.drafter.take(self.used.pop()));
         Ok(())
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         core::mem::swap(&mut payload.drafts, &mut self.drafts);
-        self.drafts.clear();
+        // What a lot brings was written.
+        let mut bytes = self.used.iter().map(EdiDraft::memory).sum::<usize>();
+        self.used.extend(self.drafts.drain(..).take_while(|draft| {
+            let before = bytes;
+            bytes += draft.memory();
+            before < USED_BYTES_MAX
+        }));
         Ok(())
     }
 }

@@ -1,0 +1,22 @@
+//! How the process takes memory.
+
+/// Has large blocks of memory come from the system and go back to it, one by one.
+///
+/// The allocator of glibc begins so and then, whenever such a block is freed, raises the bound from which on a block is large, up to 32 MiB.
+/// What lanes and writer hand each other, some megabytes each and taken by one thread and freed by another, then leaves holes in the heaps
+/// of all threads: a conversion on two threads that works on 25 MB took twice that.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a setting of the C library's allocator")]
+pub(crate) fn give_large_blocks_back() {
+    // SAFETY: the call has no requirement but a known parameter; it happens before threads are started.
+    let done = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BYTES) };
+    debug_assert_eq!(done, 1, "a bound of 256 KiB is one that glibc takes");
+}
+
+/// Other allocators are left as they are.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn give_large_blocks_back() {}
+
+/// Above the buffers of usual blocks, which live as long as the run.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_BYTES: i32 = 512 << 10;
