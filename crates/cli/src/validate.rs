@@ -149,6 +149,7 @@ fn validate(
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: guides.clone(),
         level: level(args.level),
+        lanes: usize::from(args.jobs),
         limits: limits.clone(),
         cancel: Arc::clone(stop),
         progress: progress.map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>),
@@ -252,7 +253,7 @@ fn tell_acknowledgment(
 
 /// Prints findings: to standard output, or to standard error where the acknowledgment goes there.
 struct Printer {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Box<dyn Write + Send>>,
     json: bool,
     color: bool,
     begun: bool,
@@ -260,7 +261,7 @@ struct Printer {
 
 impl Printer {
     fn new(console: &Console, acknowledgment_on_stdout: bool) -> Result<Self, Stop> {
-        let (out, color): (Box<dyn Write>, bool) = if acknowledgment_on_stdout {
+        let (out, color): (Box<dyn Write + Send>, bool) = if acknowledgment_on_stdout {
             (Box::new(io::stderr()), console.color_stderr())
         } else {
             (Box::new(io::stdout()), console.color_stdout())

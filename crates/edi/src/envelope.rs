@@ -144,6 +144,13 @@ impl EnvelopeReader {
         &self.envelope.interchange.header
     }
 
+    /// A reader that goes on where this one stands, between two passes.
+    #[must_use]
+    pub fn snapshot(&mut self) -> EnvelopeReader {
+        self.splitter.drop_index();
+        self.clone()
+    }
+
     /// Goes on from another reader with the same limits and rules; buffers are kept.
     pub fn go_to(&mut self, other: &EnvelopeReader) {
         self.splitter.go_to(&other.splitter);
@@ -265,8 +272,9 @@ impl EnvelopePass<'_> {
         self.pass.style()
     }
 
-    /// Whether all of what was read was told.
-    pub(crate) fn is_between(&self) -> bool {
+    /// Whether all of what was read was told: here a reader may be left for another to go on.
+    #[must_use]
+    pub fn is_between(&self) -> bool {
         self.envelope.held == Held::No
     }
 

@@ -45,6 +45,11 @@ pub(crate) struct ValidateArgs {
     /// Date and time of the acknowledgment, CCYYMMDDHHMM [default: now, UTC]
     #[arg(long, value_name = "WHEN", value_parser = moment, help_heading = "Acknowledgment")]
     pub(crate) ack_time: Option<String>,
+    /// Threads
+    ///
+    /// Findings and acknowledgments are the same for any number. Transactions of up to 6 MB are checked side by side, longer ones in turns.
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
+    pub(crate) jobs: u16,
     /// Findings to print; further ones are counted
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Running")]
     pub(crate) max_findings: usize,

@@ -14,4 +14,5 @@ mod json_docs;
 mod outputs;
 mod probes;
 mod translate;
+mod validate;
 mod world;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_core::{ByteOffset, RecordNumber};
-use quayline_edi::DocumentReader;
+use quayline_edi::{DocumentReader, EnvelopeReader};
 use quayline_frame::{Batch, RecordSpan};
 
 /// Bytes of a block before it has to grow for a record that does not fit. A block and its output stay in a core's second-level cache, and
@@ -21,6 +21,8 @@ pub(crate) struct Position {
     pub(crate) state: u64,
     /// Of a source of interchanges: a reader that goes on there.
     pub(crate) reader: Option<Arc<DocumentReader>>,
+    /// Of a source of interchanges that is validated: the same.
+    pub(crate) envelope: Option<Arc<EnvelopeReader>>,
 }
 
 impl Position {
@@ -32,7 +34,7 @@ impl Position {
     }
 
     pub(crate) const fn at(offset: ByteOffset, next: RecordNumber, state: u64) -> Position {
-        Position { offset, next, state, reader: None }
+        Position { offset, next, state, reader: None, envelope: None }
     }
 }
 

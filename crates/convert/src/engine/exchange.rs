@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Finding, Findings};
-use quayline_meter::Phase;
+use quayline_meter::{Meter, Phase, Totals};
 
 use crate::engine::block::Block;
 use crate::engine::intake::{Intake, Taken};
@@ -84,6 +84,42 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             facts,
             source_path,
         }
+    }
+
+    /// Runs all lanes. Lane 0 is the calling thread, on `clock`; the others are its helpers, whose time is returned.
+    pub(crate) fn run_all(
+        &self,
+        lanes: Vec<Box<dyn Lane + '_>>,
+        block: impl Fn() -> Block,
+        meter: &Meter,
+        clock: &mut Clock,
+    ) -> Totals {
+        std::thread::scope(|scope| {
+            let mut lanes = lanes.into_iter();
+            let first = lanes.next();
+            let others: Vec<_> = lanes
+                .map(|mut lane| {
+                    let block = block();
+                    scope.spawn(move || {
+                        let mut clock = meter.lane();
+                        self.run(&mut *lane, block, &mut clock);
+                        clock.finish()
+                    })
+                })
+                .collect();
+            let mut totals = Totals::default();
+            if let Some(mut lane) = first {
+                self.run(&mut *lane, block(), clock);
+            }
+            clock.enter(Phase::Wait);
+            for other in others {
+                match other.join() {
+                    Ok(part) => totals.merge(&part),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            totals
+        })
     }
 
     /// Runs one lane until the source ends or the run does. `clock` is that of the thread it runs on.

@@ -11,6 +11,7 @@ use crate::engine::lane::{Extra, LaneFacts, Taken, Target};
 use crate::engine::reject::RejectForm;
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
+use crate::interchange::Checked;
 
 /// What one block became. Lots circulate between lanes and writer; their memory is reused.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Lot {
     pub(crate) counts: CodeCounts,
     pub(crate) tally: Tally,
     pub(crate) documents: u64,
+    /// Of a validation: what was found.
+    pub(crate) checked: Option<Box<Checked>>,
     /// Where the source stands behind the lot.
     pub(crate) after: Position,
     /// A word on why so many records of the first block were rejected.
@@ -162,6 +165,7 @@ impl Lot {
             counts: CodeCounts::default(),
             tally: Tally::default(),
             documents: 0,
+            checked: None,
             after: Position::START,
             misfit: None,
             end: None,
@@ -180,6 +184,7 @@ impl Lot {
         self.counts.0.clear();
         self.tally = Tally::default();
         self.documents = 0;
+        self.checked = None;
         self.misfit = None;
         self.end = None;
     }
@@ -277,6 +282,7 @@ impl Lot {
             + self.rejects.capacity()
             + self.deferred_raw.capacity()
             + self.findings.len() * FINDING_BYTES
+            + self.checked.as_ref().map_or(0, |checked| checked.memory())
     }
 
     /// Whether a document was rejected so far.

@@ -1,22 +1,22 @@
 //! How a conversion runs.
 
-mod block;
+pub(crate) mod block;
 mod checkpoint_file;
 mod csv_header;
 mod cut;
 pub(crate) mod destination;
 mod digest;
-mod exchange;
+pub(crate) mod exchange;
 mod findings_file;
-mod intake;
-mod lane;
+pub(crate) mod intake;
+pub(crate) mod lane;
 mod lanes;
-mod lot;
+pub(crate) mod lot;
 mod map_lanes;
 mod misfit;
 mod output;
 pub(crate) mod partial;
-mod reject;
+pub(crate) mod reject;
 mod resume;
 mod run;
 mod settle;

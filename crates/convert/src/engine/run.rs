@@ -339,7 +339,7 @@ impl Run {
             intake.end();
         }
         let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
-        let mut totals = run_lanes(&exchange, lanes, &ends, &self.meter, &mut clock);
+        let mut totals = exchange.run_all(lanes, || ends.block(), &self.meter, &mut clock);
         let (writer, error) = exchange.finish();
         let mut writer = writer.expect("every lane gave the writer back");
         let stopped = conversion.cancel.load(Ordering::Relaxed);
@@ -442,42 +442,6 @@ impl Run {
             cost: self.meter.report(totals),
         }
     }
-}
-
-/// Lane 0 is the calling thread; the others are its helpers, whose time is returned.
-fn run_lanes(
-    exchange: &Exchange<'_, Writer<'_>>,
-    lanes: Vec<Box<dyn crate::engine::lane::Lane + '_>>,
-    ends: &Ends<'_>,
-    meter: &Meter,
-    clock: &mut Clock,
-) -> Totals {
-    std::thread::scope(|scope| {
-        let mut lanes = lanes.into_iter();
-        let first = lanes.next();
-        let others: Vec<_> = lanes
-            .map(|mut lane| {
-                let block = ends.block();
-                scope.spawn(move || {
-                    let mut clock = meter.lane();
-                    exchange.run(&mut *lane, block, &mut clock);
-                    clock.finish()
-                })
-            })
-            .collect();
-        let mut totals = Totals::default();
-        if let Some(mut lane) = first {
-            exchange.run(&mut *lane, ends.block(), clock);
-        }
-        clock.enter(Phase::Wait);
-        for other in others {
-            match other.join() {
-                Ok(part) => totals.merge(&part),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        totals
-    })
 }
 
 fn stop(writer: &mut Writer<'_>) -> ConvertError {

@@ -1,10 +1,15 @@
 //! Interchanges read for what they are rather than converted: what is in them, whether they are right, how they are acknowledged.
 
 mod acknowledgment;
+mod check;
 mod feed;
 mod guides;
+mod lanes;
 mod survey;
+mod teller;
 mod validation;
+
+pub(crate) use lanes::Checked;
 
 pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};
 pub use guides::read_guides;

@@ -1,22 +1,26 @@
 //! Interchanges checked, told of and acknowledged in one pass.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quayline_core::{Code, Fault, Finding, Limits, Severity};
-use quayline_edi::acknowledge::acknowledgment_guide;
-use quayline_edi::guide::{Asked, GuideSet};
-use quayline_edi::{
-    EdiError, EdiFault, EnvelopePass, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions,
-};
+use quayline_core::{Code, Fault, Finding, Limits};
+use quayline_edi::guide::GuideSet;
+use quayline_edi::{EnvelopeReader, Rules, ValidationLevel};
 use quayline_meter::{Meter, Phase};
 
 use super::acknowledgment::AcknowledgmentFile;
+use super::check::{Checker, PassEnd};
 use super::feed::Feed;
+use super::lanes::{CheckLane, Telling, TransactionCutter};
+use super::teller::{Counts, Teller};
 use crate::codes;
 use crate::conversion::Input;
+use crate::engine::block::{BLOCK_BYTES, Block, EdiPart, Units};
+use crate::engine::exchange::Exchange;
+use crate::engine::intake::Intake;
+use crate::engine::lane::{Lane, LaneFacts};
 use crate::engine::open_input;
+use crate::engine::reject::RejectForm;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 
@@ -35,6 +39,9 @@ pub struct Validation {
     pub guides: Option<Arc<GuideSet>>,
     /// How much is checked.
     pub level: ValidationLevel,
+    /// Threads that check, at least 1. What is told and acknowledged is the same for any number. Each beyond the first takes up to twelve
+    /// megabytes: transactions are checked side by side, each whole.
+    pub lanes: usize,
     /// Named bounds; findings beyond `findings_max` are counted.
     pub limits: Limits,
     /// Set it to stop.
@@ -102,26 +109,19 @@ impl Validation {
     pub fn run(
         mut self,
         acknowledgment: Option<&mut AcknowledgmentFile>,
-        tell: &mut dyn FnMut(&Finding) -> std::io::Result<()>,
+        tell: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
     ) -> Result<ValidationReport, ConvertError> {
+        if self.lanes > 1 {
+            return self.run_lanes(acknowledgment, tell);
+        }
         let meter = Meter::start();
         let mut clock = meter.lane();
         clock.enter(Phase::Read);
         let (source, path, bytes_total) = open_input(&mut self.input)?;
-        let all = Limits { findings_max: usize::MAX, ..self.limits.clone() };
-        let mut reader = EnvelopeReader::new(&all, self.rules);
+        let mut reader = self.reader();
         let mut feed = Feed::new(source);
-        let by_guide = self.guides.is_some() && self.level > ValidationLevel::Envelope;
-        let options = ValidatorOptions { level: self.level, findings_max: usize::MAX, ..ValidatorOptions::default() };
-        let mut course = Course {
-            validation: &self,
-            guides: self.guides.as_deref().filter(|_| by_guide),
-            validator: Validator::new(options),
-            acknowledgment,
-            tell,
-            counts: Counts::default(),
-            faults: Vec::new(),
-        };
+        let mut checker = Checker::new(self.guides.as_ref(), self.level);
+        let mut teller = Teller::new(&self.name, self.limits.findings_max, acknowledgment, tell);
         let mut done = 0;
         let mut bytes = 0;
         loop {
@@ -130,166 +130,102 @@ impl Validation {
             clock.enter(Phase::Decode);
             let (input, end) = feed.input();
             let mut pass = reader.over(input, end);
-            let ended = course.pass(&mut pass)?;
+            let ended = checker.pass(&mut pass, &mut teller)?;
             done = pass.finish();
             bytes += done as u64;
-            if let Some(file) = &mut course.acknowledgment {
+            if let Some(file) = &mut teller.acknowledgment {
                 file.check()?;
             }
             if let Some(progress) = &self.progress {
                 progress.advance(Advance {
                     source_bytes: bytes,
                     source_bytes_total: bytes_total,
-                    records: course.counts.transactions,
-                    rejected: course.counts.transactions_bad,
+                    records: teller.counts.transactions,
+                    rejected: teller.counts.transactions_bad,
                     output_bytes: 0,
                 });
             }
-            if ended {
+            if ended == PassEnd::SourceEnd {
                 break;
             }
             if self.cancel.load(Ordering::Relaxed) {
-                let message = format!("stopped at byte {bytes}: what follows was not looked at");
-                return Err(Finding::error(codes::STOPPED, Fault::Environment, message).into());
+                return Err(stopped(bytes));
             }
         }
         clock.counters.bytes_in = bytes;
-        clock.counters.records = course.counts.transactions;
-        let counts = course.counts;
-        Ok(ValidationReport {
-            bytes,
-            interchanges: counts.interchanges,
-            groups: counts.groups,
-            transactions: counts.transactions,
-            transactions_bad: counts.transactions_bad,
-            transactions_by_guide: counts.by_guide,
-            errors: counts.errors,
-            warnings: counts.warnings,
-            untold: counts.untold,
-            findings_by_code: counts.by_code.into_iter().collect(),
-            cost: meter.report(&clock.finish()),
-        })
+        clock.counters.records = teller.counts.transactions;
+        Ok(report(bytes, teller.counts, meter.report(&clock.finish())))
     }
-}
 
-#[derive(Default)]
-struct Counts {
-    interchanges: u64,
-    groups: u64,
-    transactions: u64,
-    transactions_bad: u64,
-    by_guide: u64,
-    /// The transaction that is open, or ended last, has an error.
-    is_bad: bool,
-    errors: u64,
-    warnings: u64,
-    told: usize,
-    untold: u64,
-    by_code: BTreeMap<Code, u64>,
-}
-
-/// A validation under way.
-struct Course<'v> {
-    validation: &'v Validation,
-    guides: Option<&'v GuideSet>,
-    validator: Validator,
-    acknowledgment: Option<&'v mut AcknowledgmentFile>,
-    tell: &'v mut dyn FnMut(&Finding) -> std::io::Result<()>,
-    counts: Counts,
-    faults: Vec<EdiFault>,
-}
-
-impl Course<'_> {
-    /// Whether the source has ended.
-    fn pass(&mut self, pass: &mut EnvelopePass<'_>) -> Result<bool, ConvertError> {
-        loop {
-            let event = pass.advance();
-            match event {
-                Event::Segment => {
-                    self.validator.segment(pass);
-                }
-                Event::TransactionEnd(closed) => {
-                    self.validator.end(closed, pass);
-                }
-                Event::GroupEnd(_) | Event::InterchangeEnd(_) => {}
-                Event::InterchangeStart => self.counts.interchanges += 1,
-                Event::GroupStart => self.counts.groups += 1,
-                Event::TransactionStart => {
-                    self.counts.transactions += 1;
-                    self.counts.is_bad = false;
-                    self.begin(pass);
-                }
-                Event::NeedMore | Event::Done => {}
-            }
-            self.faults.clear();
-            if pass.has_faults() || self.validator.has_faults() {
-                self.faults.extend(pass.take_faults());
-                self.faults.extend(self.validator.take_faults());
-                self.found()?;
-            }
-            if let Some(file) = &mut self.acknowledgment {
-                file.event(event, pass, &self.faults);
-            }
-            match event {
-                Event::NeedMore => return Ok(false),
-                Event::Done => return Ok(true),
-                _ => {}
-            }
+    /// The same on several threads.
+    fn run_lanes(
+        mut self,
+        acknowledgment: Option<&mut AcknowledgmentFile>,
+        tell: &mut (dyn FnMut(&Finding) -> std::io::Result<()> + Send),
+    ) -> Result<ValidationReport, ConvertError> {
+        let meter = Meter::start();
+        let mut clock = meter.lane();
+        clock.enter(Phase::Other);
+        let (source, path, bytes_total) = open_input(&mut self.input)?;
+        let relay = Arc::default();
+        let acknowledges = acknowledgment.is_some();
+        let lane = |_| {
+            let checker = Checker::new(self.guides.as_ref(), self.level);
+            Box::new(CheckLane::new(checker, self.reader(), self.level, &relay, acknowledges)) as Box<dyn Lane>
+        };
+        let lanes: Vec<Box<dyn Lane>> = (0..self.lanes).map(lane).collect();
+        let telling = Telling {
+            teller: Teller::new(&self.name, self.limits.findings_max, acknowledgment, tell),
+            reader: self.reader(),
+            progress: self.progress.as_deref(),
+            bytes_total,
+            bytes: 0,
+            ended: false,
+        };
+        let facts = LaneFacts {
+            file: Arc::clone(&self.name),
+            reject_form: RejectForm::Interchanges,
+            stop_at_reject: false,
+            split: false,
+            records: None,
+        };
+        let intake = Intake::new(source, Box::new(TransactionCutter::new(self.reader())), BLOCK_BYTES, &self.limits);
+        let exchange = Exchange::new(intake, telling, self.lanes, &self.cancel, &facts, &path);
+        let block = || Block::new(Units::Interchanges(EdiPart::default()));
+        let mut totals = exchange.run_all(lanes, block, &meter, &mut clock);
+        totals.merge(&clock.finish());
+        let (telling, error) = exchange.finish();
+        let telling = telling.expect("every lane gave the writer back");
+        match error {
+            Some(error) => Err(error),
+            None if !telling.ended => Err(stopped(telling.bytes)),
+            None => Ok(report(telling.bytes, telling.teller.counts, meter.report(&totals))),
         }
     }
 
-    /// A transaction begins: by which guide?
-    fn begin(&mut self, pass: &mut EnvelopePass<'_>) {
-        let header = pass.transaction();
-        let chosen = self.guides.and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
-        // Acknowledgments have guides of ours.
-        let chosen = chosen.or_else(|| {
-            let by_guide = self.validation.level > ValidationLevel::Envelope;
-            if by_guide { acknowledgment_guide(header, pass.group()) } else { None }
-        });
-        match (chosen, self.guides) {
-            (Some(guide), _) => {
-                self.counts.by_guide += 1;
-                self.validator.begin(Some(guide), pass);
-            }
-            (None, None) => self.validator.begin(None, pass),
-            (None, Some(guides)) => {
-                let standard = header.delimiters().standard;
-                let asked = Asked::of(header, pass.group()).words().into();
-                let error = EdiError::NoGuide { standard, asked, known: guides.known().into() };
-                let at = header.position();
-                self.validator.begin(None, pass);
-                pass.put_fault(error, at);
-            }
-        }
+    /// A reader of envelopes. What is told is bounded by who tells it.
+    fn reader(&self) -> EnvelopeReader {
+        EnvelopeReader::new(&Limits { findings_max: usize::MAX, ..self.limits.clone() }, self.rules)
     }
+}
 
-    /// Tells of what was found.
-    #[cold]
-    #[inline(never)]
-    fn found(&mut self) -> Result<(), ConvertError> {
-        let counts = &mut self.counts;
-        for fault in &self.faults {
-            *counts.by_code.entry(fault.error.code()).or_default() += 1;
-            match fault.severity {
-                Severity::Error => {
-                    counts.errors += 1;
-                    if fault.at.transaction > 0 && !core::mem::replace(&mut counts.is_bad, true) {
-                        counts.transactions_bad += 1;
-                    }
-                }
-                Severity::Warning | Severity::Note => counts.warnings += 1,
-            }
-            if counts.told >= self.validation.limits.findings_max {
-                counts.untold += 1;
-                continue;
-            }
-            counts.told += 1;
-            (self.tell)(&fault.finding(Some(&self.validation.name))).map_err(|error| match error.kind() {
-                std::io::ErrorKind::BrokenPipe => ConvertError::ClosedPipe,
-                _ => ConvertError::io("write", "<output>")(error),
-            })?;
-        }
-        Ok(())
+fn stopped(bytes: u64) -> ConvertError {
+    let message = format!("stopped at byte {bytes}: what follows was not looked at");
+    Finding::error(codes::STOPPED, Fault::Environment, message).into()
+}
+
+fn report(bytes: u64, counts: Counts, cost: quayline_meter::Report) -> ValidationReport {
+    ValidationReport {
+        bytes,
+        interchanges: counts.interchanges,
+        groups: counts.groups,
+        transactions: counts.transactions,
+        transactions_bad: counts.transactions_bad,
+        transactions_by_guide: counts.by_guide,
+        errors: counts.errors,
+        warnings: counts.warnings,
+        untold: counts.untold,
+        findings_by_code: counts.by_code.into_iter().collect(),
+        cost,
     }
 }

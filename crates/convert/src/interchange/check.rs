@@ -1,0 +1,111 @@
+//! Transactions checked by their guides, and who hears of what is found.
+
+use std::sync::Arc;
+
+use quayline_edi::acknowledge::acknowledgment_guide;
+use quayline_edi::guide::{Asked, GuideSet};
+use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
+
+use crate::error::ConvertError;
+
+/// Checks what an envelope reader finds. It has the state of one transaction, no more.
+#[derive(Debug)]
+pub(crate) struct Checker {
+    guides: Option<Arc<GuideSet>>,
+    pub(crate) validator: Validator,
+    level: ValidationLevel,
+    faults: Vec<EdiFault>,
+}
+
+/// Hears each event behind which there may be something to tell.
+pub(crate) trait Listener {
+    /// `faults` were found since the event before.
+    fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
+
+    /// The transaction that begins is checked by a guide: the user's or, of acknowledgments, ours.
+    fn by_guide(&mut self);
+}
+
+/// Where a pass ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum PassEnd {
+    NeedMore,
+    SourceEnd,
+}
+
+impl Checker {
+    pub(crate) fn new(guides: Option<&Arc<GuideSet>>, level: ValidationLevel) -> Self {
+        let by_guide = level > ValidationLevel::Envelope;
+        Checker {
+            guides: guides.filter(|_| by_guide).cloned(),
+            validator: Checker::validator(level),
+            level,
+            faults: Vec::new(),
+        }
+    }
+
+    /// A validator between transactions. What is told is bounded by who tells it.
+    pub(crate) fn validator(level: ValidationLevel) -> Validator {
+        Validator::new(ValidatorOptions { level, findings_max: usize::MAX, ..ValidatorOptions::default() })
+    }
+
+    /// Goes through a pass.
+    #[inline]
+    pub(crate) fn pass(
+        &mut self,
+        pass: &mut EnvelopePass<'_>,
+        listener: &mut impl Listener,
+    ) -> Result<PassEnd, ConvertError> {
+        loop {
+            let event = pass.advance();
+            match event {
+                Event::Segment => {
+                    self.validator.segment(pass);
+                }
+                Event::TransactionEnd(closed) => {
+                    self.validator.end(closed, pass);
+                }
+                Event::TransactionStart => self.begin(pass, listener),
+                _ => {}
+            }
+            self.faults.clear();
+            if pass.has_faults() || self.validator.has_faults() {
+                self.faults.extend(pass.take_faults());
+                self.faults.extend(self.validator.take_faults());
+            }
+            listener.hear(event, pass, &self.faults)?;
+            match event {
+                Event::NeedMore => return Ok(PassEnd::NeedMore),
+                Event::Done => return Ok(PassEnd::SourceEnd),
+                _ => {}
+            }
+        }
+    }
+
+    /// A transaction begins: by which guide?
+    fn begin(&mut self, pass: &mut EnvelopePass<'_>, listener: &mut impl Listener) {
+        let header = pass.transaction();
+        let chosen =
+            self.guides.as_ref().and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
+        // Acknowledgments have guides of ours.
+        let chosen = chosen.or_else(|| {
+            let by_guide = self.level > ValidationLevel::Envelope;
+            if by_guide { acknowledgment_guide(header, pass.group()) } else { None }
+        });
+        match (chosen, &self.guides) {
+            (Some(guide), _) => {
+                listener.by_guide();
+                self.validator.begin(Some(guide), pass);
+            }
+            (None, None) => self.validator.begin(None, pass),
+            (None, Some(guides)) => {
+                let standard = header.delimiters().standard;
+                let asked = Asked::of(header, pass.group()).words().into();
+                let error = EdiError::NoGuide { standard, asked, known: guides.known().into() };
+                let at = header.position();
+                self.validator.begin(None, pass);
+                pass.put_fault(error, at);
+            }
+        }
+    }
+}

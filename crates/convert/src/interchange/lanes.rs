@@ -1,0 +1,343 @@
+//! Validation on several threads, with the order kept.
+//!
+//! ```text
+//! bytes ─ cutter: envelopes only ─▶ block of whole transactions ─ lane: checks ─▶ lot of faults ─ in order ─▶ teller, acknowledgments
+//! ```
+//!
+//! The cutter runs ahead to find where transactions end; each block carries a copy of its reader, from which a lane goes on over the same
+//! bytes and so finds the same. A transaction too long for a block goes on in the next one: the lane that has that one waits for the
+//! validator of the one before. Acknowledgments are made by whoever writes: it goes over the envelopes of the block once more, with the
+//! faults that the lane found, since they depend on all that came before.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::{Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator};
+
+use super::check::{Checker, Listener};
+use super::teller::{Counts, Teller};
+use crate::engine::block::{Block, EdiPart, Position, Units};
+use crate::engine::exchange::{Clock, Outlet};
+use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::engine::lane::{Lane, LaneFacts};
+use crate::engine::lot::Lot;
+use crate::error::ConvertError;
+use crate::progress::{Advance, Progress};
+
+/// Bytes from which on a block ends behind the next transaction.
+const BLOCK_BYTES_MIN: usize = 512 << 10;
+
+/// Bytes from which on a block ends anywhere. Transactions below that are checked side by side; longer ones in turns.
+const BLOCK_BYTES_MAX: usize = 6 << 20;
+
+/// The state of [`Position`] inside a transaction.
+const INSIDE: u64 = 1;
+
+/// Finds where blocks may end.
+pub(super) struct TransactionCutter {
+    reader: EnvelopeReader,
+    /// The reader where the block begins.
+    before: Arc<EnvelopeReader>,
+    from: ByteOffset,
+    next: RecordNumber,
+    state: u64,
+    /// Bytes of the block that the reader has passed, and transactions in them: a block that is not yet large enough comes again.
+    passed: usize,
+    transactions: u64,
+}
+
+impl TransactionCutter {
+    pub(super) fn new(mut reader: EnvelopeReader) -> Self {
+        TransactionCutter {
+            before: Arc::new(reader.snapshot()),
+            reader,
+            from: ByteOffset(0),
+            next: RecordNumber::FIRST,
+            state: 0,
+            passed: 0,
+            transactions: 0,
+        }
+    }
+
+    /// Goes to the end of the block; `None` where it needs more bytes.
+    fn go(&mut self, input: &[u8], end: SourceEnd) -> Option<(EdiPart, u64)> {
+        let end_of_input = if end == SourceEnd::Yes { EndOfInput::Yes } else { EndOfInput::No };
+        let from = self.passed;
+        let mut pass = self.reader.over(&input[from..], end_of_input);
+        loop {
+            let event = pass.advance();
+            if pass.has_faults() {
+                pass.take_faults().for_each(drop);
+            }
+            let passed = from + pass.consumed();
+            let enough = match event {
+                Event::TransactionStart => {
+                    self.transactions += 1;
+                    continue;
+                }
+                Event::TransactionEnd(Closed::ByTrailer) => BLOCK_BYTES_MIN,
+                // Within a transaction a reader is left only where its pass ends: there the segment that was found last is counted.
+                Event::NeedMore if passed >= BLOCK_BYTES_MAX => BLOCK_BYTES_MAX,
+                Event::NeedMore => {
+                    self.passed = passed;
+                    return None;
+                }
+                Event::Done => return Some((EdiPart { len: input.len(), is_last: true, ..EdiPart::default() }, 0)),
+                _ => continue,
+            };
+            if passed >= enough && pass.is_between() {
+                let state = if pass.in_transaction() { INSIDE } else { 0 };
+                return Some((EdiPart { len: passed, ..EdiPart::default() }, state));
+            }
+        }
+    }
+}
+
+impl Cutter for TransactionCutter {
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        let Some((part, state)) = self.go(&block.bytes[..block.filled], end) else {
+            return Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } };
+        };
+        block.units = Units::Interchanges(EdiPart { documents: self.transactions, ..part });
+        self.before = Arc::new(self.reader.snapshot());
+        self.from.0 += part.len as u64;
+        self.next.0 += self.transactions;
+        self.state = state;
+        (self.passed, self.transactions) = (0, 0);
+        let end = if part.is_last { CutEnd::Done } else { CutEnd::NeedMore { at_least: block.filled + 1 } };
+        Cut { consumed: part.len, end }
+    }
+
+    fn position(&self) -> Position {
+        Position { envelope: Some(Arc::clone(&self.before)), ..Position::at(self.from, self.next, self.state) }
+    }
+}
+
+/// What a lane found in a block.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    counts: Counts,
+    faults: Vec<Noted>,
+    /// For acknowledgments: the block and the reader where it begins.
+    again: Option<(Arc<EnvelopeReader>, Vec<u8>)>,
+    is_last: bool,
+    events: u64,
+}
+
+/// A fault and where it was found.
+#[derive(Debug)]
+struct Noted {
+    /// The event behind which it was told, from 1 in the block.
+    event: u64,
+    /// The transaction that was begun last, from 1 in the block; 0 is one that was begun before.
+    transaction: u64,
+    fault: EdiFault,
+}
+
+impl Checked {
+    /// Bytes of memory, about.
+    pub(crate) fn memory(&self) -> usize {
+        const TEXTS: usize = 64;
+        self.faults.len() * (size_of::<Noted>() + TEXTS) + self.again.as_ref().map_or(0, |(_, bytes)| bytes.capacity())
+    }
+}
+
+impl Listener for Checked {
+    #[inline(always)]
+    fn hear(&mut self, event: Event, _pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError> {
+        self.events += 1;
+        self.counts.event(event);
+        if !faults.is_empty() {
+            let (event, transaction) = (self.events, self.counts.transactions);
+            self.faults.extend(faults.iter().map(|fault| Noted { event, transaction, fault: fault.clone() }));
+        }
+        Ok(())
+    }
+
+    fn by_guide(&mut self) {
+        self.counts.by_guide += 1;
+    }
+}
+
+/// Checks blocks.
+pub(super) struct CheckLane {
+    checker: Checker,
+    reader: EnvelopeReader,
+    level: ValidationLevel,
+    relay: Arc<Relay>,
+    acknowledges: bool,
+}
+
+impl CheckLane {
+    pub(super) fn new(
+        checker: Checker,
+        reader: EnvelopeReader,
+        level: ValidationLevel,
+        relay: &Arc<Relay>,
+        acknowledges: bool,
+    ) -> Self {
+        CheckLane { checker, reader, level, relay: Arc::clone(relay), acknowledges }
+    }
+}
+
+impl Lane for CheckLane {
+    fn convert(&mut self, _facts: &LaneFacts, block: &Block, lot: &mut Lot) {
+        lot.seq = block.seq;
+        lot.after = block.after.clone();
+        let Units::Interchanges(part) = block.units else { unreachable!("the cutter makes parts of interchanges") };
+        let (Some(before), false) = (&block.before.envelope, part.len == 0 && !part.is_last) else { return };
+        let _alarm = Alarm(&self.relay);
+        if block.before.state == INSIDE {
+            let Some(validator) = self.relay.take(block.seq) else { return };
+            self.checker.validator = validator;
+        }
+        self.reader.go_to(before);
+        let input = &block.bytes[..part.len];
+        let mut checked = Checked {
+            counts: Counts::default(),
+            faults: Vec::new(),
+            again: self.acknowledges.then(|| (Arc::clone(before), input.to_vec())),
+            is_last: part.is_last,
+            events: 0,
+        };
+        let mut pass = self.reader.over(input, end_of(part.is_last));
+        if let Err(error) = self.checker.pass(&mut pass, &mut checked) {
+            lot.end = Some(error);
+        }
+        debug_assert_eq!(pass.finish(), part.len, "a block ends where the cutter's reader had done with it");
+        debug_assert_eq!(checked.counts.transactions, part.documents, "the cutter found the same transactions");
+        if block.after.state == INSIDE {
+            let next = Checker::validator(self.level);
+            self.relay.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
+        }
+        lot.checked = Some(Box::new(checked));
+    }
+}
+
+/// Validators of transactions that go on in the next block.
+#[derive(Debug, Default)]
+pub(super) struct Relay {
+    waiting: Mutex<BTreeMap<u64, Validator>>,
+    changed: Condvar,
+    /// A lane panicked: nobody waits for it.
+    broken: AtomicBool,
+}
+
+impl Relay {
+    fn put(&self, seq: u64, validator: Validator) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(seq, validator);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the validator of the block before. Whoever has that block was given it before, and waits at most for those before it.
+    fn take(&self, seq: u64) -> Option<Validator> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(validator) = waiting.remove(&seq) {
+                return Some(validator);
+            }
+            if self.broken.load(Ordering::Relaxed) {
+                return None;
+            }
+            waiting = self.changed.wait_timeout(waiting, LOOK_AGAIN).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// How long a lane waits before it looks whether there is still something to wait for.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Tells the other lanes that this one panicked.
+struct Alarm<'r>(&'r Relay);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Tells of blocks in order.
+pub(super) struct Telling<'v> {
+    pub(super) teller: Teller<'v>,
+    /// Goes over envelopes again, for acknowledgments.
+    pub(super) reader: EnvelopeReader,
+    pub(super) progress: Option<&'v dyn Progress>,
+    pub(super) bytes_total: Option<u64>,
+    pub(super) bytes: u64,
+    pub(super) ended: bool,
+}
+
+impl Outlet for Telling<'_> {
+    fn write(&mut self, lot: &mut Lot, _clock: &mut Clock) -> Result<(), ConvertError> {
+        let Some(checked) = lot.checked.take() else { return Ok(()) };
+        match &checked.again {
+            None => self.tell(&checked)?,
+            Some((before, bytes)) => {
+                self.reader.go_to(before);
+                self.acknowledge(&checked, bytes)?;
+            }
+        }
+        self.teller.counts.by_guide += checked.counts.by_guide;
+        self.bytes = lot.after.offset.0;
+        self.ended |= checked.is_last;
+        if let Some(progress) = self.progress {
+            progress.advance(Advance {
+                source_bytes: self.bytes,
+                source_bytes_total: self.bytes_total,
+                records: self.teller.counts.transactions,
+                rejected: self.teller.counts.transactions_bad,
+                output_bytes: 0,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Telling<'_> {
+    fn tell(&mut self, checked: &Checked) -> Result<(), ConvertError> {
+        let mut open = 0;
+        for noted in &checked.faults {
+            if core::mem::replace(&mut open, noted.transaction) != noted.transaction {
+                self.teller.next_transaction();
+            }
+            self.teller.found(&noted.fault)?;
+        }
+        if open != checked.counts.transactions {
+            self.teller.next_transaction();
+        }
+        let counts = &mut self.teller.counts;
+        counts.interchanges += checked.counts.interchanges;
+        counts.groups += checked.counts.groups;
+        counts.transactions += checked.counts.transactions;
+        Ok(())
+    }
+
+    fn acknowledge(&mut self, checked: &Checked, bytes: &[u8]) -> Result<(), ConvertError> {
+        let mut pass = self.reader.over(bytes, end_of(checked.is_last));
+        let mut noted = checked.faults.iter().peekable();
+        let mut faults = Vec::new();
+        for number in 1..=checked.events {
+            let event = pass.advance();
+            if pass.has_faults() {
+                // The lane has them.
+                pass.take_faults().for_each(drop);
+            }
+            faults.clear();
+            while let Some(next) = noted.next_if(|next| next.event == number) {
+                faults.push(next.fault.clone());
+            }
+            self.teller.hear(event, &pass, &faults)?;
+        }
+        drop(pass);
+        self.teller.acknowledgment.as_mut().map_or(Ok(()), |file| file.check())
+    }
+}
+
+fn end_of(is_last: bool) -> EndOfInput {
+    if is_last { EndOfInput::Yes } else { EndOfInput::No }
+}
