@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
 use quayline_convert::system_error_text;
-use quayline_core::{Fault, Finding, Findings, Limits, Place};
+use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_project::{CopyFolders, read_source};
 
-use crate::args::{CopybookArgs, SourceFormatArg};
+use crate::args::{CopybookArgs, LimitArg, SourceFormatArg};
 use crate::console::shown;
 use crate::exit::{CLI_INPUT, CLI_NO_COPYBOOK, Stop, argument};
 use crate::inspect::has_data_descriptions;
@@ -45,7 +45,7 @@ pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> 
 pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;
     let library = folders(path, &args.include);
-    let limits = Limits::default();
+    let limits = LimitArg::limits(&args.limit);
     let options = ParseOptions {
         format: match args.source_format {
             SourceFormatArg::Auto => Format::Auto,

@@ -16,7 +16,7 @@ use quayline_convert::{
 use quayline_core::{Finding, Limits};
 use serde::Serialize;
 
-use crate::args::{AckArg, LevelArg, ValidateArgs};
+use crate::args::{AckArg, LevelArg, LimitArg, ValidateArgs};
 use crate::console::{Console, shown};
 use crate::convert::{Bar, level, packed_input};
 use crate::exit::{Exit, Stop, argument};
@@ -28,7 +28,7 @@ use crate::render::{count_of, finding_json, finding_text, grouped};
 pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
     check(args)?;
-    let limits = Limits { findings_max: args.max_findings, ..Limits::default() };
+    let limits = Limits { findings_max: args.max_findings, ..LimitArg::limits(&args.limit) };
     let guides = guides(args, &limits)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut acknowledgment = acknowledgment(args)?;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> 
         if to_stdout && printer.begun {
             console.something_was_said();
         }
-        tell(input, &report, args, guides.is_some(), &mut printer, console)?;
+        tell(input, &report, args, &mut printer, console)?;
         if report.verdict() == Verdict::Errors {
             exit = Exit::Rejected;
         }
@@ -162,7 +162,6 @@ fn tell(
     input: &Path,
     report: &ValidationReport,
     args: &ValidateArgs,
-    by_guide: bool,
     printer: &mut Printer,
     console: &Console,
 ) -> Result<(), Stop> {
@@ -177,12 +176,7 @@ fn tell(
         "{name}: {} in {}, {}: ",
         count_of(report.transactions, "transaction"),
         count_of(report.interchanges, "interchange"),
-        match (by_guide, args.level) {
-            (false, _) | (_, LevelArg::Envelope) => "envelopes checked",
-            (_, LevelArg::Guide) => "checked by guide without notes and rules",
-            (_, LevelArg::Notes) => "checked by guide without rules",
-            (_, LevelArg::Rules) => "checked by guide",
-        }
+        checked(report, args.level)
     );
     match report.verdict() {
         Verdict::Good => text.push_str("nothing is wrong"),
@@ -217,6 +211,21 @@ fn tell(
     }
     console.paragraph(&text);
     Ok(())
+}
+
+/// What was checked of the transactions: acknowledgments have guides of ours, so some may be checked by one though none was named.
+fn checked(report: &ValidationReport, level: LevelArg) -> String {
+    let by_guide = match level {
+        LevelArg::Envelope => return "envelopes checked".to_owned(),
+        LevelArg::Guide => "checked by guide without notes and rules",
+        LevelArg::Notes => "checked by guide without rules",
+        LevelArg::Rules => "checked by guide",
+    };
+    match report.transactions - report.transactions_by_guide {
+        0 if report.transactions > 0 => by_guide.to_owned(),
+        rest if rest == report.transactions => "envelopes checked".to_owned(),
+        rest => format!("{} {by_guide}, {} by envelope only", grouped(report.transactions_by_guide), grouped(rest)),
+    }
 }
 
 fn tell_acknowledgment(

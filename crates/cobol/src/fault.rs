@@ -58,7 +58,7 @@ pub enum FaultKind {
     #[error("float is not a finite number")]
     NotFinite,
     /// A counter is outside its table.
-    #[error("counter is {found}, expected 0 to {max}")]
+    #[error("counter is {}, expected 0 to {max}", if *found < 0 { "negative" } else { "too large" })]
     CountOutOfRange {
         /// What the counter says.
         found: i128,
@@ -96,7 +96,7 @@ pub enum FaultKind {
         max: usize,
     },
     /// A character is not in the code page.
-    #[error("character U+{code:04X} at position {position} is not in {page}")]
+    #[error("the character at position {position} is not in {page}")]
     Unmappable {
         /// Its code point.
         code: u32,
@@ -155,7 +155,7 @@ pub enum FaultKind {
         max: u32,
     },
     /// Counter and list disagree, or two lists with one counter.
-    #[error("list has {list} elements, its counter says {counter}")]
+    #[error("list has {list} elements, its counter says {}", if i128::from(*list) < *counter { "more" } else { "fewer" })]
     CountMismatch {
         /// Elements.
         list: u32,

@@ -190,7 +190,7 @@ impl Plan {
                         options.limits.columns_max
                     ),
                 )
-                .hint("exclude fields in the interface file or raise columns_max"),
+                .hint("exclude fields in the interface file or allow more with `--limit columns=N`"),
             );
         }
         let mut plan = Plan { schema: Arc::new(Schema::empty()), nodes, options: options.clone() };

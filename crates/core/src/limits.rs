@@ -28,6 +28,41 @@ pub struct Limits {
     pub guide_bytes_max: usize,
 }
 
+impl Limits {
+    /// The bounds by the names that users give them, `--limit segment-bytes=N`: those of the fields without `_max`.
+    pub const NAMES: [&'static str; 11] = [
+        "record-bytes",
+        "line-bytes",
+        "segment-bytes",
+        "segment-elements",
+        "depth",
+        "fields",
+        "columns",
+        "findings",
+        "copy-depth",
+        "copybook-bytes",
+        "guide-bytes",
+    ];
+
+    /// The bound of one of [`Limits::NAMES`]; `None` for another name.
+    pub fn by_name(&mut self, name: &str) -> Option<&mut usize> {
+        Some(match name {
+            "record-bytes" => &mut self.record_bytes_max,
+            "line-bytes" => &mut self.line_bytes_max,
+            "segment-bytes" => &mut self.segment_bytes_max,
+            "segment-elements" => &mut self.segment_elements_max,
+            "depth" => &mut self.depth_max,
+            "fields" => &mut self.fields_max,
+            "columns" => &mut self.columns_max,
+            "findings" => &mut self.findings_max,
+            "copy-depth" => &mut self.copy_depth_max,
+            "copybook-bytes" => &mut self.copybook_bytes_max,
+            "guide-bytes" => &mut self.guide_bytes_max,
+            _ => return None,
+        })
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
@@ -43,5 +78,23 @@ impl Default for Limits {
             copybook_bytes_max: 16 << 20,
             guide_bytes_max: 64 << 20,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bound_has_a_name_of_its_own() {
+        let mut limits = Limits::default();
+        for (i, name) in Limits::NAMES.iter().enumerate() {
+            *limits.by_name(name).expect("it is named") = i;
+        }
+        let text = format!("{limits:?}");
+        for (i, name) in Limits::NAMES.iter().enumerate() {
+            assert!(text.contains(&format!("{}_max: {i}", name.replace('-', "_"))), "{name}: {text}");
+        }
+        assert_eq!(limits.by_name("record_bytes_max"), None);
     }
 }

@@ -473,15 +473,17 @@ impl EdiError {
             }
             EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
             EdiError::Syntax { .. } => "write UNOA to UNOL, UNOW, UNOX or UNOY and a version from 1 to 4",
-            EdiError::SegmentTooLong { .. } => "look for a missing segment terminator, or raise `segment_bytes_max`",
+            EdiError::SegmentTooLong { .. } => {
+                "look for a missing segment terminator, or allow more with `--limit segment-bytes=N`"
+            }
             EdiError::TooManyElements { .. } => {
-                "look for a missing segment terminator, or raise `segment_elements_max`"
+                "look for a missing segment terminator, or allow more with `--limit segment-elements=N`"
             }
             EdiError::Unterminated => "the file may have been cut off in transfer; send it again whole",
             EdiError::LineBreakInside => "the file may have been wrapped in transfer; send it as binary",
             EdiError::BreakBehind => "write segments without line breaks between them, or leave strict rules off",
             EdiError::BinaryLength | EdiError::BinaryEnd => "write the number of bytes of the binary data before it",
-            EdiError::BinaryTooLong { .. } => "raise `record_bytes_max`",
+            EdiError::BinaryTooLong { .. } => "allow more with `--limit record-bytes=N`",
             EdiError::BinaryCut { .. } => {
                 "the file may have been cut off or its line ends changed; send it again as binary"
             }

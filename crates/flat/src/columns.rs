@@ -157,6 +157,7 @@ fn too_many(shape: &Shape, widths: &[u64], total: u64, limit: usize) -> Finding 
         let width = widths[list.index()];
         message.push_str(&format!("; most come from the list {}: {max} times {width}", shape.path(list)));
     }
-    Finding::error(Code("FLAT-001"), Fault::Config, message)
-        .hint("exclude the list in the interface, convert to JSON, XML or Parquet, or raise columns_max")
+    Finding::error(Code("FLAT-001"), Fault::Config, message).hint(
+        "exclude the list in the interface, convert to JSON, XML or Parquet, or allow more with `--limit columns=N`",
+    )
 }

@@ -149,7 +149,8 @@ pub(crate) struct ConvertArgs {
     pub(crate) rejects: Option<PathBuf>,
     /// Rejected records after which the run stops
     ///
-    /// It is looked at behind each block of some 256 KiB, so a few more may be rejected.
+    /// It is looked at behind each block of some 256 KiB, so a few more may be rejected; how many is the same for any --jobs. What was written is
+    /// kept, and --resume with a larger N goes on from there.
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
     pub(crate) max_rejects: Option<u64>,
     /// File that holds the state to resume from

@@ -61,6 +61,9 @@ pub(crate) struct CheckArgs {
     /// Guide files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Bound to change: NAME=N, such as segment-bytes=4M
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
+    pub(crate) limit: Vec<super::LimitArg>,
     /// Findings and answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -74,6 +77,9 @@ pub(crate) struct ShowArgs {
     /// Show the elements of each segment too
     #[arg(long)]
     pub(crate) elements: bool,
+    /// Bound to change: NAME=N, such as segment-bytes=4M
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
+    pub(crate) limit: Vec<super::LimitArg>,
     /// The whole guide as JSON; docs/guide-import.md describes it
     #[arg(long, conflicts_with = "elements")]
     pub(crate) json: bool,

@@ -26,6 +26,7 @@ pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use quayline_core::Limits;
 
 use crate::env_vars;
 use crate::exit::Exit;
@@ -132,6 +133,66 @@ fn without_values(argument: clap::Arg) -> clap::Arg {
     let takes_values = argument.get_action().takes_values();
     if takes_values { argument.hide_possible_values(true) } else { argument }
 }
+
+/// A bound that is set: `segment-bytes=4M`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct LimitArg {
+    name: &'static str,
+    value: usize,
+}
+
+impl LimitArg {
+    /// The bounds with these changes.
+    pub(crate) fn limits(changes: &[LimitArg]) -> Limits {
+        let mut limits = Limits::default();
+        for LimitArg { name, value } in changes {
+            *limits.by_name(name).expect("a name that was looked up") = *value;
+        }
+        limits
+    }
+}
+
+impl std::str::FromStr for LimitArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| "it is NAME=N, such as segment-bytes=4M".to_owned())?;
+        let known = Limits::NAMES.iter().find(|known| **known == name);
+        let name = known.ok_or_else(|| format!("known are {}", Limits::NAMES.join(", ")))?;
+        let digits = value.trim_end_matches(['K', 'M', 'G']);
+        let unit = match &value[digits.len()..] {
+            "" => Some(1_usize),
+            "K" => Some(1 << 10),
+            "M" => Some(1 << 20),
+            "G" => Some(1 << 30),
+            _ => None,
+        };
+        let number = digits.parse::<usize>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+        let value = number.filter(|number| (1..=LIMIT_MOST).contains(number));
+        let value = value.ok_or_else(|| "N is a number from 1 to 2G, which may end in K, M or G".to_owned())?;
+        Ok(LimitArg { name, value })
+    }
+}
+
+/// Blocks are below 4 GiB.
+const LIMIT_MOST: usize = 2 << 30;
+
+/// What `--limit` says of itself.
+pub(crate) const LIMIT_LONG_HELP: &str = "Bound to change: NAME=N, such as segment-bytes=4M
+
+Whatever has no bound by itself has one of these; the finding that tells of it names it. N may end in K, M or G. May be given several times.
+
+record-bytes      one record or document, and binary data of EDI [16M]
+line-bytes        one line [16M]
+segment-bytes     one EDI segment without binary data [1M]
+segment-elements  its elements [10000]
+depth             nested objects, elements of XML or loops of a guide [128]
+fields            fields of a copybook [100000]
+columns           columns of a table [20000]
+findings          findings kept of a run; --max-findings of validate [1000]
+copy-depth        COPY in COPY, include in include [64]
+copybook-bytes    a copybook with what it copies [16M]
+guide-bytes       a guide with what it includes [64M]";
 
 /// Arguments of `quayline completions`.
 #[derive(Debug, clap::Args)]

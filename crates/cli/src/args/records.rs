@@ -24,6 +24,9 @@ pub(crate) struct CopybookArgs {
     /// Columns of the copybook: auto, fixed or free
     #[arg(long, value_enum, default_value_t = SourceFormatArg::Auto, value_name = "FORM")]
     pub(crate) source_format: SourceFormatArg,
+    /// Bound to change: NAME=N, such as segment-bytes=4M
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
+    pub(crate) limit: Vec<super::LimitArg>,
 }
 
 /// Dialect presets.

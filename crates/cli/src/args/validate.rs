@@ -45,6 +45,9 @@ pub(crate) struct ValidateArgs {
     /// Date and time of the acknowledgment, CCYYMMDDHHMM [default: now, UTC]
     #[arg(long, value_name = "WHEN", value_parser = moment, help_heading = "Acknowledgment")]
     pub(crate) ack_time: Option<String>,
+    /// Bound to change: NAME=N, such as segment-bytes=4M
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP, help_heading = "Running")]
+    pub(crate) limit: Vec<super::LimitArg>,
     /// Threads
     ///
     /// Findings and acknowledgments are the same for any number. Transactions of up to 6 MB are checked side by side, longer ones in turns.

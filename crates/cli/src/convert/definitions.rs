@@ -10,13 +10,12 @@ use quayline_convert::csv::{CsvStyle, Header};
 use quayline_convert::edi::{GuideDocuments, NodeNames, ValidationLevel, write_guide};
 use quayline_convert::xml::XmlStyle;
 use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest, read_guides};
-use quayline_core::Limits;
 use quayline_frame::FramingSpec;
 use quayline_project::{InterfaceFile, RecordRules, TypeUse};
 
 use super::jobs::Job;
 use crate::args::{
-    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, NamesArg,
+    AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
     NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
 use crate::console::{Console, shown};
@@ -227,7 +226,7 @@ fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
         None | Some(NamesArg::Reference) => NodeNames::References,
         Some(NamesArg::Name) => NodeNames::Words,
     };
-    let set = read_guides(&args.guide, &Limits::default())?;
+    let set = read_guides(&args.guide, &LimitArg::limits(&args.reading.limit))?;
     Ok(Some(Arc::new(GuideDocuments::new(set, names))))
 }
 

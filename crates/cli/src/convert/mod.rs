@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start, partial_path};
 use quayline_core::{Fault, Finding, Severity};
 
-use crate::args::{ConvertArgs, FromFormat};
+use crate::args::{ConvertArgs, FromFormat, LimitArg};
 use crate::console::{Console, shown};
 use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
@@ -66,6 +66,7 @@ fn convert(
         Conversion::new(job.source(definitions)?, job.target(definitions)?, Arc::clone(&definitions.schema));
     conversion.target_schema.clone_from(&definitions.target_schema);
     conversion.lanes = usize::from(args.jobs);
+    conversion.limits = LimitArg::limits(&args.reading.limit);
     conversion.cancel = Arc::clone(stop);
     conversion.rejects = match job.rejects {
         Some(path) => Rejects::File { path, max: args.max_rejects },

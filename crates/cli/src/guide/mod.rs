@@ -12,7 +12,7 @@ use quayline_dictionary::{import_all, json};
 use quayline_edi::guide::{CompiledGuide, Guide, ItemKind, write_guide};
 use serde::Serialize;
 
-use crate::args::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
+use crate::args::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, LimitArg, ShowArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop, argument};
 use crate::render::{Paint, count_of};
@@ -60,7 +60,7 @@ fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Stop> {
     let mut all: Vec<Finding> = Vec::new();
     let mut checked = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        let (findings, answer) = check_one(file);
+        let (findings, answer) = check_one(file, &LimitArg::limits(&args.limit));
         console.findings(&findings);
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
         checked.push(CheckedWire { file: shown(file), errors, warnings: findings.len() - errors, ..answer });
@@ -76,8 +76,8 @@ fn check(args: &CheckArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 /// What is wrong with one file; warnings and ambiguities are findings that refuse nothing.
-fn check_one(file: &Path) -> (Vec<Finding>, CheckedWire) {
-    let guide = match files::read(file, &Limits::default()) {
+fn check_one(file: &Path, limits: &Limits) -> (Vec<Finding>, CheckedWire) {
+    let guide = match files::read(file, limits) {
         Ok(guide) => guide,
         Err(findings) => return (findings.0, CheckedWire::default()),
     };
@@ -98,7 +98,7 @@ fn check_one(file: &Path) -> (Vec<Finding>, CheckedWire) {
 }
 
 fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {
-    let guide = files::read(&args.file, &Limits::default())?;
+    let guide = files::read(&args.file, &LimitArg::limits(&args.limit))?;
     if console.json() {
         write_stdout(json::write_guide(&guide).as_bytes())?;
     } else {

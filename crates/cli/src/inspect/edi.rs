@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use quayline_convert::edi::{CharacterSet, Delimiters, LineBreak};
 use quayline_convert::{InterchangeFacts, Survey};
-use quayline_core::Limits;
 use serde::Serialize;
 
 use super::print_json;
 use super::sample::Sample;
-use crate::args::InspectArgs;
+use crate::args::{InspectArgs, LimitArg};
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
@@ -45,7 +44,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
         Box::new(File::open(&args.file).map_err(refuse)?)
     };
     let name: Arc<str> = if is_stdin { "<stdin>".into() } else { shown(&args.file).into() };
-    let survey = Survey::of(&name, source, &Limits::default()).map_err(refuse)?;
+    let survey = Survey::of(&name, source, &LimitArg::limits(&args.reading.limit)).map_err(refuse)?;
     if console.json() {
         print_json(&SurveyWire::of(&name, &survey))?;
     } else {

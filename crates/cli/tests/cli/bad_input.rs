@@ -112,7 +112,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         {"N":5,"T":["AA","BB","CC","DD","EE"],"Z":"Z"}
         {"N":0,"T":[],"Z":"A"}
         --- stderr
-        error[REC-009]: counter is 6, expected 0 to 5
+        error[REC-009]: counter is larger, expected 0 to 5
           at table.dat, record 2, byte 13, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
         hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
@@ -443,7 +443,7 @@ fn documents_that_do_not_fit_the_copybook() {
     world.run("convert character.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-022]: character U+20AC at position 1 is not in IBM037
+        error[REC-022]: the character at position 1 is not in IBM037
           at character.jsonl:2, record 2, byte 13, $.SKU (4 bytes, PIC X(4))
 
         hint: replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`

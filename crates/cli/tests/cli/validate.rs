@@ -117,3 +117,95 @@ fn more_threads_than_transactions_change_nothing() {
     let (one, two) = (world.run("validate empty -j 1"), world.run("validate empty -j 2"));
     assert_eq!((one.code, one.stdout, one.stderr), (two.code, two.stdout, two.stderr));
 }
+
+#[test]
+fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
+    let world = examples();
+    world.run("validate claims.x12 --ack 999 -o answer.x12").code(0);
+    // Acknowledgments have guides of ours.
+    world.write("both.x12", [world.read("answer.x12"), world.read("claims.x12")].concat());
+    let said = |arguments: &str| world.run(arguments).err().lines().last().unwrap_or_default().to_owned();
+    expect_test::expect![[r#"
+        claims.x12: 1 transaction in 1 interchange, envelopes checked: nothing is wrong
+        answer.x12: 1 transaction in 1 interchange, checked by guide: nothing is wrong
+        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, of 1 envelopes only: nothing is wrong
+        both.x12: 2 transactions in 2 interchanges, envelopes checked: nothing is wrong
+        both.x12: 2 transactions in 2 interchanges, checked by guide without rules: nothing is wrong"#]]
+    .assert_eq(
+        &[
+            "validate claims.x12",
+            "validate answer.x12",
+            "validate both.x12",
+            "validate both.x12 --level envelope",
+            "validate both.x12 --level notes --guide 837p.guide",
+        ]
+        .map(said)
+        .join("\n"),
+    );
+}
+
+#[test]
+fn every_bound_that_a_finding_names_can_be_changed() {
+    let world = examples();
+    let long = po().replace("BEG*00", &format!("N9*L1*{}~BEG*00", "x".repeat(2_000)));
+    world.write("long.x12", &long);
+    world.run("validate long.x12 --limit segment-bytes=1K").check(expect_test::expect![[r#"
+        exit 1
+        --- stdout
+        error[EDI-010]: the segment is longer than 1024 bytes
+          at long.x12, byte 153, interchange 1, group 1, transaction 1, segment 2
+
+        hint: look for a missing segment terminator, or allow more with `--limit segment-bytes=N`
+
+        error[EDI-033]: SE01 declares 3 segments, counted 4
+          at long.x12, byte 2183, interchange 1, group 1, transaction 1, segment 4, element 1 (X12.5 and X12.6, control segments)
+
+        hint: write 4, or look for what is missing or superfluous
+
+        error[EDI-010]: the segment is longer than 1024 bytes
+          at long.x12, byte 2205, interchange 1, group 1, transaction 2, segment 2
+
+        hint: look for a missing segment terminator, or allow more with `--limit segment-bytes=N`
+        --- stderr
+        long.x12: 2 transactions in 1 interchange, envelopes checked: 3 errors, 0 warnings, 2 of the transactions with errors
+          EDI-010 2
+          EDI-033 1
+    "#]]);
+    let ran = world.run("validate long.x12 --limit segment-bytes=2100");
+    assert!(!ran.out().contains("EDI-010"), "{}", ran.out());
+    world.run("inspect claims.x12 --limit segment-elements=3").code(1);
+    world.run("convert claims.x12 --limit segment-elements=3").code(1);
+    world.run("convert claims.x12 --guide 837p.guide --limit guide-bytes=1K").check(expect_test::expect![[r#"
+        exit 2
+        --- stderr
+        error[GDE-008]: the guide does not say that it is one
+          at 837p.guide:0:1
+          |
+        0 | # A small guide of professional health care claims: enough for common claims, written from the standard's facts.
+          | ^
+
+        hint: begin it with `guide NAME`; a file that begins with `dictionary` is for includes
+
+        error[GDE-014]: the guide and its includes are longer than 1024 bytes
+          at 837p.guide:1:1
+          |
+        1 | # A small guide of professional health care claims: enough for common claims, written from the standard's facts.
+          | ^
+
+        hint: allow more with `--limit guide-bytes=N`
+    "#]]);
+    world.run("validate claims.x12 --limit segments=1").check(expect_test::expect![[r#"
+        exit 2
+        --- stderr
+        error: invalid value 'segments=1' for '--limit <NAME=N>': known are record-bytes, line-bytes, segment-bytes, segment-elements, depth, fields, columns, findings, copy-depth, copybook-bytes, guide-bytes
+
+        For more information, try '--help'.
+    "#]]);
+    world.run("validate claims.x12 --limit depth=0").check(expect_test::expect![[r#"
+        exit 2
+        --- stderr
+        error: invalid value 'depth=0' for '--limit <NAME=N>': N is a number from 1 to 2G, which may end in K, M or G
+
+        For more information, try '--help'.
+    "#]]);
+}

@@ -165,7 +165,7 @@ impl<'r> Loader<'r> {
         if self.bytes > self.limits.guide_bytes_max {
             let at = Span { file, line: 1, column: 1, width: 1 };
             let message = format!("the guide and its includes are longer than {} bytes", self.limits.guide_bytes_max);
-            self.report.error(codes::LIMIT, at, message, "raise `guide_bytes_max`");
+            self.report.error(codes::LIMIT, at, message, "allow more with `--limit guide-bytes=N`");
             return Whole { content: Content::default(), dictionary: Dictionary::default() };
         }
         let mut content = parse::parse(file, &text, &mut self.report, self.limits.depth_max);
@@ -224,7 +224,12 @@ impl<'r> Loader<'r> {
         }
         if self.open.len() > self.limits.copy_depth_max {
             let message = format!("includes nest deeper than {}", self.limits.copy_depth_max);
-            self.report.error(codes::CIRCLE, at, message, "raise `copy_depth_max`");
+            self.report.error(
+                codes::CIRCLE,
+                at,
+                message,
+                "look for a circle, or allow more with `--limit copy-depth=N`",
+            );
             return None;
         }
         Some((found.name, found.text.into()))

@@ -29,7 +29,12 @@ impl<'t> Parser<'t, '_> {
             if let Some(first) = entries.first() {
                 let at = self.words(first).span();
                 let message = format!("loops nest deeper than {}", self.depth_max);
-                self.report.error(codes::LIMIT, at, message, "raise `depth_max`, or look at the indentation");
+                self.report.error(
+                    codes::LIMIT,
+                    at,
+                    message,
+                    "look at the indentation, or allow more with `--limit depth=N`",
+                );
             }
             return Vec::new();
         }
