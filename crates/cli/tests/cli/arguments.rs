@@ -94,12 +94,10 @@ fn short_help_is_a_line_an_option() {
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
-              --json                  Answer as one JSON object; its schema is in docs/json.md
+              --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
               --color <WHEN>          When to colour: auto, always or never [default: auto]
+              --json                  Answer as one JSON object; its schema is in docs/json.md
           -h, --help                  Print help (see more with '--help')
-
-        Running:
-              --limit <NAME=N>  Bound to change: NAME=N, such as segment-bytes=4M
     "#]]);
     World::new().run("convert -h").check(expect![[r#"
         exit 0
@@ -145,18 +143,7 @@ fn short_help_is_a_line_an_option() {
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
-
-        Running:
-              --limit <NAME=N>     Bound to change: NAME=N, such as segment-bytes=4M
-          -j, --jobs <N>           Threads that convert [default: 1]
-              --rejects <FILE>     File for records that do not convert, whole and unchanged
-              --max-rejects <N>    Rejected records after which the run stops
-              --checkpoint <FILE>  File that holds the state to resume from
-              --resume             Go on from the checkpoint of a stopped run
-              --stats              Print what was done and what it cost
-              --no-progress        No progress bar
-              --show-data          Show the content of fields in messages
-              --json               Findings and statistics as JSON, one object a line on standard error
+              --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
 
         Values:
               --invalid <POLICY>     Bytes that are no value of their field: error, null or raw
@@ -174,6 +161,17 @@ fn short_help_is_a_line_an_option() {
               --key-style <STYLE>  Keys: cobol, underscore, snake, kebab, camel or pascal
               --fillers <WHAT>     FILLER items: drop or keep
               --redefines <WHICH>  Views of redefined storage to show: all or original
+
+        Running:
+          -j, --jobs <N>           Threads that convert [default: 1]
+              --rejects <FILE>     File for records that do not convert, whole and unchanged
+              --max-rejects <N>    Rejected records after which the run stops
+              --checkpoint <FILE>  File that holds the state to resume from
+              --resume             Go on from the checkpoint of a stopped run
+              --stats              Print what was done and what it cost
+              --no-progress        No progress bar
+              --show-data          Show the content of fields in messages
+              --json               Findings and statistics as JSON, one object a line on standard error
     "#]]);
     World::new().run("completions -h").check(expect![[r#"
         exit 0

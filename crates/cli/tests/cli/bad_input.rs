@@ -112,7 +112,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         {"N":5,"T":["AA","BB","CC","DD","EE"],"Z":"Z"}
         {"N":0,"T":[],"Z":"A"}
         --- stderr
-        error[REC-009]: counter is larger, expected 0 to 5
+        error[REC-009]: counter is too large, expected 0 to 5
           at table.dat, record 2, byte 13, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
         hint: check that the copybook is the one the file was written with: the counter decides where every later field stands

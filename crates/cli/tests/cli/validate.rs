@@ -128,7 +128,7 @@ fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
     expect_test::expect![[r#"
         claims.x12: 1 transaction in 1 interchange, envelopes checked: nothing is wrong
         answer.x12: 1 transaction in 1 interchange, checked by guide: nothing is wrong
-        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, of 1 envelopes only: nothing is wrong
+        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, 1 by envelope only: nothing is wrong
         both.x12: 2 transactions in 2 interchanges, envelopes checked: nothing is wrong
         both.x12: 2 transactions in 2 interchanges, checked by guide without rules: nothing is wrong"#]]
     .assert_eq(

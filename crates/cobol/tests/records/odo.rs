@@ -49,7 +49,7 @@ fn counters_are_set_from_their_lists() {
     let json = r#"{"Z":"Z","T":[{"U":["A","B"]},{"U":[]}]}"#;
     assert_eq!(encode(&plan, json), Ok(ebcdic("22AB0Z")));
     expect![[r#"
-        REC-031 $.T[1].U: list has 1 elements, its counter says 3
+        REC-031 $.T[1].U: list has 1 elements, its counter says more
     "#]]
     .assert_eq(&encode(&plan, r#"{"T":[{"U":["A","B"]},{"M":3,"U":["C"]}]}"#).expect_err("they differ"));
     expect![[r#"
@@ -62,12 +62,12 @@ fn counters_are_set_from_their_lists() {
 fn bad_counters_are_one_fault() {
     let plan = plan(NESTED, &Interface::default(), &Policies::default());
     expect![[r#"
-        REC-009 N: counter is 4, expected 0 to 3
+        REC-009 N: counter is too large, expected 0 to 3
     "#]]
     .assert_eq(&decode(&plan, &ebcdic("42AB1CZ")).expect_err("out of range"));
     let odd = decode(&plan, &ebcdic("22AB9CZ")).expect_err("out of range");
     expect![[r#"
-        REC-009 T[1].M: counter is 9, expected 0 to 4
+        REC-009 T[1].M: counter is too large, expected 0 to 4
     "#]]
     .assert_eq(&odd);
     let letter = decode(&plan, &ebcdic("&2AB1CZ")).expect_err("not numeric");
@@ -103,7 +103,7 @@ fn counters_stand_anywhere_and_several_tables_share_one() {
     assert_eq!(encode(&plan, &json).map(|r| to_hex(&r)), Ok(to_hex(&record)));
     let short = r#"{"G":{"A":[1]},"B":["X","Y"]}"#;
     expect![[r#"
-        REC-031 $.B: list has 2 elements, its counter says 1
+        REC-031 $.B: list has 2 elements, its counter says fewer
     "#]]
     .assert_eq(&encode(&plan, short).expect_err("one counter, two lengths"));
 }

@@ -288,7 +288,7 @@ fn encode_faults_name_the_json_path() {
         REC-023 $.G[1].N: number has 5 digits before the point, field holds 3
         REC-026 $.G[1].U: expected a number
         REC-023 $.B: number has 5 digits before the point, field holds 4
-        REC-022 $.C: character U+0142 at position 1 is not in IBM037
+        REC-022 $.C: the character at position 1 is not in IBM037
     "#]]
     .assert_eq(&encode(&plan, json).expect_err("seven faults"));
 }

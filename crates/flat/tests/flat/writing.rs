@@ -64,7 +64,7 @@ fn a_list_that_explodes_is_named() {
         expect![[r#"
             error[FLAT-001]: 50000 columns are more than the limit columns_max = 20000; most come from the list A.B: 9999 times 1
 
-            hint: exclude the list in the interface, convert to JSON, XML or Parquet, or raise columns_max"#]],
+            hint: exclude the list in the interface, convert to JSON, XML or Parquet, or allow more with `--limit columns=N`"#]],
     );
 }
 
