@@ -65,6 +65,7 @@ pub(super) fn start(
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
         level: read.level,
+        lanes: 1,
         limits: Limits::default(),
         cancel: Arc::clone(&cancel),
         progress: None,

@@ -98,8 +98,10 @@ pub(crate) struct Payload {
     pub(crate) goes_on: bool,
     /// Of a map with several outputs: those behind the first.
     pub(crate) more: Vec<Payload>,
-    /// Output as documents that the writer turns into interchanges. Those of a lot that was written stay, for their memory.
+    /// Output as documents that the writer turns into interchanges.
     pub(crate) drafts: Vec<EdiDraft>,
+    /// Those of the lot before, which are written: for their memory.
+    pub(crate) used: Vec<EdiDraft>,
     /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
     pub(crate) cuts: Vec<usize>,
     pub(crate) names: Vec<String>,
@@ -136,7 +138,9 @@ impl Payload {
         self.columns.clear();
         self.front = None;
         self.goes_on = false;
-        self.drafts.retain(|draft| draft.memory() <= DRAFT_KEPT_BYTES);
+        self.used.clear();
+        core::mem::swap(&mut self.used, &mut self.drafts);
+        self.used.retain(|draft| draft.memory() <= DRAFT_KEPT_BYTES);
         self.cuts.clear();
         self.names.clear();
         self.more.iter_mut().for_each(Payload::clear);

@@ -185,6 +185,7 @@ impl Validation {
         let facts = LaneFacts {
             file: Arc::clone(&self.name),
             reject_form: RejectForm::Interchanges,
+            spool_folder: std::env::temp_dir().into(),
             stop_at_reject: false,
             split: false,
             records: None,

@@ -41,9 +41,9 @@ impl Target for EdiTarget {
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         core::mem::swap(&mut payload.drafts, &mut self.drafts);
-        // What a lot brings was written.
+        self.drafts.clear();
         let mut bytes = self.used.iter().map(EdiDraft::memory).sum::<usize>();
-        self.used.extend(self.drafts.drain(..).take_while(|draft| {
+        self.used.extend(payload.used.drain(..).take_while(|draft| {
             let before = bytes;
             bytes += draft.memory();
             before < USED_BYTES_MAX
