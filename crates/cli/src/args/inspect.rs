@@ -50,7 +50,8 @@ A copybook is shown as a tree: offset from 0, start from 1 and length in bytes, 
 [min..max by COUNTER], PICTURE and USAGE, redefinitions, conditions (level 88) and slack bytes.
 
 Of an EDI file all of it is read: interchanges, groups, transactions, partners, versions, delimiters, counts,
-and what is wrong with its envelopes.
+and what is wrong with its envelopes. Of acknowledgments in it (TA1, 997, 999, CONTRL) what they say: what was
+accepted or rejected, each code in words, with its place.
 
 Of a data file, code page and framing are proposed with the evidence for each. Nothing is decided:
 `convert` wants the code page named.
@@ -59,5 +60,6 @@ Examples:
   quayline inspect car100.cpy
   quayline inspect program.cbl --record CUSTOMER-RECORD --dialect gnucobol --set sync=4
   quayline inspect orders.x12
+  quayline inspect answer.x12
   quayline inspect orders.dat
   quayline inspect orders.dat --copybook orders.cpy --json";

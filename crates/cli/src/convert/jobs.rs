@@ -311,6 +311,10 @@ fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding 
 
 /// Refuses a file that is compressed; one that cannot be read is somebody else's to tell of.
 pub(crate) fn packed_input(input: &Path, command: &str) -> Result<(), Findings> {
+    // What is read of a pipe is gone.
+    if !input.is_file() {
+        return Ok(());
+    }
     let mut head = Vec::new();
     let read = File::open(input).and_then(|file| file.take(8).read_to_end(&mut head));
     match (read, packed_by(&head)) {

@@ -9,6 +9,7 @@ use quayline_convert::edi::{CharacterSet, Delimiters, LineBreak};
 use quayline_convert::{InterchangeFacts, Survey};
 use serde::Serialize;
 
+use super::answers::{self, AnswerWire};
 use super::print_json;
 use super::sample::Sample;
 use crate::args::{InspectArgs, LimitArg};
@@ -102,6 +103,10 @@ fn text(name: &str, survey: &Survey, color: bool) -> String {
         }
         left_out(&mut text, survey.partners.len());
     }
+    if !survey.answers.is_empty() {
+        heading(&mut text, "answers to what was sent");
+        text.push_str(&answers::text(survey));
+    }
     if !survey.first.is_empty() {
         heading(&mut text, "interchanges");
         for facts in survey.first.iter().take(SHOWN_MAX) {
@@ -186,7 +191,7 @@ fn party((id, qualifier): &(String, String)) -> String {
 }
 
 /// Text of a file as it may stand on a terminal.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -205,6 +210,8 @@ struct SurveyWire<'a> {
     first: Vec<InterchangeWire<'a>>,
     partners: Vec<PartnersWire<'a>>,
     kinds: Vec<KindWire<'a>>,
+    answers: Vec<AnswerWire<'a>>,
+    answers_unlisted: u64,
     findings: Vec<FindingWire<'a>>,
 }
 
@@ -297,6 +304,8 @@ impl<'a> SurveyWire<'a> {
             first: survey.first.iter().map(InterchangeWire::of).collect(),
             partners: partners.collect(),
             kinds: kinds.collect(),
+            answers: survey.answers.iter().map(AnswerWire::of).collect(),
+            answers_unlisted: survey.answers_unlisted,
             findings: survey.findings.iter().map(FindingWire::of).collect(),
         }
     }

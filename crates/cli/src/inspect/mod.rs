@@ -1,5 +1,6 @@
 //! `quayline inspect`: what is in this copybook, what is this file?
 
+mod answers;
 mod data;
 mod edi;
 mod fit;

@@ -209,3 +209,192 @@ fn every_bound_that_a_finding_names_can_be_changed() {
         For more information, try '--help'.
     "#]]);
 }
+
+#[test]
+fn a_received_acknowledgment_is_told_in_words() {
+    let world = examples();
+    let bad = String::from_utf8(world.read("claims.x12")).expect("ASCII").replacen("LX*1", "ZZZ*1~LX*1", 1);
+    let bad = bad.replacen("SE*40", "SE*41", 1).replacen("HI*ABK:", "HI*ABK:A:B:C:D:E:F:G:H:I:J:K:", 1);
+    world.write("bad.x12", bad);
+    let orders = String::from_utf8(world.read("orders.edi")).expect("ASCII");
+    world.write("bad.edi", orders.replacen("UNT+15", "UNT+16", 1));
+    let stamp = "--ack-time 202604011200";
+    for (input, which) in [
+        ("claims.x12 --guide 837p.guide", "999"),
+        ("bad.x12 --guide 837p.guide", "999"),
+        ("bad.x12 --guide 837p.guide", "997"),
+        ("bad.x12", "ta1"),
+        ("bad.edi", "contrl"),
+    ] {
+        let file = format!("{which}-{}", input.split(' ').next().unwrap_or_default());
+        world.run(&format!("validate {input} --ack {which} {stamp} -o {file}"));
+    }
+    world.run("inspect 999-claims.x12").check(expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        999-claims.x12  301 bytes of EDI
+
+          1 interchange, 1 functional group, 1 transaction, 10 segments
+
+        transactions
+                  1  X12 999 005010X231A1 in FA: 6 segments
+
+        partners
+                  1  from MUTUALCARE (ZZ) to HARBOURHOUSE (ZZ): 1 transaction
+
+        answers to what was sent
+          group HC 1: accepted, 1 of 1 transactions accepted
+            transaction 837 0001: accepted
+
+        interchanges
+          byte 0: X12 00501, control number 000000001, of 260401 1200, marked as a test
+            1 group, 1 transaction; elements * components : segments ~ repetitions ^, on lines
+    "#]]);
+    world.run("inspect 999-bad.x12").check(expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        999-bad.x12  445 bytes of EDI
+
+          1 interchange, 1 functional group, 1 transaction, 18 segments
+
+        transactions
+                  1  X12 999 005010X231A1 in FA: 14 segments
+
+        partners
+                  1  from MUTUALCARE (ZZ) to HARBOURHOUSE (ZZ): 1 transaction
+
+        answers to what was sent
+          group HC 1: rejected, 0 of 1 transactions accepted
+            transaction 837 0001: rejected: one or more segments are wrong
+              segment 20 HI in loop 2300: data elements of the segment are wrong
+                element 1, component 10: the data element has too many components
+                element 1, component 3 (data element 1250): the data element is too short
+                element 1, component 5 (data element 782): a character is not allowed in the data element
+                element 1, component 6 (data element 380): a character is not allowed in the data element
+              segment 21 ZZZ in loop 2300: the segment is not known
+
+        interchanges
+          byte 0: X12 00501, control number 000000001, of 260401 1200, marked as a test
+            1 group, 1 transaction; elements * components : segments ~ repetitions ^, on lines
+    "#]]);
+    world.run("inspect 997-bad.x12").check(expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        997-bad.x12  390 bytes of EDI
+
+          1 interchange, 1 functional group, 1 transaction, 16 segments
+
+        transactions
+                  1  X12 997 005010 in FA: 12 segments
+
+        partners
+                  1  from MUTUALCARE (ZZ) to HARBOURHOUSE (ZZ): 1 transaction
+
+        answers to what was sent
+          group HC 1: rejected, 0 of 1 transactions accepted
+            transaction 837 0001: rejected: one or more segments are wrong
+              segment 20 HI in loop 2300: data elements of the segment are wrong
+                element 1, component 10: the data element has too many components
+                element 1, component 3 (data element 1250): the data element is too short
+                element 1, component 5 (data element 782): a character is not allowed in the data element
+                element 1, component 6 (data element 380): a character is not allowed in the data element
+              segment 21 ZZZ in loop 2300: the segment is not known
+
+        interchanges
+          byte 0: X12 00501, control number 000000001, of 260401 1200, marked as a test
+            1 group, 1 transaction; elements * components : segments ~ repetitions ^, on lines
+    "#]]);
+    world.run("inspect ta1-bad.x12").check(expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        ta1-bad.x12  157 bytes of EDI
+
+          1 interchange, 0 functional groups, 0 transactions, 3 segments
+
+        partners
+                  1  from MUTUALCARE (ZZ) to HARBOURHOUSE (ZZ): 0 transactions
+
+        answers to what was sent
+          interchange 000000101: accepted
+
+        interchanges
+          byte 0: X12 00501, control number 000000001, of 260401 1200, marked as a test
+            0 groups, 0 transactions; elements * components : segments ~ repetitions ^, on lines
+    "#]]);
+    world.run("inspect contrl-bad.edi").check(expect_test::expect![[r#"
+        exit 0
+        --- stdout
+        contrl-bad.edi  143 bytes of EDI
+
+          1 interchange, 0 functional groups, 1 transaction, 5 segments
+
+        transactions
+                  1  EDIFACT CONTRL D:3:UN: 3 segments
+
+        partners
+                  1  from 4012345500004 (14) to 5412345000013 (14): 1 transaction
+
+        answers to what was sent
+          interchange 26: accepted
+
+        interchanges
+          byte 0: EDIFACT UNOC syntax 3 (ISO 8859-1), control number 1, of 260401 1200
+            0 groups, 1 transaction; elements + components : segments ' release ?, on lines
+    "#]]);
+    // Counts that contradict the verdict.
+    let wrong =
+        String::from_utf8(world.read("999-claims.x12")).expect("ASCII").replacen("AK9*A*1*1*1", "AK9*A*2*2*1", 1);
+    world.write("wrong.x12", wrong);
+    let text = world.run("inspect wrong.x12").out();
+    assert!(text.contains("but the number of transaction sets received is not that of those told"), "{text}");
+    // Nothing of the data, whatever the acknowledgment repeats.
+    let mut answers = Vec::new();
+    for file in ["999-bad.x12", "ta1-bad.x12", "contrl-bad.edi", "wrong.x12"] {
+        let json: serde_json::Value =
+            serde_json::from_slice(&world.run(&format!("inspect {file} --json")).stdout).expect("JSON");
+        answers.extend(json["answers"].as_array().expect("a list").clone());
+    }
+    let json = serde_json::json!({ "answers": answers }).to_string();
+    assert!(json.contains("\"outcome\":\"rejected\"") && !json.contains("A:B:C"), "{json}");
+    let seldom = ["interchange", "more", "service.tag", "service.element", "service.component"]
+        .map(|name| format!("answers[].{name}"));
+    let seldom: Vec<&str> = seldom.iter().map(String::as_str).collect();
+    crate::json_docs::documented("Members of answers", json.as_bytes(), &seldom);
+}
+
+/// An acknowledgment has no checkpoint: validation is fast, and half of an answer is worth nothing. A process that is killed leaves what was
+/// there before, whole, and the part under its partial name; run again, it is as if nothing had happened.
+#[test]
+fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
+    use std::io::Write as _;
+    let world = examples();
+    let many = world.read("claims.x12").repeat(500);
+    world.write("many.x12", &many);
+    // Control numbers repeat.
+    let run = "validate many.x12 --ack 999 --ack-time 202604011200 -o want";
+    world.run(run).code(1);
+    world.shell("mkfifo pipe").code(0);
+    for old in [None, Some("an older answer")] {
+        if let Some(old) = old {
+            world.write("ack", old);
+        }
+        let mut command = world.command("validate pipe --ack 999 --ack-time 202604011200 -o ack".split(' '));
+        let mut child =
+            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
+        // Opening waits for the reader. What comes is more than a read and less than the file, which the reader then waits for.
+        let mut pipe = std::fs::OpenOptions::new().write(true).open(world.path("pipe")).expect("it opens");
+        pipe.write_all(&many[..many.len() - 10]).expect("it is read");
+        let begun = std::time::Instant::now();
+        while std::fs::metadata(world.path("ack.partial")).map_or(0, |partial| partial.len()) == 0 {
+            assert!(begun.elapsed().as_secs() < 60, "nothing was written");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child.kill().expect("it runs");
+        child.wait().expect("it ends");
+        assert_eq!(std::fs::read_to_string(world.path("ack")).ok().as_deref(), old);
+        assert!(world.read("ack.partial").len() < world.read("want").len());
+    }
+    world.run(&run.replace("want", "ack")).code(1);
+    assert_eq!(world.read("ack"), world.read("want"));
+    assert!(!world.files().contains(&"ack.partial".to_owned()));
+}

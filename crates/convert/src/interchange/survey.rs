@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use quayline_core::{Code, Finding, Limits, Severity};
+use quayline_edi::acknowledge::{AcknowledgmentReader, Report};
 use quayline_edi::{Delimiters, EnvelopePass, EnvelopeReader, Event, Header, LineBreak, Rules, Standard};
 
 use super::feed::Feed;
@@ -33,6 +34,11 @@ pub struct Survey {
     pub kinds: Vec<TransactionKind>,
     /// Interchanges of partners, and transactions of kinds, that the lists have no room for.
     pub unlisted: u64,
+    /// What acknowledgments in the file say of what was sent, in its order: the first [`Survey::KINDS_MAX`], and no more than
+    /// [`Survey::FAULTS_MAX`] segments told of in them.
+    pub answers: Vec<Report>,
+    /// How many more they say.
+    pub answers_unlisted: u64,
     /// The first things that are wrong with envelopes, at most `Limits::findings_max`.
     pub findings: Vec<Finding>,
     /// How many of each code.
@@ -113,6 +119,8 @@ impl Survey {
     pub const SHOWN_MAX: usize = 100;
     /// Partners and kinds of transactions that are told apart.
     pub const KINDS_MAX: usize = 1_000;
+    /// Segments that acknowledgments tell of, kept in all.
+    pub const FAULTS_MAX: usize = 10_000;
 
     /// Reads a source to its end.
     ///
@@ -151,6 +159,8 @@ struct Course<'n> {
     open_kind: Option<usize>,
     shown: bool,
     segments: u64,
+    answers: AcknowledgmentReader,
+    answered_segments: usize,
 }
 
 impl<'n> Course<'n> {
@@ -166,6 +176,8 @@ impl<'n> Course<'n> {
             open_kind: None,
             shown: false,
             segments: 0,
+            answers: AcknowledgmentReader::default(),
+            answered_segments: 0,
         }
     }
 
@@ -176,6 +188,8 @@ impl<'n> Course<'n> {
             if pass.has_faults() {
                 self.faults(pass);
             }
+            let (survey, segments) = (&mut self.survey, &mut self.answered_segments);
+            self.answers.event(event, pass, &mut |report| answered(report, survey, segments));
             match event {
                 Event::Segment => {
                     self.segments += 1;
@@ -326,6 +340,19 @@ impl<'n> Course<'n> {
             None => survey.unlisted += 1,
         }
         self.open_kind = at;
+    }
+}
+
+/// Keeps what an acknowledgment says, as long as there is room.
+fn answered(report: Report, survey: &mut Survey, segments: &mut usize) {
+    *segments += match &report {
+        Report::Transaction(transaction) => transaction.segments.len(),
+        Report::Interchange(_) | Report::Group(_) => 0,
+    };
+    if survey.answers.len() < Survey::KINDS_MAX && *segments <= Survey::FAULTS_MAX {
+        survey.answers.push(report);
+    } else {
+        survey.answers_unlisted += 1;
     }
 }
 
