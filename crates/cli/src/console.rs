@@ -1,6 +1,6 @@
 //! Standard error as people and programs read it: colours, findings, terminals.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
@@ -21,6 +21,8 @@ pub(crate) struct Console {
     json: bool,
     /// Whether something was said already, so that a blank line stands between it and what follows.
     said: Cell<bool>,
+    /// Findings are kept instead of printed, for a command that runs another.
+    kept: Option<RefCell<Vec<Finding>>>,
 }
 
 impl Console {
@@ -37,12 +39,23 @@ impl Console {
             color_stdout: color(std::io::stdout().is_terminal()) && !json,
             json,
             said: Cell::new(false),
+            kept: None,
         }
+    }
+
+    /// Prints nothing and keeps findings, for a command that runs another.
+    pub(crate) fn collecting() -> Self {
+        Console { json: true, kept: Some(RefCell::default()), ..Console::plain() }
+    }
+
+    /// The findings that were kept.
+    pub(crate) fn collected(self) -> Vec<Finding> {
+        self.kept.map(RefCell::into_inner).unwrap_or_default()
     }
 
     /// No colours, findings as text.
     pub(crate) fn plain() -> Self {
-        Console { color_stderr: false, color_stdout: false, json: false, said: Cell::new(false) }
+        Console { color_stderr: false, color_stdout: false, json: false, said: Cell::new(false), kept: None }
     }
 
     /// Whether standard output takes colours.
@@ -62,6 +75,10 @@ impl Console {
 
     /// Prints findings to standard error: text with a blank line between them, or one JSON object a line.
     pub(crate) fn findings(&self, findings: &[Finding]) {
+        if let Some(kept) = &self.kept {
+            kept.borrow_mut().extend(findings.iter().cloned());
+            return;
+        }
         for finding in findings {
             if self.json {
                 self.line(&render::finding_json(finding));
@@ -86,6 +103,9 @@ impl Console {
 
     /// Writes a line to standard error. Where even that is closed, nothing can be said, and the exit code still tells.
     pub(crate) fn line(&self, text: &str) {
+        if self.kept.is_some() {
+            return;
+        }
         self.said.set(true);
         let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
     }

@@ -130,6 +130,9 @@ pub(crate) const CLI_MEASURE: Code = Code("CLI-006");
 /// A file that was named as a copybook is none.
 pub(crate) const CLI_NO_COPYBOOK: Code = Code("CLI-007");
 
+/// A case of a map's tests is not as it should be.
+pub(crate) const CLI_TEST: Code = Code("CLI-010");
+
 /// A wrong argument.
 pub(crate) fn argument(message: impl Into<String>) -> Finding {
     Finding::error(CLI_ARGUMENT, Fault::Caller, message)

@@ -12,6 +12,7 @@ mod env_vars;
 mod exit;
 mod fmt;
 mod guide;
+mod infer;
 mod inspect;
 mod interrupt;
 mod map;
@@ -22,6 +23,7 @@ mod render;
 mod serve;
 mod service;
 mod spelling;
+mod test;
 mod translate;
 mod validate;
 
@@ -61,7 +63,9 @@ fn run() -> Exit {
         Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),
+        Command::Infer(args) => infer::run(&args, &console),
         Command::Map(args) => map::run(&args, &console),
+        Command::Test(args) => test::run(&args, &console),
         Command::Fmt(args) => fmt::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };

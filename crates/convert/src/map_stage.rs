@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use quayline_core::Value;
-use quayline_map::MapPlan;
+use quayline_map::{Coverage, MapPlan};
 
 use crate::{Schema, Target};
 
@@ -24,6 +24,8 @@ pub struct MapStage {
     pub spool_folder: PathBuf,
     /// Where it is told which statement wrote what, a line of JSON a value; such a run has one lane.
     pub trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
+    /// What ran and what came, counted beside a trace.
+    pub coverage: Option<Arc<Mutex<Coverage>>>,
 }
 
 /// The world around a map.

@@ -3,10 +3,12 @@
 mod convert;
 mod fmt;
 mod guide;
+mod infer;
 mod inspect;
 mod map;
 mod records;
 mod serve;
+mod test;
 mod translate;
 mod validate;
 
@@ -16,10 +18,12 @@ pub(crate) use convert::{
 };
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
+pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
+pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
 pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
 
@@ -73,8 +77,12 @@ pub(crate) enum Command {
     Validate(Box<ValidateArgs>),
     /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
     Guide(GuideArgs),
+    /// Guesses a shape from samples of JSON, XML or CSV
+    Infer(InferArgs),
     /// Proposes and checks maps
     Map(MapArgs),
+    /// Runs the golden cases of maps
+    Test(TestArgs),
     /// Lays out maps
     Fmt(FmtArgs),
     /// Prints the completion script of a shell
@@ -93,9 +101,10 @@ impl Command {
             Command::Translate(args) => args.json,
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
-            Command::Fmt(_) | Command::Completions(_) => false,
+            Command::Infer(_) | Command::Fmt(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
+            Command::Test(args) => args.json,
         }
     }
 }

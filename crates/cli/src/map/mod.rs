@@ -2,6 +2,8 @@
 
 mod propose;
 
+pub(crate) use propose::ENVELOPE;
+
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Severity};

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 /// What documents by guide have in front of the transaction's own segments.
-const ENVELOPE: &[&str] = &["standard", "delimiters", "interchange", "group", "transaction"];
+pub(crate) const ENVELOPE: &[&str] = &["standard", "delimiters", "interchange", "group", "transaction"];
 
 /// The same shape under the names that its guide has for people.
 fn words(of: &ShapeFile, reference: &str) -> Result<Option<ShapeFile>, Stop> {

@@ -53,7 +53,10 @@ pub(super) fn start(
     name: &str,
     args: &TranslateArgs,
 ) -> Result<(Box<dyn Read + Send>, Acknowledging), Stop> {
-    let stamp = Stamp::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+    let now =
+        args.now.as_deref().and_then(super::world::micros).and_then(|micros| u64::try_from(micros / 1_000_000).ok());
+    let now = now.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+    let stamp = Stamp::from_unix(now);
     let options = AcknowledgmentOptions::by_name("999", stamp).expect("a name that it knows");
     let target = AcknowledgmentTarget::File(path.to_owned());
     let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;

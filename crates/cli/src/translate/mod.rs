@@ -18,6 +18,7 @@ use quayline_convert::{
     SourceFormat, Start, World, definition_digest, partial_path,
 };
 use quayline_core::{Fault, Finding, Severity};
+use quayline_map::Coverage;
 use quayline_shapes::{Form, MapFile, ShapeOptions};
 
 use crate::args::{FromFormat, TranslateArgs, UnknownArg};
@@ -37,6 +38,19 @@ const FINDINGS_SHOWN: usize = 10;
 
 /// Translates each input in turn; the first that cannot be translated ends it.
 pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop> {
+    run_with(args, console, None)
+}
+
+/// The same, counting what runs and what comes.
+pub(crate) fn run_covered(
+    args: &TranslateArgs,
+    console: &Console,
+    coverage: &Arc<Mutex<Coverage>>,
+) -> Result<Exit, Stop> {
+    run_with(args, console, Some(Arc::clone(coverage)))
+}
+
+fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<Coverage>>>) -> Result<Exit, Stop> {
     let map = open(args)?;
     let worth_telling = |finding: &&Finding| !args.quiet || finding.severity == Severity::Error;
     let findings: Vec<Finding> = map.findings.iter().filter(worth_telling).cloned().collect();
@@ -51,9 +65,13 @@ pub(crate) fn run(args: &TranslateArgs, console: &Console) -> Result<Exit, Stop>
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let world = Arc::new(world::read(args)?);
-    let trace = args.trace.as_deref().map(trace_file).transpose()?;
+    let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
+    if coverage.is_some() && trace.is_none() {
+        // Who counts watches, and what else there is to see goes nowhere.
+        trace = Some(Arc::new(Mutex::new(Box::new(std::io::sink()))));
+    }
     let plan = Arc::new(map.plan.clone());
-    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, console };
+    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console };
     let mut exit = Exit::Done;
     for job in jobs {
         match shared.translate(&job)? {
@@ -174,6 +192,7 @@ struct Shared<'a> {
     args: &'a TranslateArgs,
     stop: Arc<AtomicBool>,
     trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
+    coverage: Option<Arc<Mutex<Coverage>>>,
     console: &'a Console,
 }
 
@@ -194,6 +213,7 @@ impl Shared<'_> {
             world: Arc::clone(&self.world),
             spool_folder: job.outputs.spool_folder(),
             trace: self.trace.clone(),
+            coverage: self.coverage.clone(),
         });
         conversion.lanes = usize::from(args.jobs);
         conversion.cancel = Arc::clone(&self.stop);

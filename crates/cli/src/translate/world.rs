@@ -49,7 +49,7 @@ pub(super) fn read(args: &TranslateArgs) -> Result<World, Stop> {
 }
 
 /// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.
-fn micros(text: &str) -> Option<i64> {
+pub(super) fn micros(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' ']).unwrap_or((text, "00:00:00"));
     let numbers = |text: &str, sign: char, widths: &[usize]| -> Option<Vec<i64>> {
         let parts: Vec<&str> = text.split(sign).collect();

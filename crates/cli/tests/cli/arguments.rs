@@ -23,7 +23,9 @@ fn nothing_at_all_is_answered_with_help() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
+          infer        Guesses a shape from samples of JSON, XML or CSV
           map          Proposes and checks maps
+          test         Runs the golden cases of maps
           fmt          Lays out maps
           completions  Prints the completion script of a shell
 
@@ -63,7 +65,9 @@ fn short_help_is_a_line_an_option() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
+          infer        Guesses a shape from samples of JSON, XML or CSV
           map          Proposes and checks maps
+          test         Runs the golden cases of maps
           fmt          Lays out maps
           completions  Prints the completion script of a shell
 

@@ -11,6 +11,7 @@ mod guide;
 mod inspect;
 mod interrupted;
 mod json_docs;
+mod maps;
 mod outputs;
 mod probes;
 mod translate;

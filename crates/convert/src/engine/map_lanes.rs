@@ -101,7 +101,7 @@ impl<'c> Ends<'c> {
                 writers.iter().zip(&makers).map(|(writer, maker)| writer.bytes() - maker.drop_first(writer)).collect();
             let parts = makers.iter_mut().map(|maker| self.part(maker, &folder)).collect::<Result<Vec<_>, _>>()?;
             let parts = Traced::new(parts, &bases, &places);
-            let tracer = Tracer::new(plan, places, Arc::clone(out), folder);
+            let tracer = Tracer::new(plan, places, Arc::clone(out), folder).counting(stage.coverage.clone());
             let target = MapTarget::new(plan, parts, RunHost::new(&stage.world), tracer, self.limits);
             return Ok((writers, vec![self.lane(target, header)?]));
         }

@@ -55,6 +55,7 @@ impl Run {
             world: Arc::new(World { now: 1_767_225_600_000_000, ..World::default() }),
             spool_folder: self.folder.path().to_owned(),
             trace: None,
+            coverage: None,
         });
         conversion.lanes = lanes;
         conversion.rejects = Rejects::File { path: self.path("rejects"), max: None };

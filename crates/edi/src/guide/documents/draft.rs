@@ -456,7 +456,10 @@ fn put_number(kind: Kind, min: u32, number: Digits<'_>, out: &mut Vec<u8>) -> Re
     let Kind::Implied(places) = kind else {
         let decimals = usize::from(number.scale.max(0).unsigned_abs());
         let (whole, rest) = digits.split_at(digits.len().saturating_sub(decimals));
-        out.extend_from_slice(whole);
+        // Records send every digit of their picture; of leading zeros only those stay that the least length asks for.
+        let superfluous = whole.iter().take_while(|digit| **digit == b'0').count();
+        let least = (min as usize).saturating_sub(rest.len()).max(1);
+        out.extend_from_slice(&whole[superfluous.min(whole.len().saturating_sub(least))..]);
         out.extend(core::iter::repeat_n(b'0', usize::from(number.scale.min(0).unsigned_abs())));
         if decimals > 0 {
             out.push(b'.');

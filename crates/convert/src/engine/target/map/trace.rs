@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_map::{MapPlan, Observer, Outputs, StatementId};
+use quayline_map::{Coverage, MapPlan, Observer, Outputs, StatementId};
 
 use super::Parts;
 use super::part::{Part, SpoolFolder};
@@ -51,11 +51,28 @@ pub(crate) struct Tracer<'p> {
     waiting: Spool,
     line: String,
     failed: Option<std::io::Error>,
+    coverage: Option<Arc<Mutex<Coverage>>>,
 }
 
 impl<'p> Tracer<'p> {
     pub(crate) fn new(plan: &'p MapPlan, places: SharedPlaces, out: TraceOut, folder: SpoolFolder) -> Self {
-        Tracer { plan, places, out, folder, waiting: Spool::default(), line: String::new(), failed: None }
+        Tracer {
+            plan,
+            places,
+            out,
+            folder,
+            waiting: Spool::default(),
+            line: String::new(),
+            failed: None,
+            coverage: None,
+        }
+    }
+}
+
+impl Tracer<'_> {
+    /// Counts what runs and what comes.
+    pub(crate) fn counting(self, coverage: Option<Arc<Mutex<Coverage>>>) -> Self {
+        Tracer { coverage, ..self }
     }
 }
 
@@ -97,6 +114,18 @@ impl Observer for Tracer<'_> {
 
     fn source_position(&mut self) -> u64 {
         with(&self.places, |places| places.source)
+    }
+
+    fn value(&mut self, node: NodeId) {
+        if let Some(coverage) = &self.coverage {
+            coverage.lock().unwrap_or_else(PoisonError::into_inner).value(node);
+        }
+    }
+
+    fn ran(&mut self, statement: StatementId) {
+        if let Some(coverage) = &self.coverage {
+            coverage.lock().unwrap_or_else(PoisonError::into_inner).ran(statement);
+        }
     }
 
     fn wrote(&mut self, statement: StatementId, output: usize, target: NodeId, sources: &[(NodeId, u64)]) {

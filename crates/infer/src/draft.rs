@@ -1,0 +1,217 @@
+//! From what was seen to a shape.
+
+use quayline_core::{Finding, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
+
+use crate::seen::{Leaf, Seen};
+use crate::{csv, json, wrong, xml};
+
+/// Samples, merged.
+#[derive(Debug, Default)]
+pub struct Samples {
+    root: Seen,
+    documents: u64,
+    /// Name of the outermost element of XML.
+    element: Option<String>,
+    /// The sign between cells of CSV.
+    delimiter: Option<u8>,
+}
+
+/// A shape that was guessed.
+#[derive(Debug)]
+pub struct Draft {
+    /// The shape.
+    pub shape: Shape,
+    /// What a person should know of each node, by id; empty where there is nothing.
+    pub notes: Vec<String>,
+    /// Documents that it was guessed from.
+    pub documents: u64,
+    /// The sign between cells, where the samples are CSV.
+    pub delimiter: Option<char>,
+}
+
+impl Samples {
+    /// No samples yet.
+    #[must_use]
+    pub fn new() -> Samples {
+        Samples::default()
+    }
+
+    /// Adds a sample; its form is told by its beginning.
+    ///
+    /// # Errors
+    /// It cannot be read, or is of a form that describes itself better otherwise.
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), Finding> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let start = text.trim_start();
+        if start.starts_with(['{', '[']) {
+            self.documents += json::read(name, text, &mut self.root)?;
+        } else if start.starts_with('<') {
+            self.element = Some(xml::read(name, text, &mut self.root)?);
+            self.documents += 1;
+        } else if ["ISA", "UNA", "UNB"].iter().any(|tag| start.starts_with(tag)) {
+            let finding = wrong(name, text, 0, "a sample of EDI does not say what its elements mean");
+            return Err(finding.hint("a guide describes it: `quayline guide import` makes one of open dictionaries"));
+        } else {
+            self.documents += csv::read(name, text, &mut self.root)?;
+            self.delimiter = Some(csv::delimiter(text));
+        }
+        if self.root.groups == 0 {
+            return Err(wrong(name, text, 0, "the documents are no objects").hint("a document has fields with names"));
+        }
+        Ok(())
+    }
+
+    /// The shape of all of them. `name` is the document's.
+    #[must_use]
+    pub fn draft(self, name: &str) -> Draft {
+        let name = self.element.as_deref().unwrap_or(name);
+        let mut draft = Drafting { shape: Shape::builder(name), notes: vec![String::new()] };
+        draft.members(&self.root);
+        let shape = draft.shape.finish();
+        let delimiter = self.delimiter.map(char::from);
+        Draft { shape, notes: draft.notes, documents: self.documents, delimiter }
+    }
+}
+
+struct Drafting {
+    shape: ShapeBuilder,
+    notes: Vec<String>,
+}
+
+/// Fewer occurrences than these prove little.
+const FEW: u64 = 3;
+
+impl Drafting {
+    fn members(&mut self, group: &Seen) {
+        for (name, seen) in &group.members {
+            let mut notes = Vec::new();
+            // An XML element that repeats somewhere is a list everywhere.
+            let list = seen.lists > 0;
+            let always = seen.times >= group.groups && seen.nulls == 0;
+            let occurs = match (list, always) {
+                (true, _) => Occurs::Many { min: 0, max: None },
+                (false, true) => Occurs::Once,
+                (false, false) => Occurs::Optional,
+            };
+            if list {
+                notes.push(format!("up to {}", seen.longest.max(1)));
+            } else if always && group.groups < FEW {
+                notes.push("always there? few samples".to_owned());
+            }
+            let merged;
+            let item = match (&seen.item, list) {
+                (Some(item), true) => {
+                    merged = merge(item, seen);
+                    &merged
+                }
+                _ => seen,
+            };
+            if item.groups > 0 {
+                if item.leaf.texts + item.leaf.numbers + item.leaf.bools > 0 {
+                    notes.push("a value in some samples".to_owned());
+                }
+                self.shape.open(name, occurs);
+                self.notes.push(notes.join(", "));
+                self.members(item);
+                self.shape.close();
+            } else {
+                let (scalar, told) = scalar(&item.leaf, item.lists > 0);
+                notes.extend(told);
+                self.shape.scalar(name, scalar, occurs);
+                self.notes.push(notes.join(", "));
+            }
+        }
+    }
+}
+
+/// What stood in lists, and what stood there alone.
+fn merge(item: &Seen, alone: &Seen) -> Seen {
+    let mut all = item.clone();
+    for (name, seen) in &alone.members {
+        let target = all.member(name);
+        let times = target.times;
+        *target = if times == 0 { seen.clone() } else { merge(target, seen) };
+        target.times = times + seen.times;
+    }
+    all.groups += alone.groups;
+    let (mine, theirs) = (&mut all.leaf, &alone.leaf);
+    mine.shortest = if mine.texts == 0 {
+        theirs.shortest
+    } else {
+        mine.shortest.min(if theirs.texts == 0 { mine.shortest } else { theirs.shortest })
+    };
+    mine.longest = mine.longest.max(theirs.longest);
+    mine.whole = mine.whole.max(theirs.whole);
+    mine.scale = mine.scale.max(theirs.scale);
+    mine.negative |= theirs.negative;
+    mine.texts += theirs.texts;
+    mine.numbers += theirs.numbers;
+    mine.bools += theirs.bools;
+    mine.empty += theirs.empty;
+    mine.odd += theirs.odd;
+    mine.like_numbers += theirs.like_numbers;
+    mine.like_bools += theirs.like_bools;
+    mine.like_days += theirs.like_days;
+    all
+}
+
+/// The type of a field, and what is to be known of it.
+fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
+    let mut told = Vec::new();
+    if lists {
+        told.push("lists in lists have no place: text".to_owned());
+        return (Scalar::Text { chars_max: None }, told);
+    }
+    let all = leaf.texts + leaf.numbers + leaf.bools;
+    if all == 0 {
+        told.push("never a value".to_owned());
+        return (Scalar::Text { chars_max: None }, told);
+    }
+    let decimal = || {
+        // Two more digits before the point than were seen; as many behind it.
+        let digits = (leaf.whole + 2 + leaf.scale).min(38);
+        Scalar::Decimal { digits, scale: i16::try_from(leaf.scale.min(38)).unwrap_or(0), signed: leaf.negative }
+    };
+    if leaf.numbers == all {
+        if leaf.odd > 0 {
+            return (Scalar::Float64, told);
+        }
+        if !leaf.negative {
+            told.push("never negative".to_owned());
+        }
+        return (decimal(), told);
+    }
+    if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all) {
+        return (Scalar::Bool, told);
+    }
+    if leaf.texts == all && leaf.like_numbers == all {
+        told.push("a number? written as text".to_owned());
+        return (decimal(), told);
+    }
+    if leaf.texts < all {
+        told.push("text in some samples, a number or truth value in others".to_owned());
+    }
+    if leaf.texts > 0 && leaf.like_days == leaf.texts {
+        told.push("a date, CCYY-MM-DD".to_owned());
+        return (Scalar::Text { chars_max: Some(10) }, told);
+    }
+    let longest = leaf.longest.max(u32::from(leaf.whole + leaf.scale) + 2 * u32::from(leaf.texts < all));
+    if leaf.texts >= FEW && leaf.shortest == leaf.longest && leaf.texts == all {
+        told.push(format!("always {longest}"));
+        return (Scalar::Text { chars_max: Some(longest) }, told);
+    }
+    told.push(format!("longest {longest}"));
+    (Scalar::Text { chars_max: Some(roomy(longest)) }, told)
+}
+
+/// Half as much again, as a length that people choose.
+fn roomy(longest: u32) -> u32 {
+    const LENGTHS: [u32; 16] = [3, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000];
+    let wanted = longest.saturating_add(longest / 2);
+    LENGTHS.into_iter().find(|length| *length >= wanted).unwrap_or(wanted)
+}
+
+/// The note of a node.
+pub(crate) fn note(draft: &Draft, node: NodeId) -> &str {
+    draft.notes.get(node.index()).map_or("", String::as_str)
+}

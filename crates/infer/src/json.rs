@@ -1,0 +1,183 @@
+//! JSON samples: one document, an array of them, or one a line.
+
+use quayline_core::Finding;
+
+use crate::seen::Seen;
+use crate::wrong;
+
+/// Deepest nesting.
+const DEPTH_MAX: usize = 128;
+
+/// Adds the documents of a text.
+pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Finding> {
+    let mut reader = Reader { text, at: 0, depth: 0 };
+    let mut documents = 0;
+    loop {
+        reader.blank();
+        if reader.at == text.len() {
+            return Ok(documents);
+        }
+        let start = reader.at;
+        let mut whole = Seen::default();
+        reader.value(&mut whole).ok_or_else(|| {
+            wrong(name, text, reader.at, "this is no JSON")
+                .hint("a sample is a file of JSON, or of one document a line")
+        })?;
+        reader.at = start;
+        // An array at the outside holds documents.
+        if reader.peek() == Some(b'[') {
+            let mut list = Seen::default();
+            let _ = reader.value(&mut list);
+            let count = list.item.as_ref().map_or(0, |item| item.times);
+            documents += count;
+            let mut at = start + 1;
+            // Read again into the root: what is merged is counted once.
+            let mut again = Reader { text, at, depth: 0 };
+            for _ in 0..count {
+                again.blank();
+                let _ = again.value(root);
+                again.blank();
+                again.at += usize::from(again.peek() == Some(b','));
+                at = again.at;
+            }
+            reader.at = reader.at.max(at);
+        } else {
+            let _ = reader.value(root);
+            documents += 1;
+        }
+        reader.blank();
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blank(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        self.blank();
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn value(&mut self, seen: &mut Seen) -> Option<()> {
+        self.blank();
+        match self.peek()? {
+            b'{' => self.group(seen),
+            b'[' => self.list(seen),
+            b'"' => {
+                let text = self.string()?;
+                seen.text(&text);
+                Some(())
+            }
+            _ => {
+                let start = self.at;
+                while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'))
+                {
+                    self.at += 1;
+                }
+                match &self.text[start..self.at] {
+                    "null" => seen.null(),
+                    "true" | "false" => seen.truth(),
+                    number if number.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => seen.number(number),
+                    _ => return None,
+                }
+                Some(())
+            }
+        }
+    }
+
+    fn nested(&mut self) -> Option<()> {
+        self.at += 1;
+        self.depth += 1;
+        (self.depth <= DEPTH_MAX).then_some(())
+    }
+
+    fn group(&mut self, seen: &mut Seen) -> Option<()> {
+        self.nested()?;
+        seen.times += 1;
+        seen.groups += 1;
+        if !self.take(b'}') {
+            loop {
+                self.blank();
+                let name = self.string()?;
+                if !self.take(b':') {
+                    return None;
+                }
+                self.value(seen.member(&name))?;
+                if self.take(b'}') {
+                    break;
+                }
+                if !self.take(b',') {
+                    return None;
+                }
+            }
+        }
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn list(&mut self, seen: &mut Seen) -> Option<()> {
+        self.nested()?;
+        seen.times += 1;
+        seen.lists += 1;
+        let mut count = 0;
+        if !self.take(b']') {
+            loop {
+                count += 1;
+                self.value(seen.item.get_or_insert_default())?;
+                if self.take(b']') {
+                    break;
+                }
+                if !self.take(b',') {
+                    return None;
+                }
+            }
+        }
+        seen.longest = seen.longest.max(count);
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn string(&mut self) -> Option<String> {
+        if self.peek() != Some(b'"') {
+            return None;
+        }
+        self.at += 1;
+        let mut text = String::new();
+        let mut chars = self.text[self.at..].char_indices();
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += i + 1;
+                    return Some(text);
+                }
+                '\\' => match chars.next()?.1 {
+                    // Which character it is does not matter here; that it is one does.
+                    'u' => {
+                        for _ in 0..4 {
+                            chars.next()?;
+                        }
+                        text.push('\u{fffd}');
+                    }
+                    c => text.push(c),
+                },
+                c => text.push(c),
+            }
+        }
+        None
+    }
+}

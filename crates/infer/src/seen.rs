@@ -1,0 +1,130 @@
+//! What was seen at one place of all samples.
+
+/// Everything that stood at a place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// How often anything stood there.
+    pub(crate) times: u64,
+    pub(crate) nulls: u64,
+    pub(crate) leaf: Leaf,
+    /// Groups that stood there.
+    pub(crate) groups: u64,
+    /// Members of the groups in the order in which they came first.
+    pub(crate) members: Vec<(String, Seen)>,
+    /// Lists that stood there, how long, and what is in them.
+    pub(crate) lists: u64,
+    pub(crate) longest: u64,
+    pub(crate) item: Option<Box<Seen>>,
+}
+
+/// Values that stood at a place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leaf {
+    pub(crate) texts: u64,
+    pub(crate) numbers: u64,
+    pub(crate) bools: u64,
+    pub(crate) empty: u64,
+    pub(crate) shortest: u32,
+    pub(crate) longest: u32,
+    /// Digits before and behind the point.
+    pub(crate) whole: u16,
+    pub(crate) scale: u16,
+    pub(crate) negative: bool,
+    /// Numbers that are no plain decimals: with an exponent.
+    pub(crate) odd: u64,
+    /// Texts that could be numbers, or truth values.
+    pub(crate) like_numbers: u64,
+    pub(crate) like_bools: u64,
+    /// Texts that look like a day: CCYY-MM-DD.
+    pub(crate) like_days: u64,
+}
+
+impl Seen {
+    /// The member of a group.
+    pub(crate) fn member(&mut self, name: &str) -> &mut Seen {
+        let at = match self.members.iter().position(|(known, _)| known == name) {
+            Some(at) => at,
+            None => {
+                self.members.push((name.to_owned(), Seen::default()));
+                self.members.len() - 1
+            }
+        };
+        &mut self.members[at].1
+    }
+
+    /// A text, as text formats hold everything.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.times += 1;
+        let leaf = &mut self.leaf;
+        if text.is_empty() {
+            leaf.empty += 1;
+            return;
+        }
+        let chars = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        leaf.shortest = if leaf.texts == 0 { chars } else { leaf.shortest.min(chars) };
+        leaf.longest = leaf.longest.max(chars);
+        leaf.texts += 1;
+        let trimmed = text.trim();
+        if let Some((whole, scale, negative)) = plain_number(trimmed)
+            && !leading_zero(trimmed)
+        {
+            leaf.like_numbers += 1;
+            leaf.whole = leaf.whole.max(whole);
+            leaf.scale = leaf.scale.max(scale);
+            leaf.negative |= negative;
+        }
+        leaf.like_bools += u64::from(matches!(trimmed, "true" | "false"));
+        leaf.like_days += u64::from(is_day(trimmed));
+    }
+
+    /// A number of a format that has them.
+    pub(crate) fn number(&mut self, text: &str) {
+        self.times += 1;
+        let leaf = &mut self.leaf;
+        leaf.numbers += 1;
+        match plain_number(text) {
+            Some((whole, scale, negative)) => {
+                leaf.whole = leaf.whole.max(whole);
+                leaf.scale = leaf.scale.max(scale);
+                leaf.negative |= negative;
+            }
+            None => leaf.odd += 1,
+        }
+    }
+
+    pub(crate) fn truth(&mut self) {
+        self.times += 1;
+        self.leaf.bools += 1;
+    }
+
+    pub(crate) fn null(&mut self) {
+        self.times += 1;
+        self.nulls += 1;
+    }
+}
+
+/// Digits before and behind the point, and whether it is negative.
+fn plain_number(text: &str) -> Option<(u16, u16, bool)> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || (digits.contains('.') && fraction.is_empty())
+    {
+        return None;
+    }
+    Some((u16::try_from(whole.len()).ok()?, u16::try_from(fraction.len()).ok()?, negative))
+}
+
+/// Codes and numbers of accounts begin with zeros that a number would lose.
+fn leading_zero(text: &str) -> bool {
+    let digits = text.trim_start_matches('-').as_bytes();
+    digits.len() > 1 && digits[0] == b'0' && digits[1] != b'.'
+}
+
+fn is_day(text: &str) -> bool {
+    text.len() == 10
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() })
+}

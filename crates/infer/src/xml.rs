@@ -1,0 +1,113 @@
+//! XML samples: the outermost element is the document.
+
+use quayline_core::Finding;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::seen::Seen;
+use crate::wrong;
+
+/// Deepest nesting.
+const DEPTH_MAX: usize = 128;
+
+/// An element of one sample, before it is known whether it is a field, a group or a list.
+#[derive(Default)]
+struct Element {
+    attributes: Vec<(String, String)>,
+    text: String,
+    children: Vec<(String, Element)>,
+}
+
+/// Adds a document; gives the name of its outermost element.
+pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Finding> {
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<(String, Element)> = Vec::new();
+    let bad = |reader: &Reader<&[u8]>| {
+        let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
+        wrong(name, text, at, "this is no well-formed XML").hint("name a file of one whole document")
+    };
+    loop {
+        match reader.read_event().map_err(|_| bad(&reader))? {
+            Event::Start(tag) if open.len() < DEPTH_MAX => open.push(begin(&tag)),
+            Event::Start(_) => return Err(bad(&reader)),
+            Event::Empty(tag) => {
+                let (name, element) = begin(&tag);
+                match open.last_mut() {
+                    Some((_, parent)) => parent.children.push((name, element)),
+                    None => {
+                        add(element, root);
+                        return Ok(name);
+                    }
+                }
+            }
+            Event::End(_) => {
+                let (name, element) = open.pop().ok_or_else(|| bad(&reader))?;
+                match open.last_mut() {
+                    Some((_, parent)) => parent.children.push((name, element)),
+                    None => {
+                        add(element, root);
+                        return Ok(name);
+                    }
+                }
+            }
+            Event::Text(part) => push(&mut open, &part.xml10_content()),
+            Event::CData(part) => push(&mut open, &part.xml10_content()),
+            // Which character it is does not matter here; that it is one does.
+            Event::GeneralRef(_) => push(&mut open, "\u{fffd}"),
+            Event::Eof => return Err(bad(&reader)),
+            _ => {}
+        }
+    }
+}
+
+fn push(open: &mut [(String, Element)], text: &str) {
+    if let Some((_, element)) = open.last_mut() {
+        element.text.push_str(text);
+    }
+}
+
+fn begin(tag: &BytesStart<'_>) -> (String, Element) {
+    let local = tag.local_name();
+    let mut element = Element::default();
+    for attribute in tag.attributes().flatten() {
+        let name = attribute.key.as_ref();
+        let known = name.starts_with("xmlns") || name.starts_with("xml:") || name.starts_with("xsi:");
+        if !known {
+            element.attributes.push((name.to_owned(), attribute.value.to_string()));
+        }
+    }
+    (AsRef::<str>::as_ref(&local).to_owned(), element)
+}
+
+fn add(element: Element, seen: &mut Seen) {
+    if element.attributes.is_empty() && element.children.is_empty() {
+        seen.text(element.text.trim());
+        return;
+    }
+    seen.times += 1;
+    seen.groups += 1;
+    for (name, value) in &element.attributes {
+        seen.member(&format!("@{name}")).text(value);
+    }
+    if !element.text.trim().is_empty() {
+        seen.member("$text").text(element.text.trim());
+    }
+    let mut by_name: Vec<(String, Vec<Element>)> = Vec::new();
+    for (name, child) in element.children {
+        match by_name.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => all.push(child),
+            None => by_name.push((name, vec![child])),
+        }
+    }
+    for (name, all) in by_name {
+        let member = seen.member(&name);
+        if all.len() > 1 || member.lists > 0 {
+            member.times += 1;
+            member.lists += 1;
+            member.longest = member.longest.max(all.len() as u64);
+            all.into_iter().for_each(|child| add(child, member.item.get_or_insert_default()));
+        } else {
+            all.into_iter().for_each(|child| add(child, member));
+        }
+    }
+}
