@@ -6,7 +6,8 @@ use crate::json_docs::documented;
 use crate::world::World;
 
 const SOURCE: &str = "in\n  id text(5)\n  total decimal(7,2)\n  odd? text(3)\n  note? text(5)\n  lines*\n    sku text(9)\n    qty decimal(5)\n";
-const TARGET: &str = "out\n  id text(5)\n  amount decimal(7,2)\n  colour text(3)\n  items*\n    sku text(9)\n    quantity decimal(5)\n";
+const TARGET: &str =
+    "out\n  id text(5)\n  amount decimal(7,2)\n  colour text(3)\n  items*\n    sku text(9)\n    quantity decimal(5)\n";
 const MAP: &str = "source \"in.shape\"\ntarget out \"out.shape\"\n\nid = id\namount = total\ncolour = odd ?? \"red\"\n\
                    if total > 1000 {\n  warning \"much\"\n}\nfor lines make items {\n  sku = sku\n  quantity = qty\n}\n";
 
@@ -17,46 +18,192 @@ fn world() -> World {
 #[test]
 fn a_map_is_proposed_and_checked() {
     let world = world();
-    world.run("map new --from maps/in.shape --to maps/out.shape -o maps/new.qmap").check(expect![[r#""#]]);
-    expect![[r#""#]].assert_eq(&String::from_utf8(world.read("maps/new.qmap")).expect("UTF-8"));
+    world.run("map new --from maps/in.shape --to maps/out.shape -o maps/new.qmap").check(expect![[r#"
+        exit 0
+        --- stderr
+        2 fields set by name, 2 guessed; 2 left open, 2 of them mandatory
+    "#]]);
+    expect![[r#"
+        map "in to out"
+        source "in.shape"
+        target out "out.shape"
+
+        id = id
+        # amount = …  # mandatory, a number of 5 digits and 2 decimals
+        # colour = …  # mandatory, text of at most 3 characters
+        for lines make items {  # guess
+          sku = sku
+          quantity = qty  # guess
+        }
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("maps/new.qmap")).expect("UTF-8"));
     world.run("map new --from maps/in.shape --to maps/out.shape -o maps/new.qmap").code(2);
-    world.run("map check maps").check(expect![[r#""#]]);
+    world.run("map check maps").check(expect![[r#"
+        exit 2
+        --- stdout
+        maps/new.qmap: 1 error; it cannot run
+        --- stderr
+        error[MAP-056]: mandatory, but never set: amount, colour
+          at maps/new.qmap:5:1
+          |
+        5 | id = id
+          | ^^^^^^^
+
+        hint: set them, or say `omit amount, colour` if something else provides them
+    "#]]);
 }
 
 #[test]
 fn cases_pass_fail_and_are_updated() {
     let world = world();
     world.write("maps/order.qmap", MAP);
-    world.run("test").check(expect![[r#""#]]);
+    world.run("test").check(expect![[r#"
+        exit 2
+        --- stdout
+        maps/order.qmap: no cases
+        --- stderr
+        error[CLI-003]: there is no case to run
+
+        hint: make one: a folder in maps/tests/order with the documents to translate as input.*, then run --update
+    "#]]);
     let input = "{\"id\":\"A\",\"total\":12.50,\"lines\":[{\"sku\":\"x\",\"qty\":2}]}\n{\"id\":\"B\",\"total\":1,\"odd\":\"b\",\"note\":\"n\",\"lines\":[]}\n";
     world.write("maps/tests/order/two/input.jsonl", input);
-    world.run("test maps/order.qmap").check(expect![[r#""#]]);
-    world.run("test --update").check(expect![[r#""#]]);
-    expect![[r#""#]].assert_eq(&String::from_utf8(world.read("maps/tests/order/two/expected.jsonl")).expect("UTF-8"));
-    world.run("test --coverage").check(expect![[r#""#]]);
+    world.run("test maps/order.qmap").check(expect![[r#"
+        exit 1
+        --- stdout
+        FAILED maps/order.qmap two
+          expected.jsonl
+            there is no file expected.jsonl yet
+
+        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
+    "#]]);
+    world.run("test --update").check(expect![[r#"
+        exit 0
+        --- stdout
+        maps/order.qmap: 1 case up to date; 7 of 8 statements ran, 1 element that came not mapped
+    "#]]);
+    expect![[r#"
+        {"id":"A","amount":12.50,"colour":"red","items":[{"sku":"x","quantity":2}]}
+        {"id":"B","amount":1,"colour":"b","items":[]}
+    "#]]
+    .assert_eq(&String::from_utf8(world.read("maps/tests/order/two/expected.jsonl")).expect("UTF-8"));
+    world.run("test --coverage").check(expect![[r#"
+        exit 0
+        --- stdout
+        maps/order.qmap: 1 case passed; 7 of 8 statements ran, 1 element that came not mapped
+          never ran
+            maps/order.qmap:8  warning "much"
+          came, and was never mapped
+            note  once
+    "#]]);
     world.write("maps/order.qmap", MAP.replace("amount = total", "amount = abs(total - 1)"));
-    world.run("test").check(expect![[r#""#]]);
+    world.run("test").check(expect![[r#"
+        exit 1
+        --- stdout
+        FAILED maps/order.qmap two
+          expected.jsonl
+            document 1: amount: expected 12.50, found 11.50
+            document 2: amount: expected 1, found 0
+
+        maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
+    "#]]);
     documented("quayline.test/1", &world.run("test --json").code(1).stdout, &[]);
     world.write("maps/tests/order/two/case.toml", "noww = \"x\"\n");
-    world.run("test").check(expect![[r#""#]]);
+    world.run("test").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `to`, `from`, `numbers`, `level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-format`, `to-format`
+          at maps/tests/order/two/case.toml:1
+
+        hint: docs/map-tests.md has every key of case.toml
+    "#]]);
 }
 
 #[test]
 fn shapes_are_guessed_from_samples() {
     let world = World::with([
-        ("a.json", b"{\"id\":\"A\",\"n\":1.50,\"l\":[{\"x\":true}],\"d\":\"2026-01-31\"}\n{\"id\":\"BBBB\",\"n\":-20,\"l\":[]}" as &[u8]),
+        (
+            "a.json",
+            b"{\"id\":\"A\",\"n\":1.50,\"l\":[{\"x\":true}],\"d\":\"2026-01-31\"}\n{\"id\":\"BBBB\",\"n\":-20,\"l\":[]}"
+                as &[u8],
+        ),
         ("b.xml", b"<order id='7'><line>a</line><line>b</line><sum cur='EUR'>1.5</sum></order>"),
         ("c.csv", b"ID;CODE;N\nA;007;1\nB;008;\n\"C;D\";009;30\n"),
     ]);
-    world.run("infer a.json --name order").check(expect![[r#""#]]);
-    world.run("infer b.xml").check(expect![[r#""#]]);
-    world.run("infer c.csv --as layout").check(expect![[r#""#]]);
-    world.run("infer a.json -o a.toml").check(expect![[r#""#]]);
+    world.run("infer a.json --name order").check(expect![[r#"
+        exit 0
+        --- stdout
+        # Guessed from 2 documents; look at each line.
+        order
+          id text(10)  # always there? few samples, longest 4
+          n decimal(6,2)  # always there? few samples
+          l*  # up to 1
+            x bool  # always there? few samples
+          d? text(10)  # a date, CCYY-MM-DD
+    "#]]);
+    world.run("infer b.xml").check(expect![[r#"
+        exit 0
+        --- stdout
+        # Guessed from 1 document; look at each line.
+        order
+          @id unsigned(3)  # always there? few samples, a number? written as text
+          line* text(3)  # up to 2, longest 1
+          sum  # always there? few samples
+            @cur text(5)  # always there? few samples, longest 3
+            $text unsigned(4,1)  # always there? few samples, a number? written as text
+    "#]]);
+    world.run("infer c.csv --as layout").check(expect![[r#"
+        exit 0
+        --- stdout
+        # Guessed from 3 documents; look at each field.
+        layout = "csv"
+        name = "c"
+        delimiter = ";"
+
+        [[field]]
+        name = "ID"  # longest 3
+        length = 5
+        required = true
+
+        [[field]]
+        name = "CODE"  # always 3
+        length = 3
+        required = true
+
+        [[field]]
+        name = "N"  # a number? written as text
+        type = "decimal"
+        digits = 4
+        decimals = 0
+        signed = false
+    "#]]);
+    world.run("infer a.json -o a.toml").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[INF-002]: l is a group or a list, which rows have none of
+
+        hint: write an outline or a JSON Schema instead
+    "#]]);
     world.run("infer a.json -o a.schema.json").code(0);
     world.run("infer a.json -o a.shape").code(0);
     // What was guessed describes the samples.
-    world.write("m.qmap", "source \"a.shape\"\ntarget t \"a.schema.json\"\nid = id\nn = n\nd = d\nfor l make l { x = x }\n");
-    world.run("translate --map m.qmap a.json").check(expect![[r#""#]]);
+    world.write(
+        "m.qmap",
+        "source \"a.shape\"\ntarget t \"a.schema.json\"\nid = id\nn = n\nd = d\nfor l make l { x = x }\n",
+    );
+    world.run("translate --map m.qmap a.json").check(expect![[r#"
+        exit 0
+        --- stdout
+        {"id":"A","n":1.50,"l":[{"x":true}],"d":"2026-01-31"}
+        {"id":"BBBB","n":-20,"l":[]}
+    "#]]);
     world.write("x.edi", "ISA*00");
-    world.run("infer x.edi").check(expect![[r#""#]]);
+    world.run("infer x.edi").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[INF-001]: a sample of EDI does not say what its elements mean
+          at x.edi:1
+
+        hint: a guide describes it: `quayline guide import` makes one of open dictionaries
+    "#]]);
 }
