@@ -14,7 +14,9 @@ pub(crate) struct InferArgs {
     /// Name of the document [default: the first file's, or the XML element's]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// What to write: outline, schema or layout [default: as the output's name says, else outline]
+    /// What to write: outline, schema or layout
+    ///
+    /// It is what the output's name says where it is left out, else an outline.
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<InferForm>,
     /// File to write: .shape, .json or .toml [default: standard output]

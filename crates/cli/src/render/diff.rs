@@ -60,7 +60,7 @@ pub(crate) fn diff(before: &str, after: &str, paint: Paint) -> String {
         out.push('\n');
         for change in &all[from..to] {
             match change {
-                Change::Same(line) => out.push_str(&format!(" {line}")),
+                Change::Same(line) => out.push_str(format!(" {line}").trim_end()),
                 Change::Gone(line) => out.push_str(&paint.text(Style::Error, &format!("-{line}"))),
                 Change::New(line) => out.push_str(&paint.text(Style::Note, &format!("+{line}"))),
             }
