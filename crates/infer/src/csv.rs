@@ -1,6 +1,6 @@
 //! CSV samples: a header, and rows below it.
 
-use quayline_core::Finding;
+use quayline_core::Findings;
 
 use crate::seen::Seen;
 use crate::wrong;
@@ -16,11 +16,11 @@ pub(crate) fn delimiter(text: &str) -> u8 {
 }
 
 /// Adds the rows of a text.
-pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Finding> {
+pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findings> {
     let sign = delimiter(text);
     let mut at = 0;
     let Some(header) = row(text, &mut at, sign) else {
-        return Err(wrong(name, text, 0, "the sample is empty").hint("name a file that holds something"));
+        return Err(wrong(name, text, 0, "the sample is empty", "name a file that holds something"));
     };
     let mut rows = 0;
     loop {
@@ -31,9 +31,13 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         }
         if cells.len() != header.len() {
             let message = format!("this row has {} cells, and the header {}", cells.len(), header.len());
-            return Err(
-                wrong(name, text, start, message).hint("the first row names the columns; every row has as many cells")
-            );
+            return Err(wrong(
+                name,
+                text,
+                start,
+                message,
+                "the first row names the columns; every row has as many cells",
+            ));
         }
         rows += 1;
         root.times += 1;

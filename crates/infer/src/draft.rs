@@ -1,6 +1,6 @@
 //! From what was seen to a shape.
 
-use quayline_core::{Finding, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
+use quayline_core::{Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
 use crate::seen::{Leaf, Seen};
 use crate::{csv, json, wrong, xml};
@@ -40,7 +40,7 @@ impl Samples {
     ///
     /// # Errors
     /// It cannot be read, or is of a form that describes itself better otherwise.
-    pub fn add(&mut self, name: &str, text: &str) -> Result<(), Finding> {
+    pub fn add(&mut self, name: &str, text: &str) -> Result<(), Findings> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let start = text.trim_start();
         if start.starts_with(['{', '[']) {
@@ -49,14 +49,14 @@ impl Samples {
             self.element = Some(xml::read(name, text, &mut self.root)?);
             self.documents += 1;
         } else if ["ISA", "UNA", "UNB"].iter().any(|tag| start.starts_with(tag)) {
-            let finding = wrong(name, text, 0, "a sample of EDI does not say what its elements mean");
-            return Err(finding.hint("a guide describes it: `quayline guide import` makes one of open dictionaries"));
+            let hint = "a guide describes it: `quayline guide import` makes one of open dictionaries";
+            return Err(wrong(name, text, 0, "a sample of EDI does not say what its elements mean", hint));
         } else {
             self.documents += csv::read(name, text, &mut self.root)?;
             self.delimiter = Some(csv::delimiter(text));
         }
         if self.root.groups == 0 {
-            return Err(wrong(name, text, 0, "the documents are no objects").hint("a document has fields with names"));
+            return Err(wrong(name, text, 0, "the documents are no objects", "a document has fields with names"));
         }
         Ok(())
     }

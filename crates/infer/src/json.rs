@@ -1,6 +1,6 @@
 //! JSON samples: one document, an array of them, or one a line.
 
-use quayline_core::Finding;
+use quayline_core::Findings;
 
 use crate::seen::Seen;
 use crate::wrong;
@@ -9,7 +9,7 @@ use crate::wrong;
 const DEPTH_MAX: usize = 128;
 
 /// Adds the documents of a text.
-pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Finding> {
+pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findings> {
     let mut reader = Reader { text, at: 0, depth: 0 };
     let mut documents = 0;
     loop {
@@ -20,8 +20,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         let start = reader.at;
         let mut whole = Seen::default();
         reader.value(&mut whole).ok_or_else(|| {
-            wrong(name, text, reader.at, "this is no JSON")
-                .hint("a sample is a file of JSON, or of one document a line")
+            wrong(name, text, reader.at, "this is no JSON", "a sample is a file of JSON, or of one document a line")
         })?;
         reader.at = start;
         // An array at the outside holds documents.

@@ -13,15 +13,15 @@ mod xml;
 pub use draft::{Draft, Samples};
 pub use write::{json_schema, layout, outline};
 
-use quayline_core::{Code, Fault, Finding, Place};
+use quayline_core::{Code, Fault, Finding, Findings, Place};
 
 /// A sample cannot be read.
 pub(crate) const SAMPLE: Code = Code("INF-001");
 /// A shape cannot be written in this form.
 pub(crate) const FORM: Code = Code("INF-002");
 
-pub(crate) fn wrong(name: &str, text: &str, at: usize, message: impl Into<String>) -> Finding {
+pub(crate) fn wrong(name: &str, text: &str, at: usize, message: impl Into<String>, hint: &str) -> Findings {
     let line = text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
     let place = Place { file: Some(name.into()), line: u32::try_from(line).ok(), ..Place::default() };
-    Finding::error(SAMPLE, Fault::Caller, message).at(place)
+    Finding::error(SAMPLE, Fault::Caller, message).at(place).hint(hint).into()
 }

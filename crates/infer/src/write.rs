@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quayline_core::{Fault, Finding, NodeId, NodeKind, Occurs, Scalar};
+use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Occurs, Scalar};
 use quayline_shapes::outline_of;
 
 use crate::FORM;
@@ -100,11 +100,13 @@ fn scalar_schema(scalar: &Scalar) -> String {
 ///
 /// # Errors
 /// The shape has groups or lists, which rows do not.
-pub fn layout(draft: &Draft) -> Result<String, Finding> {
+pub fn layout(draft: &Draft) -> Result<String, Findings> {
     let flat = |(_, node): &(NodeId, &quayline_core::Node)| node.scalar().is_some() && !node.is_list();
     if let Some((id, _)) = draft.shape.iter().skip(1).find(|node| !flat(node)) {
         let message = format!("{} is a group or a list, which rows have none of", draft.shape.path(id));
-        return Err(Finding::error(FORM, Fault::Caller, message).hint("write an outline or a JSON Schema instead"));
+        return Err(Finding::error(FORM, Fault::Caller, message)
+            .hint("write an outline or a JSON Schema instead")
+            .into());
     }
     let mut out = format!("# Guessed from {}; look at each field.\nlayout = \"csv\"\n", documents(draft.documents));
     let _ = writeln!(out, "name = {}", quoted(&draft.shape.node(NodeId::ROOT).name));

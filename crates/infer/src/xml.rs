@@ -1,6 +1,6 @@
 //! XML samples: the outermost element is the document.
 
-use quayline_core::Finding;
+use quayline_core::Findings;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -19,12 +19,12 @@ struct Element {
 }
 
 /// Adds a document; gives the name of its outermost element.
-pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Finding> {
+pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Findings> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<(String, Element)> = Vec::new();
     let bad = |reader: &Reader<&[u8]>| {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
-        wrong(name, text, at, "this is no well-formed XML").hint("name a file of one whole document")
+        wrong(name, text, at, "this is no well-formed XML", "name a file of one whole document")
     };
     loop {
         match reader.read_event().map_err(|_| bad(&reader))? {

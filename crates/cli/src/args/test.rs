@@ -12,10 +12,12 @@ pub(crate) struct TestArgs {
     /// Only cases whose name has this in it
     #[arg(long, value_name = "TEXT")]
     pub(crate) case: Option<String>,
-    /// Write what comes out as what is expected; look at the change before you keep it
+    /// Write what comes out as what is expected
+    ///
+    /// Look at the change before you keep it.
     #[arg(long)]
     pub(crate) update: bool,
-    /// List the statements that never ran, and what came and was never mapped
+    /// List statements that never ran, and what came unmapped
     #[arg(long)]
     pub(crate) coverage: bool,
     /// Answer as one JSON object; docs/json.md describes it

@@ -236,7 +236,7 @@ impl Run<'_> {
 
     fn findings(&self, findings: &str) -> Result<Option<String>, Stop> {
         let file = self.case.findings_file();
-        let expected = if file.exists() { String::from_utf8_lossy(&read(&file)?).into_owned() } else { String::new() };
+        let expected = if file.exists() { String::from_utf8(read(&file)?).unwrap_or_default() } else { String::new() };
         if expected == findings {
             return Ok(None);
         }

@@ -265,6 +265,8 @@ fn an_interchange_is_written_with_its_envelope() {
         --- stderr
         error[EDI-052]: `interchange.receiver` is missing (UNB S003 0010)
           at orders.csv, record 1, byte 27
+
+        hint: set it in the map, or name it with --sender, --receiver or --envelope NAME=VALUE
     "#]]);
 }
 

@@ -80,13 +80,16 @@ pub enum EdiWriteError {
 }
 
 impl EdiWriteError {
+    /// The code of [`EdiWriteError::FieldMissing`], for who knows where to name the field.
+    pub const FIELD_MISSING: Code = Code("EDI-052");
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         Code(match self {
             EdiWriteError::Standard => "EDI-050",
             EdiWriteError::Delimiters => "EDI-051",
-            EdiWriteError::FieldMissing { .. } => "EDI-052",
+            EdiWriteError::FieldMissing { .. } => EdiWriteError::FIELD_MISSING.0,
             EdiWriteError::FieldTooLong { .. } => "EDI-053",
             EdiWriteError::Collision { .. } => "EDI-054",
             EdiWriteError::Tag => "EDI-055",
