@@ -82,11 +82,12 @@ fn findings(text: &[u8], ends: &[usize], guide: &Arc<CompiledGuide>, level: Vali
                 }
                 Event::TransactionEnd(closed) => {
                     validator.end(closed, &pass);
-                    found.extend(validator.take_faults());
                 }
                 _ => {}
             }
+            // In the order in which `convert` tells them.
             found.extend(pass.take_faults());
+            found.extend(validator.take_faults());
             if matches!(event, Event::NeedMore | Event::Done) {
                 break;
             }

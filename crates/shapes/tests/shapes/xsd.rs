@@ -2,12 +2,16 @@ use expect_test::{Expect, expect};
 
 use crate::support::load;
 
-#[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
 fn check(body: &str, expect: Expect) {
+    check_of("order.xsd", body, expect);
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
+fn check_of(reference: &str, body: &str, expect: Expect) {
     let schema = format!(
         "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns=\"urn:o\" targetNamespace=\"urn:o\" elementFormDefault=\"qualified\">\n{body}\n</xs:schema>"
     );
-    expect.assert_eq(&load("order.xsd", &[("order.xsd", &schema), ("types.xsd", TYPES)]));
+    expect.assert_eq(&load(reference, &[("order.xsd", &schema), ("types.xsd", TYPES)]));
 }
 
 const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
@@ -17,7 +21,8 @@ const TYPES: &str = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema">
 
 #[test]
 fn elements_types_and_attributes() {
-    check(
+    check_of(
+        "order.xsd#Order",
         r#"<xs:include schemaLocation="types.xsd"/>
 <xs:element name="Order">
  <xs:complexType>
@@ -49,7 +54,26 @@ fn elements_types_and_attributes() {
 <xs:complexType name="Base"><xs:sequence><xs:element name="Item" type="xs:token"/></xs:sequence><xs:attribute name="line" type="xs:positiveInteger" use="required"/></xs:complexType>
 <xs:simpleType name="Amount"><xs:restriction base="xs:decimal"><xs:totalDigits value="11"/><xs:fractionDigits value="2"/></xs:restriction></xs:simpleType>"#,
         expect![[r#"
-            Error SHP-004 order.xsd:1:1: the schema has 2 elements, and one is the document's: name it behind the file, "x.xsd#name" (it has Order, Line)
+            Order
+              @version? text
+              Number text
+              Code? text(3)
+              Date? text(16)
+              Week? unsigned(3)
+              Buyer
+                @id decimal(10)
+                Name text
+              Line*1..
+                @line unsigned(19)
+                Item text
+                Price
+                  @currency text
+                  $text? decimal(11,2)
+                Text?
+                  @lang? text
+                  Bold? text
+                  $text? text
+              Note*0..5 text
         "#]],
     );
 }
