@@ -75,7 +75,7 @@ fn styles() -> Vec<XmlStyle> {
     vec![
         XmlStyle::default(),
         XmlStyle { spacing: Spacing::Pretty, ..XmlStyle::default() },
-        XmlStyle { root: None, record: "CUST".into(), spacing: Spacing::Pretty },
+        XmlStyle { root: None, record: "CUST".into(), spacing: Spacing::Pretty, ..XmlStyle::default() },
     ]
 }
 

@@ -50,7 +50,7 @@ fn attributes_stand_in_the_tag_whenever_they_come() {
     let note = b.scalar("note", TEXT, Occurs::Optional);
     let shape = b.finish();
     for spacing in [Spacing::Compact, Spacing::Pretty] {
-        let style = XmlStyle { root: None, record: "order".into(), spacing };
+        let style = XmlStyle { root: None, record: "order".into(), spacing, ..XmlStyle::default() };
         let mut writer = XmlWriter::new(&shape, style).unwrap();
         writer.enter(NodeId::ROOT);
         writer.open_list(money);
