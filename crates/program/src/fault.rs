@@ -41,7 +41,10 @@ impl End {
     pub fn reason(self) -> String {
         match self {
             End::NoRuntime => "the COBOL run-time library libcob is not installed".to_owned(),
-            End::NoProgram => "the program's module is not in the program folders, or does not load".to_owned(),
+            End::NoProgram => {
+                "the program's module is not in the program folders, or does not load: compile it with `cobc -m`"
+                    .to_owned()
+            }
             End::TimeLimit => "the program ran longer than its time limit and was stopped".to_owned(),
             End::Exited(0) => "the program ended its process with STOP RUN instead of GOBACK".to_owned(),
             End::Exited(code) => {
