@@ -17,6 +17,7 @@ missing_packages=()
 problems=()
 
 have() { command -v "$1" >/dev/null 2>&1; }
+can_install() { [ "$(id -u)" -eq 0 ] && have apt-get; }
 
 # need COMMAND DEBIAN-PACKAGE WHY
 need() { have "$1" || missing_packages+=("$2"); }
@@ -48,13 +49,22 @@ check_programs() {
   fi
 }
 
+apt_install() {
+  echo "setup: installing $*" >&2
+  apt-get update -qq >&2 && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+# The demo calls a COBOL program. Where no compiler can be had, records of a file stand in for it, and the demo says so.
+install_cobol_for_demo() {
+  if [ "$purpose" = demo ] && ! have cobc && can_install; then
+    apt_install gnucobol3 || echo "setup: gnucobol3 could not be installed" >&2
+  fi
+}
+
 install_packages() {
   [ ${#missing_packages[@]} -gt 0 ] || return 0
-  if [ "$(id -u)" -eq 0 ] && have apt-get; then
-    echo "setup: installing ${missing_packages[*]}" >&2
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq >&2
-    apt-get install -y -qq --no-install-recommends "${missing_packages[@]}" >&2
+  if can_install; then
+    apt_install "${missing_packages[@]}"
   else
     problems+=("${missing_packages[*]} (Debian names): run \`sudo apt-get update && sudo apt-get install ${missing_packages[*]}\`")
   fi
@@ -63,6 +73,7 @@ install_packages() {
 check_rust
 check_programs
 install_packages
+install_cobol_for_demo
 
 if [ ${#problems[@]} -gt 0 ]; then
   echo "setup: this machine lacks what \`make $purpose\` needs:" >&2
