@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use quayline_core::{Fault, Finding};
+use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::Definitions;
 use quayline_measure::{GatewayStudy, StudyOptions};
-use quayline_server::ServeConfig;
+use quayline_server::{ServeConfig, ServeError};
 
 use crate::args::{MeasureArgs, MeasureCommand, ServeArgs};
 use crate::console::Console;
@@ -14,19 +14,39 @@ use crate::exit::{CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let root = std::fs::canonicalize(&args.project).unwrap_or_else(|_| args.project.clone());
-    let mut config = ServeConfig::load(&root)?;
+    let (mut config, definitions) = match (ServeConfig::load(&root), Definitions::load(&root)) {
+        (Ok(config), Ok(definitions)) => (config, definitions),
+        (config, definitions) => {
+            let all = [config.err(), definitions.err()].into_iter().flatten();
+            return Err(Findings(all.flat_map(|findings| findings.0).collect()).into());
+        }
+    };
     if let Some(listen) = args.listen {
         config.listen = Some(listen);
         config.check()?;
     }
     config.threads = args.threads.or(config.threads);
-    let definitions = Definitions::load(&root)?;
+    if args.check {
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        eprintln!(
+            "{}, {}, {}: nothing is wrong",
+            count(definitions.services.len(), "service"),
+            count(definitions.apis.len(), "API"),
+            count(definitions.operations.len(), "operation")
+        );
+        return Ok(Exit::Done);
+    }
     let log = Box::new(|line: &str| eprintln!("{line}"));
-    let listen = config.listen();
     quayline_server::serve(config, root, definitions, log, |address| eprintln!("listening on {address}")).map_err(
         |error| {
-            Finding::error(CLI_LISTEN, Fault::Environment, format!("{listen} cannot be listened on: {}", error.kind()))
-                .hint("choose another address with --listen, or stop what uses it")
+            let (what, hint) = match &error {
+                ServeError::Listener(address, error) => (
+                    format!("{address} cannot be listened on: {}", error.kind()),
+                    "choose another address with --listen, or stop what uses it",
+                ),
+                other => (other.to_string(), "see `[serve]` in quayline.toml"),
+            };
+            Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
         },
     )?;
     Ok(Exit::Done)

@@ -7,6 +7,7 @@ use quayline_project::UserText;
 use toml::Spanned;
 
 use crate::codes;
+use crate::toml_file::TomlFile;
 
 /// A user's TOML file and what is wrong with it.
 pub(crate) struct UserFile {
@@ -20,14 +21,8 @@ impl UserFile {
     }
 
     pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self, document: &str) -> Result<T, Findings> {
-        toml::from_str(&self.text.text).map_err(|error| {
-            let finding = Finding::error(codes::SYNTAX, Fault::Config, error.message().trim().replace('\n', "; "));
-            let place = match error.span() {
-                Some(span) => self.text.place(&span),
-                None => Place { file: Some(self.text.name.clone()), ..Place::default() },
-            };
-            finding.at(place).hint(format!("{document} shows every key of such a file")).into()
-        })
+        let remedy = format!("{document} shows every key of such a file");
+        TomlFile::parse(&self.text, codes::SYNTAX, &remedy)?.read(codes::SYNTAX, &remedy)
     }
 
     pub(crate) fn find<T>(&mut self, code: Code, message: impl Into<String>, at: &Spanned<T>, hint: impl Into<String>) {

@@ -30,7 +30,9 @@
 //! * A record longer than its layout is taken: a COMMAREA may have room behind it.
 
 mod api;
+mod certificate;
 mod codes;
+mod encoding;
 mod files;
 mod gate;
 mod json_text;
@@ -46,10 +48,14 @@ mod schema;
 mod service;
 mod shaping;
 mod sql;
+mod token;
+mod toml_file;
 mod typed;
 mod uri;
 
 pub use api::{Api, Compression, Operation};
+pub use certificate::common_name;
+pub use encoding::{from_base64url, from_hex, hex, to_base64url};
 pub use json_text::Json;
 pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
 pub use openapi::Security;
@@ -64,4 +70,6 @@ pub use provider::{
 pub use quayline_project::UserText;
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};
+pub use token::{KeySet, TokenClaims, TokenFault, TokenRules};
+pub use toml_file::TomlFile;
 pub use typed::{DatePattern, Typed};

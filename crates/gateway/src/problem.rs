@@ -84,6 +84,14 @@ impl Problem {
         problem.logged(why)
     }
 
+    /// Tokens cannot be checked: the issuer's keys could not be read.
+    #[must_use]
+    pub fn no_token_keys() -> Problem {
+        let mut problem = Problem::new(503, codes::NO_TOKEN_KEYS, "tokens cannot be checked now");
+        problem.retry_after_s = Some(5);
+        problem.logged("no key of the issuer is known")
+    }
+
     /// The client has none of the roles.
     #[must_use]
     pub fn forbidden() -> Problem {
@@ -103,6 +111,14 @@ impl Problem {
     pub fn overloaded(what: &str) -> Problem {
         let mut problem = Problem::new(503, codes::TOO_MANY, what);
         problem.retry_after_s = Some(1);
+        problem
+    }
+
+    /// The audit cannot be written, and nothing may happen that is not on record.
+    #[must_use]
+    pub fn unaudited() -> Problem {
+        let mut problem = Problem::new(503, codes::UNAUDITED, "requests cannot be put on record now");
+        problem.retry_after_s = Some(5);
         problem
     }
 

@@ -122,7 +122,7 @@ pub fn run_child(arguments: &[OsString]) -> i32 {
         let log = Box::new(|line: &str| {
             let _ = writeln!(io::stderr(), "{line}");
         });
-        quayline_server::serve(config, path, definitions, log, ready)
+        quayline_server::serve(config, path, definitions, log, ready).map_err(io::Error::other)
     };
     match done {
         Ok(()) => 0,

@@ -46,7 +46,11 @@ fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
         (&Method::GET, "/ready") => {
-            let missing = thread.version().not_ready();
+            let mut missing = thread.version().not_ready();
+            let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
+            let failing = shared.audit.as_ref().is_some_and(crate::journal::Journal::is_failing);
+            missing.extend(failing.then(|| ("audit".to_owned(), "it cannot be written".to_owned())));
+            missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
             let draining = shared.stopping.load(Ordering::Relaxed);
             let ready = missing.is_empty() && !draining;
             let services = missing

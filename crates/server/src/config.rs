@@ -4,10 +4,39 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_gateway::TomlFile;
 use serde::Deserialize;
+
+use crate::issuer::Issuer;
+use crate::{access, tls};
 
 const SYNTAX: Code = Code("SRV-001");
 const UNSAFE: Code = Code("SRV-002");
+const VALUE: Code = Code("SRV-003");
+const FILES: Code = Code("SRV-004");
+
+/// A setting that is not taken.
+struct Wrong {
+    code: Code,
+    /// Below `[serve]`, with points.
+    key: &'static str,
+    message: String,
+    hint: String,
+}
+
+impl Wrong {
+    fn new(code: Code, key: &'static str, message: &str, hint: &str) -> Wrong {
+        Wrong { code, key, message: message.to_owned(), hint: hint.to_owned() }
+    }
+
+    fn path(&self) -> Vec<&'static str> {
+        core::iter::once("serve").chain(self.key.split('.')).collect()
+    }
+
+    fn finding(&self) -> Finding {
+        Finding::error(self.code, Fault::Config, format!("serve.{}: {}", self.key, self.message)).hint(&*self.hint)
+    }
+}
 
 /// How a server runs. Everything has a default that is safe: this machine only, authentication required.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -35,12 +64,25 @@ pub struct ServeConfig {
     pub admin: AdminConfig,
     /// A line for each request, for auditors.
     pub audit: Option<PathBuf>,
+    /// What becomes of requests while the audit cannot be written.
+    pub audit_failure: AuditFailure,
     /// A line for each request, for operators: a file, `stderr` or `off` (the default).
     pub access_log: Option<String>,
     /// Seconds between looks at the files of definitions; 0 never looks, and SIGHUP or the admin listener reload. Default 2.
     pub reload_seconds: Option<u64>,
     /// Seconds that requests in progress may take when the server stops. Default 30.
     pub drain_seconds: Option<u64>,
+}
+
+/// What becomes of requests while the audit cannot be written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditFailure {
+    /// They are refused with 503: nothing happens that is not on record.
+    #[default]
+    Refuse,
+    /// They are answered; their lines are lost and counted.
+    Continue,
 }
 
 /// Certificates.
@@ -89,7 +131,19 @@ pub struct JwtConfig {
     /// Whom it must be for.
     pub audience: String,
     /// File with the issuer's keys (JWKS, RFC 7517). Read again when it changes.
-    pub jwks: PathBuf,
+    pub jwks: Option<PathBuf>,
+    /// URL of the issuer's keys, instead of a file.
+    pub jwks_url: Option<String>,
+    /// Authorities that the URL's certificate is checked against, PEM; by default those of the system.
+    pub jwks_authorities: Option<PathBuf>,
+    /// Seconds after which keys are read again. Default 300.
+    pub jwks_refresh_seconds: Option<u64>,
+    /// Seconds between looks that tokens with unknown keys ask for. Default 10.
+    pub jwks_soonest_seconds: Option<u64>,
+    /// Seconds that keys stay in force while newer ones cannot be read; then no token is taken. Default 86,400.
+    pub jwks_keep_seconds: Option<u64>,
+    /// Milliseconds for one look. Default 5000.
+    pub jwks_time_limit_ms: Option<u64>,
     /// Claim with the roles: a list, or words separated by spaces. Default `roles`.
     pub roles_claim: Option<String>,
     /// Seconds that clocks may differ. Default 60.
@@ -122,6 +176,58 @@ pub struct LimitsConfig {
     pub client_burst: Option<f64>,
     /// Requests in progress of one client; none by default.
     pub client_concurrent: Option<usize>,
+}
+
+impl JwtConfig {
+    fn wrong(&self, value: &mut dyn FnMut(&'static str, &str, &str)) {
+        let path = "authentication.jwt";
+        match (&self.jwks, &self.jwks_url) {
+            (Some(_), Some(_)) => value(path, "the issuer's keys come from a file and from a URL", "keep one of them"),
+            (None, None) => value(
+                path,
+                "the issuer's keys are not given",
+                "add `jwks`, a file, or `jwks-url`, what the issuer's metadata calls `jwks_uri`",
+            ),
+            (Some(_), None) => {
+                let of_url = self.jwks_authorities.is_some()
+                    || self.jwks_refresh_seconds.is_some()
+                    || self.jwks_soonest_seconds.is_some()
+                    || self.jwks_keep_seconds.is_some()
+                    || self.jwks_time_limit_ms.is_some();
+                if of_url {
+                    let message = "the keys come from a file, which is looked at every `reload-seconds`";
+                    value(path, message, "remove the keys that are about `jwks-url`");
+                }
+            }
+            (None, Some(url)) => {
+                let uri = url.parse::<hyper::Uri>().ok();
+                let (scheme, host) = uri.as_ref().map_or((None, ""), |u| (u.scheme_str(), u.host().unwrap_or("")));
+                let is_local = host == "localhost"
+                    || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+                let key = "authentication.jwt.jwks-url";
+                match scheme {
+                    Some("https") if !host.is_empty() => {}
+                    Some("http") if is_local => {}
+                    Some("http") => value(
+                        key,
+                        "whoever is on the way could put keys of his own in place of the issuer's",
+                        "write https://",
+                    ),
+                    _ => value(key, "this is no URL", "write https:// and what follows it"),
+                }
+            }
+        }
+        if self.jwks_refresh_seconds == Some(0) || self.jwks_time_limit_ms == Some(0) {
+            value(path, "a refresh or a time limit of nothing", "leave the key out for its default");
+        }
+    }
+}
+
+/// `https://app.example` or `http://localhost:3000`: what a browser's Origin header says.
+fn is_origin(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, host)| {
+        !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '?', '#', '*', ' ']) && text != "null"
+    })
 }
 
 impl Default for LimitsConfig {
@@ -182,27 +288,29 @@ impl ServeConfig {
                 return Err(Finding::error(SYNTAX, Fault::Environment, message).at(in_file()).into());
             }
         };
-        let whole: Whole = toml::from_str(&text).map_err(|error| {
-            let source =
-                quayline_gateway::UserText { name: path.display().to_string().into(), text: text.as_str().into() };
-            let place = error.span().map_or_else(in_file, |span| source.place(&span));
-            Finding::error(SYNTAX, Fault::Config, error.message().trim().replace('\n', "; "))
-                .at(place)
-                .hint("docs/gateway.md shows every key of [serve]")
-        })?;
-        let mut config = whole.serve;
+        let remedy = "docs/gateway.md shows every key of [serve]";
+        let source = quayline_gateway::UserText { name: path.display().to_string().into(), text: text.as_str().into() };
+        let file = TomlFile::parse(&source, SYNTAX, remedy)?;
+        let mut config = file.read::<Whole>(SYNTAX, remedy)?.serve;
         config.resolve(root);
-        config
-            .check()
-            .map_err(|findings| Findings(findings.0.into_iter().map(|finding| finding.at(in_file())).collect()))?;
-        Ok(config)
+        let mut wrong = config.wrong();
+        if wrong.is_empty() {
+            wrong = config.wrong_files();
+        }
+        if wrong.is_empty() {
+            return Ok(config);
+        }
+        Err(Findings(wrong.into_iter().map(|wrong| wrong.finding().at(file.place(&wrong.path()))).collect()))
     }
 
     fn resolve(&mut self, root: &Path) {
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         paths.extend(self.audit.as_mut());
         paths.extend(self.authentication.api_keys.as_mut());
-        paths.extend(self.authentication.jwt.as_mut().map(|jwt| &mut jwt.jwks));
+        if let Some(jwt) = &mut self.authentication.jwt {
+            paths.extend(jwt.jwks.as_mut());
+            paths.extend(jwt.jwks_authorities.as_mut());
+        }
         if let Some(tls) = &mut self.tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
             paths.extend(tls.client_authorities.as_mut());
@@ -212,36 +320,128 @@ impl ServeConfig {
         }
     }
 
-    /// Refuses what would be open by mistake.
+    /// Refuses what would be open by mistake, and values that are none.
     ///
     /// # Errors
-    /// The setting and what to write if it is meant.
+    /// Each setting and what to write if it is meant.
     pub fn check(&self) -> Result<(), Findings> {
-        let unsafe_ =
-            |message: &str, hint: &str| Err(Findings::from(Finding::error(UNSAFE, Fault::Config, message).hint(hint)));
+        let wrong = self.wrong();
+        if wrong.is_empty() { Ok(()) } else { Err(Findings(wrong.iter().map(Wrong::finding).collect())) }
+    }
+
+    fn wrong(&self) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        let mut unsafe_ = |key, message: &str, hint: &str| wrong.push(Wrong::new(UNSAFE, key, message, hint));
         let open = !self.listen().ip().is_loopback();
         if open && !self.open_to_network {
-            return unsafe_(
+            unsafe_(
+                "listen",
                 "`listen` is an address that other machines reach",
                 "if that is meant, write `open-to-network = true` in [serve]",
             );
         }
         if open && self.tls.is_none() && !self.plain_http {
-            return unsafe_(
+            unsafe_(
+                "listen",
                 "other machines would be served without TLS",
                 "add [serve.tls], or write `plain-http = true` where a proxy in front ends TLS",
             );
         }
         if self.admin.listen.is_some_and(|listen| !listen.ip().is_loopback()) {
-            return unsafe_(
+            unsafe_(
+                "admin.listen",
                 "the admin listener would be open to other machines",
                 "give it a loopback address; reach it through a tunnel or a sidecar",
             );
         }
-        if self.cors.origins.iter().any(|origin| origin != "*" && !origin.contains("://")) {
-            return unsafe_("an origin has no scheme", "write origins as browsers send them: `https://app.example`");
+        let mut value = |key, message: &str, hint: &str| wrong.push(Wrong::new(VALUE, key, message, hint));
+        for origin in self.cors.origins.iter().filter(|origin| *origin != "*" && !is_origin(origin)) {
+            let message = format!("`{origin}` is no origin: expected a scheme and a host, nothing behind them");
+            value("cors.origins", &message, "write origins as browsers send them: `https://app.example`");
         }
-        Ok(())
+        self.wrong_numbers(&mut value);
+        if let Some(tls) = &self.tls {
+            let version = tls.minimum_version.as_deref();
+            if version.is_some_and(|version| !matches!(version, "1.2" | "1.3")) {
+                value("tls.minimum-version", "this is no version of TLS that is spoken", "write \"1.2\" or \"1.3\"");
+            }
+            if tls.require_client_certificate && tls.client_authorities.is_none() {
+                let message = "clients must have a certificate that nobody has signed";
+                value(
+                    "tls.require-client-certificate",
+                    message,
+                    "add `client-authorities`, the file of who signs them",
+                );
+            }
+        }
+        let asked = self.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
+        if !self.authentication.certificate_roles.is_empty() && !asked {
+            let message = "roles are given to certificates that no client is asked for";
+            value("authentication.certificate-roles", message, "add `client-authorities` to [serve.tls]");
+        }
+        if let Some(jwt) = &self.authentication.jwt {
+            jwt.wrong(&mut value);
+        }
+        wrong
+    }
+
+    /// Files with keys and certificates that are not what they should be, and issuers that cannot be asked.
+    fn wrong_files(&self) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        let mut open = |key, done: Result<(), String>| {
+            if let Err(why) = done {
+                wrong.push(Wrong::new(FILES, key, &why, "relative paths begin at the project's folder"));
+            }
+        };
+        if let Some(path) = &self.authentication.api_keys {
+            open("authentication.api-keys", access::look_at_keys(path));
+        }
+        if let Some(jwt) = &self.authentication.jwt {
+            if let Some(path) = &jwt.jwks {
+                open("authentication.jwt.jwks", access::look_at_key_set(path));
+            }
+            open("authentication.jwt.jwks-url", Issuer::new(jwt).map(|_| ()));
+        }
+        if let Some(config) = &self.tls {
+            open("tls.certificate", tls::load(config).map(|_| ()));
+        }
+        wrong
+    }
+
+    /// Numbers that would let nothing through.
+    fn wrong_numbers(&self, value: &mut dyn FnMut(&'static str, &str, &str)) {
+        let limits = &self.limits;
+        let least = [
+            ("threads", self.threads.is_none_or(|n| (1..=1024).contains(&n)), "1 to 1024 threads"),
+            ("limits.header-bytes", limits.header_bytes >= 8192, "at least 8192 bytes"),
+            ("limits.target-bytes", limits.target_bytes >= 1, "at least 1 byte"),
+            ("limits.idle-seconds", limits.idle_seconds >= 1, "at least 1 second"),
+            ("limits.body-seconds", limits.body_seconds >= 1, "at least 1 second"),
+            ("limits.write-seconds", limits.write_seconds >= 1, "at least 1 second"),
+            ("limits.connections", limits.connections >= 1, "at least 1 connection"),
+            ("limits.requests", limits.requests >= 1, "at least 1 request"),
+            ("limits.client-concurrent", limits.client_concurrent != Some(0), "at least 1 request"),
+            (
+                "limits.client-requests-per-second",
+                limits.client_requests_per_second.is_none_or(|rate| rate > 0.0 && rate.is_finite()),
+                "a number above 0",
+            ),
+            (
+                "limits.client-burst",
+                limits.client_burst.is_none_or(|burst| burst >= 1.0 && burst.is_finite()),
+                "at least 1 request",
+            ),
+        ];
+        for (key, fits, expected) in least {
+            if !fits {
+                let message = format!("expected {expected}");
+                value(key, &message, "leave the key out for its default, which docs/gateway.md tells");
+            }
+        }
+        if limits.client_burst.is_some() && limits.client_requests_per_second.is_none() {
+            let message = "a burst above a rate that is not given";
+            value("limits.client-burst", message, "add `client-requests-per-second`");
+        }
     }
 
     /// Address and port.
@@ -278,6 +478,56 @@ mod tests {
         assert_eq!(check("[serve.authentication]\nrequired = false"), "127.0.0.1:8080 authenticated=false");
         assert!(check("[serve.admin]\nlisten = \"10.0.0.1:9\"").starts_with("SRV-002"));
         assert!(check("[serve]\nport = 80").starts_with("SRV-001"));
-        assert!(check("[serve.cors]\norigins = [\"app.example\"]").starts_with("SRV-002"));
+        assert!(check("[serve.cors]\norigins = [\"app.example\"]").starts_with("SRV-003"));
+    }
+
+    /// Everything at once, each with its line, what was expected and what to do.
+    #[test]
+    fn all_that_is_wrong_is_found_at_once_with_its_place() {
+        let text = |settings: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("quayline.toml"), settings).unwrap();
+            let findings = ServeConfig::load(folder.path()).unwrap_err().to_string();
+            findings.replace(&folder.path().display().to_string(), "P")
+        };
+        let types = text("[serve]\nlisten = \"here\"\nthread = 2\n[serve.limits]\nbody-bytes = \"1 MiB\"\nport = 1\n");
+        for part in [
+            "P/quayline.toml:2:10",
+            "P/quayline.toml:3:1",
+            "did you mean `threads`?",
+            "P/quayline.toml:5:14",
+            "P/quayline.toml:6:1",
+        ] {
+            assert!(types.contains(part), "{part} is not in\n{types}");
+        }
+        let values = text(
+            "[serve]\nlisten = \"0.0.0.0:1\"\nthreads = 0\n[serve.limits]\nidle-seconds = 0\nclient-burst = 3\n[serve.cors]\norigins = [\"https://a/\"]\n[serve.tls]\ncertificate = \"c\"\nkey = \"k\"\nminimum-version = \"1.1\"\nrequire-client-certificate = true\n[serve.authentication.certificate-roles]\nshop = [\"clerk\"]\n[serve.authentication.jwt]\nissuer = \"i\"\naudience = \"a\"\njwks-url = \"http://issuer.example/keys\"\n[serve.admin]\nlisten = \"10.0.0.1:1\"\n",
+        );
+        for part in [
+            "SRV-002]: serve.listen: `listen` is an address",
+            "P/quayline.toml:2:10",
+            "P/quayline.toml:3:11",
+            "P/quayline.toml:5:16",
+            "P/quayline.toml:6:16",
+            "P/quayline.toml:8:11",
+            "P/quayline.toml:12:19",
+            "P/quayline.toml:13:30",
+            "P/quayline.toml:14:23",
+            "P/quayline.toml:19:12",
+            "P/quayline.toml:21:10",
+        ] {
+            assert!(values.contains(part), "{part} is not in\n{values}");
+        }
+        let files = text(
+            "[serve.tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"\n[serve.authentication]\napi-keys = \"keys.toml\"\n[serve.authentication.jwt]\nissuer = \"i\"\naudience = \"a\"\njwks = \"jwks.json\"\n",
+        );
+        for part in [
+            "SRV-004]: serve.tls.certificate: P/c.pem: it holds no certificate",
+            "P/quayline.toml:2:15",
+            "P/quayline.toml:5:12",
+            "P/quayline.toml:9:8",
+        ] {
+            assert!(files.contains(part), "{part} is not in\n{files}");
+        }
     }
 }

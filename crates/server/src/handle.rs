@@ -11,9 +11,10 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
 
-use crate::access::Identity;
+use crate::access::{Denied, Identity};
 use crate::body::Body;
 use crate::compress;
+use crate::journal::Journal;
 use crate::limiter::Refused;
 use crate::metrics::Phase;
 use crate::negotiate::accepted;
@@ -35,6 +36,8 @@ pub(crate) struct Peer {
 struct Known {
     operation: Option<Arc<Operation>>,
     identity: Option<Rc<Identity>>,
+    /// It was refused because it cannot be put on record.
+    unaudited: bool,
     /// Places among requests in progress, of the client and of all.
     places: Places,
 }
@@ -105,6 +108,11 @@ async fn respond(
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
         return Err(Box::new(Problem::overloaded("the server has as many requests in progress as it may")));
     }
+    if shared.audit.as_ref().is_some_and(Journal::is_failing) {
+        known.unaudited = true;
+        shared.metrics.unaudited.fetch_add(1, Ordering::Relaxed);
+        return Err(Box::new(Problem::unaudited()));
+    }
     let version = thread.version();
     let (head, body) = request.into_parts();
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
@@ -134,7 +142,15 @@ async fn respond(
     };
     let operation = &version.definitions.operations[index];
     known.operation = Some(Arc::clone(operation));
-    admit(thread, peer, operation, &head.headers, known)?;
+    if let Err(denied) = admit(thread, peer, operation, &head.headers, known) {
+        // A token by a key that is not known may be one of the issuer's new ones.
+        match &shared.issuer {
+            Some(issuer) if denied.renew && issuer.renewed().await => {
+                admit(thread, peer, operation, &head.headers, known).map_err(|denied| denied.problem)?;
+            }
+            _ => return Err(denied.problem),
+        }
+    }
     let media = accepted(&head.headers).ok_or_else(|| Box::new(Problem::not_acceptable()))?;
     let metrics = thread.metrics(operation);
     let parsed = Instant::now();
@@ -183,35 +199,41 @@ fn admit(
     operation: &Operation,
     headers: &HeaderMap,
     known: &mut Known,
-) -> Result<(), Box<Problem>> {
+) -> Result<(), Denied> {
     let shared = &thread.shared;
     let header = |name: &str| text(headers, name).map(str::to_owned);
     let checked = thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens);
-    let refused = |problem| {
+    let refused = |denied| {
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
-        problem
+        denied
     };
-    known.identity = checked.map_err(refused)?;
-    if shared.limiter.is_active() {
+    let too_many = |refusal| {
+        let problem = match refusal {
+            Refused::Rate(seconds) => Problem::too_many("the client sends more requests a second than it may", seconds),
+            Refused::Concurrent => Problem::too_many("the client has as many requests in progress as it may", 1),
+        };
+        refused(Denied { problem: Box::new(problem), renew: false, wrong: false })
+    };
+    let limited = shared.limiter.is_active();
+    known.identity = match checked {
+        Ok(identity) => identity,
+        Err(denied) => {
+            // Who guesses keys is limited by address, as is who shows none.
+            if limited && denied.wrong {
+                let client = peer.address.ip().to_string();
+                shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
+                shared.limiter.leave(&client);
+            }
+            return Err(refused(denied));
+        }
+    };
+    if limited {
         let client = match &known.identity {
             Some(identity) => format!("{}:{}", identity.how, identity.name),
             None => peer.address.ip().to_string(),
         };
-        match shared.limiter.enter(&client, Instant::now()) {
-            Ok(()) => known.places.client = Some((Arc::clone(shared), client)),
-            Err(Refused::Rate(seconds)) => {
-                return Err(refused(Box::new(Problem::too_many(
-                    "the client sends more requests a second than it may",
-                    seconds,
-                ))));
-            }
-            Err(Refused::Concurrent) => {
-                return Err(refused(Box::new(Problem::too_many(
-                    "the client has as many requests in progress as it may",
-                    1,
-                ))));
-            }
-        }
+        shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
+        known.places.client = Some((Arc::clone(shared), client));
     }
     Ok(())
 }
@@ -397,15 +419,18 @@ fn record(
     let how = known.identity.as_ref().map_or("none", |identity| identity.how);
     let micros = began.elapsed().as_micros();
     let (now, ip) = (crate::access::now_s(), peer.address.ip());
-    if let Some(audit) = &shared.audit {
+    if let Some(audit) = shared.audit.as_ref().filter(|_| !known.unaudited) {
         let client = quayline_gateway::Json::text(client);
-        audit.line(format!(
+        audit.line(&format!(
             "{{\"time\":{now},\"request\":\"{}\",\"from\":\"{ip}\",\"client\":{client},\"by\":\"{how}\",\"operation\":\"{id}\",\"method\":\"{method}\",\"path\":\"{path}\",\"status\":{status},\"bytes\":{bytes},\"micros\":{micros}}}",
             trace.id()
         ));
     }
     if let Some(log) = &shared.access_log {
-        log.line(format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us {}", trace.id()));
+        // One line and one word, whatever an issuer or a certificate calls a client.
+        let word = |c: char| if c.is_control() || c.is_whitespace() { '_' } else { c };
+        let client: String = client.chars().map(word).collect();
+        log.line(&format!("{now} {ip} {client} {method} {path} {status} {bytes} {micros}us {}", trace.id()));
     }
 }
 

@@ -1,127 +1,374 @@
 //! Lines that are written behind the requests: audit and access log. A thread of its own appends them, so a slow disk delays no answer.
+//!
+//! What becomes of lines, and what of requests (`docs/gateway.md`, "Audit and access log"):
+//!
+//! * **The disk is slow**: an audit's requests wait for room in the queue, an access log's lines are dropped and counted.
+//! * **It cannot be written** (full, read-only, gone): an audit that is required keeps its lines, says that it fails, and tries again each
+//!   second; the server refuses requests until then. All others drop the lines and count them.
+//! * **The file was renamed or removed**: before each batch the path is looked at, and a new file is begun where it is another one.
+//! * **A write stopped inside of a line**: it goes on there; in a new file the whole line stands again. A file that ends inside of a line,
+//!   because a process ended, gets a line feed first.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// A file that grows by lines.
-#[derive(Debug)]
 pub(crate) struct Journal {
-    sender: Mutex<Option<SyncSender<String>>>,
+    inner: Arc<Inner>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    /// What becomes of a line that the disk is too slow for.
-    full: Full,
-    /// Lines that were dropped.
-    pub(crate) dropped: AtomicU64,
 }
 
-/// What becomes of a line when the queue is full.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Full {
-    /// The request waits: an audit loses nothing (R48: the queue covers what the disk takes in a short while).
-    Wait,
-    /// It is dropped and counted.
-    Drop,
+struct Inner {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+    emptied: Condvar,
+    keeping: Keeping,
+    failing: AtomicBool,
+    /// Lines that were dropped.
+    lost: Arc<AtomicU64>,
 }
+
+#[derive(Default)]
+struct Queue {
+    text: String,
+    lines: usize,
+    closed: bool,
+}
+
+/// What becomes of lines that cannot be written yet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Keeping {
+    /// Requests wait for a slow disk; a disk that fails stops them (R48: the queue covers what the disk takes in a short while).
+    Required,
+    /// Requests wait for a slow disk; lines that cannot be written are dropped.
+    Wanted,
+    /// Lines are dropped in both cases.
+    BestEffort,
+}
+
+/// Takes a line for the operator.
+pub(crate) type Log = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Lines that wait for the disk.
 const LINES_MAX: usize = 8192;
+
+/// Lines that wait while a required journal fails: those of requests that were in progress when it began to.
+const LINES_MAX_FAILING: usize = 1 << 17;
+
+/// Between attempts to write what could not be written.
+const AGAIN: Duration = Duration::from_secs(1);
 
 impl Journal {
     /// Appends to a file.
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub(crate) fn to_file(path: &Path, full: Full) -> io::Result<Journal> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Journal::start(Target::File(file), full))
+    pub(crate) fn to_file(path: &Path, keeping: Keeping, lost: Arc<AtomicU64>, log: Log) -> io::Result<Journal> {
+        let target = Target::File { path: path.to_owned(), file: open(path)?, written: 0 };
+        Ok(Journal::start(target, keeping, lost, log))
     }
 
     /// Writes to standard error.
-    pub(crate) fn to_stderr() -> Journal {
-        Journal::start(Target::Stderr, Full::Drop)
+    pub(crate) fn to_stderr(lost: Arc<AtomicU64>, log: Log) -> Journal {
+        Journal::start(Target::Stderr, Keeping::BestEffort, lost, log)
     }
 
-    fn start(target: Target, full: Full) -> Journal {
-        let (sender, lines) = mpsc::sync_channel(LINES_MAX);
-        let writer = std::thread::Builder::new().name("journal".to_owned()).spawn(move || write(target, &lines)).ok();
-        Journal { sender: Mutex::new(Some(sender)), writer: Mutex::new(writer), full, dropped: AtomicU64::new(0) }
+    fn start(target: Target, keeping: Keeping, lost: Arc<AtomicU64>, log: Log) -> Journal {
+        let inner = Arc::new(Inner {
+            queue: Mutex::default(),
+            filled: Condvar::new(),
+            emptied: Condvar::new(),
+            keeping,
+            failing: AtomicBool::new(false),
+            lost,
+        });
+        let of_writer = Arc::clone(&inner);
+        let writer = std::thread::Builder::new().name("journal".to_owned());
+        let writer = writer.spawn(move || write(target, &of_writer, &log)).ok();
+        Journal { inner, writer: Mutex::new(writer) }
+    }
+
+    /// Whether lines must be written and cannot be.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.inner.failing.load(Ordering::Relaxed)
     }
 
     /// Appends a line, without its line feed.
-    pub(crate) fn line(&self, line: String) {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(sender) = sender.as_ref() else { return };
-        let lost = match self.full {
-            Full::Wait => sender.send(line).is_err(),
-            Full::Drop => matches!(sender.try_send(line), Err(TrySendError::Full(_) | TrySendError::Disconnected(_))),
+    pub(crate) fn line(&self, line: &str) {
+        let inner = &self.inner;
+        let mut queue = inner.queue();
+        let room = loop {
+            let failing = inner.failing.load(Ordering::Relaxed);
+            let most = if failing { LINES_MAX_FAILING } else { LINES_MAX };
+            if queue.lines < most || queue.closed {
+                break !queue.closed;
+            }
+            if failing || inner.keeping == Keeping::BestEffort {
+                break false;
+            }
+            queue = inner.emptied.wait(queue).unwrap_or_else(PoisonError::into_inner);
         };
-        if lost {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        if !room {
+            inner.lost.fetch_add(1, Ordering::Relaxed);
+            return;
         }
+        queue.text.push_str(line);
+        queue.text.push('\n');
+        queue.lines += 1;
+        inner.filled.notify_one();
     }
 }
 
 impl Drop for Journal {
     /// What is queued is still written.
     fn drop(&mut self) {
-        self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.inner.queue().closed = true;
+        self.inner.filled.notify_all();
+        self.inner.emptied.notify_all();
         if let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let _ = writer.join();
         }
     }
 }
 
+impl Inner {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Everything that waits; `None` when there is nothing more to come.
+    fn take(&self, batch: &mut String) -> Option<usize> {
+        let mut queue = self.queue();
+        while queue.text.is_empty() {
+            if queue.closed {
+                return None;
+            }
+            queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        batch.clear();
+        core::mem::swap(batch, &mut queue.text);
+        let lines = core::mem::take(&mut queue.lines);
+        self.emptied.notify_all();
+        Some(lines)
+    }
+
+    /// Waits before the next attempt; whether the journal is being closed.
+    fn pause(&self) -> bool {
+        let queue = self.queue();
+        let waited = self.filled.wait_timeout_while(queue, AGAIN, |queue| !queue.closed);
+        waited.unwrap_or_else(PoisonError::into_inner).0.closed
+    }
+}
+
 enum Target {
-    File(File),
+    File {
+        path: PathBuf,
+        file: File,
+        /// Bytes of the current batch that are in the file.
+        written: usize,
+    },
     Stderr,
 }
 
 /// Gathers what is there, writes it with one call, and begins again.
-fn write(mut target: Target, lines: &Receiver<String>) {
-    const BATCH_BYTES: usize = 64 << 10;
+fn write(mut target: Target, inner: &Inner, log: &Log) {
     let mut batch = String::new();
-    while let Ok(line) = lines.recv() {
-        batch.clear();
-        batch.push_str(&line);
-        batch.push('\n');
-        while batch.len() < BATCH_BYTES
-            && let Ok(line) = lines.try_recv()
-        {
-            batch.push_str(&line);
-            batch.push('\n');
+    while let Some(lines) = inner.take(&mut batch) {
+        while let Err(error) = target.append(batch.as_bytes()) {
+            let new = !inner.failing.swap(inner.keeping == Keeping::Required, Ordering::Relaxed);
+            if inner.keeping == Keeping::Required {
+                if new {
+                    log(&format!("{target} cannot be written: {}; requests are refused until it can", error.kind()));
+                }
+                // One last attempt has been made when it is closed.
+                if !inner.pause() {
+                    continue;
+                }
+            }
+            inner.lost.fetch_add(lines as u64, Ordering::Relaxed);
+            log(&format!("{target} cannot be written: {}; {lines} lines are lost", error.kind()));
+            break;
         }
-        let done = match &mut target {
-            Target::File(file) => file.write_all(batch.as_bytes()).and_then(|()| file.sync_data()),
-            Target::Stderr => io::stderr().write_all(batch.as_bytes()),
-        };
-        if let Err(error) = done {
-            let _ = writeln!(io::stderr(), "a journal cannot be written: {}", error.kind());
+        target.begin();
+        if inner.failing.swap(false, Ordering::Relaxed) {
+            log(&format!("{target} can be written again"));
+            inner.emptied.notify_all();
         }
     }
+}
+
+impl Target {
+    /// The next batch begins.
+    fn begin(&mut self) {
+        if let Target::File { written, .. } = self {
+            *written = 0;
+        }
+    }
+
+    fn append(&mut self, batch: &[u8]) -> io::Result<()> {
+        let (path, file, written) = match self {
+            Target::Stderr => return io::stderr().write_all(batch),
+            Target::File { path, file, written } => (path, file, written),
+        };
+        if !is_same(path, file) {
+            *file = open(path)?;
+            *written = batch[..*written].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        }
+        while *written < batch.len() {
+            match file.write(&batch[*written..]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => *written += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // After a failed sync nobody knows what is on the disk, so all of it is written again.
+        file.sync_data().inspect_err(|_| *written = 0)
+    }
+}
+
+impl core::fmt::Display for Target {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Target::File { path, .. } => write!(f, "{}", path.display()),
+            Target::Stderr => f.write_str("standard error"),
+        }
+    }
+}
+
+/// Whether the path still names the file that is open.
+fn is_same(path: &Path, file: &File) -> bool {
+    match (std::fs::metadata(path), file.metadata()) {
+        (Ok(named), Ok(open)) => (named.dev(), named.ino()) == (open.dev(), open.ino()),
+        _ => false,
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
+    if file.metadata()?.len() > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            file.write_all(b"\n")?;
+        }
+    }
+    Ok(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn journal(path: &Path, keeping: Keeping) -> (Journal, Arc<AtomicU64>) {
+        let lost = Arc::new(AtomicU64::new(0));
+        (Journal::to_file(path, keeping, Arc::clone(&lost), Arc::new(|_| {})).unwrap(), lost)
+    }
+
+    fn wait_for(mut is: impl FnMut() -> bool) {
+        let began = std::time::Instant::now();
+        while !is() {
+            assert!(began.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn lines(path: &Path) -> Vec<String> {
+        std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
+    }
+
     #[test]
     fn every_line_is_in_the_file_when_the_journal_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logs/audit.jsonl");
-        let journal = Journal::to_file(&path, Full::Wait).unwrap();
-        (0..20_000).for_each(|i| journal.line(format!("line {i}")));
+        let (journal, lost) = journal(&path, Keeping::Required);
+        (0..20_000).for_each(|i| journal.line(&format!("line {i}")));
         drop(journal);
-        let text = std::fs::read_to_string(path).unwrap();
-        assert_eq!(text.lines().count(), 20_000);
-        assert_eq!(text.lines().last(), Some("line 19999"));
+        let text = lines(&path);
+        assert_eq!((text.len(), lost.load(Ordering::Relaxed)), (20_000, 0));
+        assert_eq!(text.last().map(String::as_str), Some("line 19999"));
+    }
+
+    #[test]
+    fn a_renamed_or_removed_file_is_begun_anew_and_no_line_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let (journal, _) = journal(&path, Keeping::Required);
+        let mut expected = Vec::new();
+        for round in 0..5 {
+            for i in 0..500 {
+                expected.push(format!("{round} {i}"));
+                journal.line(expected.last().unwrap());
+                if i == 250 {
+                    let _ = std::fs::rename(&path, folder.path().join(format!("audit.{round}")));
+                }
+            }
+            wait_for(|| lines(&path).last() == expected.last());
+        }
+        drop(journal);
+        let mut found: Vec<String> = Vec::new();
+        (0..5).for_each(|round| found.extend(lines(&folder.path().join(format!("audit.{round}")))));
+        found.extend(lines(&path));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_required_journal_that_cannot_be_written_says_so_and_keeps_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
+        let path = logs.join("audit.jsonl");
+        let (journal, lost) = journal(&path, Keeping::Required);
+        journal.line("one");
+        wait_for(|| lines(&path) == ["one"]);
+        // A file where the folder was: nothing can be opened there, whoever asks.
+        std::fs::rename(&logs, folder.path().join("old")).unwrap();
+        std::fs::write(&logs, "").unwrap();
+        journal.line("two");
+        wait_for(|| journal.is_failing());
+        (0..LINES_MAX).for_each(|_| journal.line("more"));
+        std::fs::remove_file(&logs).unwrap();
+        wait_for(|| !journal.is_failing());
+        drop(journal);
+        let text = lines(&path);
+        assert_eq!((text.len(), text[0].as_str(), lost.load(Ordering::Relaxed)), (1 + LINES_MAX, "two", 0));
+    }
+
+    #[test]
+    fn other_journals_drop_what_cannot_be_written_and_count_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = folder.path().join("logs");
+        for keeping in [Keeping::Wanted, Keeping::BestEffort] {
+            let path = logs.join("access.log");
+            let (journal, lost) = journal(&path, keeping);
+            std::fs::remove_dir_all(&logs).unwrap();
+            std::fs::write(&logs, "").unwrap();
+            journal.line("gone");
+            wait_for(|| lost.load(Ordering::Relaxed) == 1);
+            assert!(!journal.is_failing());
+            std::fs::remove_file(&logs).unwrap();
+            journal.line("there");
+            wait_for(|| lines(&path) == ["there"]);
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_inside_of_a_line_gets_a_line_feed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        std::fs::write(&path, "whole\nhal").unwrap();
+        let (journal, _) = journal(&path, Keeping::Required);
+        journal.line("next");
+        drop(journal);
+        assert_eq!(lines(&path), ["whole", "hal", "next"]);
     }
 }

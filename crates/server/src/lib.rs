@@ -7,20 +7,22 @@
 //! Each server thread runs a runtime of its own with its own connections, lanes, buffers and program workers; threads share the settings, the
 //! current definitions and counters, and nothing that a request waits for.
 //!
-//! Providers that do I/O live here: programs in worker processes, HTTP services.
+//! Providers that do I/O live here: programs in worker processes, HTTP services, databases.
 
 mod access;
 mod admin;
 mod body;
 mod compress;
 mod config;
-mod encoding;
+mod error;
 mod handle;
 mod io;
+mod issuer;
 mod journal;
 mod limiter;
 mod metrics;
 mod negotiate;
+mod outbound;
 mod pages;
 mod program;
 mod protobuf;
@@ -32,9 +34,9 @@ mod tls;
 mod trace;
 mod upstream;
 
-#[doc(hidden)]
-pub use access::fuzzing;
 pub use access::key_digest;
-pub use config::{AdminConfig, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig};
-pub use encoding::to_base64url;
+pub use config::{
+    AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
+};
+pub use error::ServeError;
 pub use run::{LogLine, serve, serve_fixed};

@@ -125,6 +125,11 @@ pub(crate) struct Metrics {
     pub(crate) reloads: AtomicU64,
     pub(crate) reloads_failed: AtomicU64,
     pub(crate) workers_ended: AtomicU64,
+    /// Lines of the audit that could not be written.
+    pub(crate) audit_lost: Arc<AtomicU64>,
+    pub(crate) access_log_lost: Arc<AtomicU64>,
+    /// Requests refused because the audit could not be written.
+    pub(crate) unaudited: AtomicU64,
 }
 
 impl Metrics {
@@ -166,6 +171,13 @@ impl Metrics {
                 "quayline_workers_ended_total",
                 "Program workers that ended by themselves or were stopped.",
                 &self.workers_ended,
+            ),
+            ("quayline_audit_refused_total", "Requests refused while the audit could not be written.", &self.unaudited),
+            ("quayline_audit_lines_lost_total", "Lines of the audit that were not written.", &*self.audit_lost),
+            (
+                "quayline_access_log_lines_lost_total",
+                "Lines of the access log that were not written.",
+                &*self.access_log_lost,
             ),
         ] {
             family(name, Kind::Counter, help, vec![(none(), value(counter))]);

@@ -1,6 +1,7 @@
 //! Threads, the listener, signals, and how it all ends.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,11 +19,11 @@ use tokio::task::LocalSet;
 
 use crate::ServeConfig;
 use crate::body::Body;
+use crate::error::ServeError;
 use crate::handle::{Peer, handle};
 use crate::io::Patient;
 use crate::shared::Shared;
 use crate::thread::Thread;
-use crate::tls;
 
 /// Takes lines for the operator.
 pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
@@ -31,20 +32,23 @@ pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
 /// address once connections are taken.
 ///
 /// # Errors
-/// The listener's.
+/// A listener's, a journal's, or secrets that are none.
 pub fn serve(
     config: ServeConfig,
     root: PathBuf,
     definitions: Definitions,
     log: LogLine,
-    ready: impl FnOnce(std::net::SocketAddr),
-) -> io::Result<()> {
-    let listener = std::net::TcpListener::bind(config.listen())?;
-    listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let listen = |address: SocketAddr| {
+        let listener = std::net::TcpListener::bind(address).and_then(|l| l.set_nonblocking(true).map(|()| l));
+        listener.map_err(|error| ServeError::Listener(address, error))
+    };
+    let listener = listen(config.listen())?;
+    let address = listener.local_addr().map_err(ServeError::System)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = config.threads.unwrap_or(cores).max(1);
-    let admin = config.admin.listen.map(std::net::TcpListener::bind).transpose()?;
+    let admin = config.admin.listen.map(listen).transpose()?;
     let shared = Arc::new(Shared::new(config, root, definitions, log)?);
     let (stop, stopped) = watch::channel(false);
     let mut others = Vec::new();
@@ -54,12 +58,13 @@ pub fn serve(
         others.push(sender);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
         let thread = std::thread::Builder::new().name(format!("serve-{number}"));
-        handles.push(thread.spawn(move || {
+        let thread = thread.spawn(move || {
             on_thread(async move {
                 let thread = Thread::new(shared);
                 take_connections(&thread, connections, stopped).await;
             })
-        })?);
+        });
+        handles.push(thread.map_err(ServeError::System)?);
     }
     on_thread(async {
         let thread = Thread::new(Arc::clone(&shared));
@@ -68,8 +73,7 @@ pub fn serve(
             Err(error) => return shared.log(&format!("the listener cannot be used: {error}")),
         };
         if let Some(admin) = admin {
-            let listener = admin.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(admin));
-            match listener {
+            match tokio::net::TcpListener::from_std(admin) {
                 Ok(listener) => {
                     tokio::task::spawn_local(crate::admin::serve(Rc::clone(&thread), listener));
                 }
@@ -77,10 +81,17 @@ pub fn serve(
             }
         }
         tokio::task::spawn_local(watch_files(Rc::clone(&thread)));
+        let issuing = Arc::clone(&shared);
+        tokio::task::spawn_local(async move {
+            if let Some(issuer) = &issuing.issuer {
+                issuer.keep(&issuing).await;
+            }
+        });
         ready(address);
         accept(&thread, &listener, &others, &stop, stopped).await;
         drop(others);
-    })?;
+    })
+    .map_err(ServeError::System)?;
     for handle in handles {
         let _ = handle.join();
     }
@@ -215,12 +226,7 @@ fn begin(thread: &Rc<Thread>, stream: TcpStream, stopped: watch::Receiver<bool>)
     });
 }
 
-async fn connection(
-    thread: Rc<Thread>,
-    stream: TcpStream,
-    address: std::net::SocketAddr,
-    stopped: watch::Receiver<bool>,
-) {
+async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, stopped: watch::Receiver<bool>) {
     let limits = &thread.shared.config.limits;
     let patience = Duration::from_secs(limits.write_seconds);
     let Some(tls) = thread.shared.tls() else {
@@ -230,7 +236,8 @@ async fn connection(
     // A client that does not shake hands is one that does not send headers.
     let hands = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
     let Ok(Ok(stream)) = tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands).await else { return };
-    let certificate = stream.get_ref().1.peer_certificates().and_then(|chain| tls::common_name(chain.first()?));
+    let certificate =
+        stream.get_ref().1.peer_certificates().and_then(|chain| quayline_gateway::common_name(chain.first()?));
     let peer = Peer { address, certificate };
     exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
 }
@@ -267,10 +274,10 @@ where
 /// # Errors
 /// The listener's.
 pub fn serve_fixed(
-    listen: std::net::SocketAddr,
+    listen: SocketAddr,
     bytes: Vec<u8>,
     media_type: &'static str,
-    ready: impl FnOnce(std::net::SocketAddr),
+    ready: impl FnOnce(SocketAddr),
 ) -> io::Result<()> {
     let listener = std::net::TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;

@@ -1,16 +1,17 @@
 //! What all server threads share.
 
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::Findings;
-use quayline_gateway::Definitions;
+use quayline_gateway::{Definitions, KeySet};
 
-use crate::ServeConfig;
 use crate::access::Access;
-use crate::journal::{Full, Journal};
+use crate::config::{AuditFailure, ServeConfig};
+use crate::error::ServeError;
+use crate::issuer::Issuer;
+use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
 use crate::tls;
@@ -23,6 +24,9 @@ pub(crate) struct Shared {
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
     access: Mutex<Arc<Access>>,
+    /// Where tokens' keys come from a URL.
+    pub(crate) issuer: Option<Issuer>,
+    token_keys: Mutex<Option<Arc<KeySet>>>,
     /// The same for keys and tokens.
     pub(crate) access_generation: AtomicU64,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
@@ -34,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) audit: Option<Journal>,
     pub(crate) access_log: Option<Journal>,
-    log: Box<dyn Fn(&str) + Send + Sync>,
+    log: Log,
 }
 
 impl Shared {
@@ -43,14 +47,26 @@ impl Shared {
         root: PathBuf,
         definitions: Definitions,
         log: Box<dyn Fn(&str) + Send + Sync>,
-    ) -> io::Result<Self> {
-        let access = Access::load(&config.authentication).map_err(io::Error::other)?;
-        let tls = config.tls.as_ref().map(tls::load).transpose().map_err(io::Error::other)?;
-        let audit = config.audit.as_ref().map(|path| Journal::to_file(path, Full::Wait)).transpose()?;
+    ) -> Result<Self, ServeError> {
+        let access = Access::load(&config.authentication, None).map_err(ServeError::Settings)?;
+        let issuer = config.authentication.jwt.as_ref().map(Issuer::new).transpose();
+        let issuer = issuer.map_err(ServeError::Settings)?.flatten();
+        let tls = config.tls.as_ref().map(tls::load).transpose().map_err(ServeError::Settings)?;
+        let log: Log = Arc::from(log);
+        let metrics = Metrics::default();
+        let journal = |path: &Path, keeping: Keeping, lost: &Arc<AtomicU64>| {
+            let journal = Journal::to_file(path, keeping, Arc::clone(lost), Arc::clone(&log));
+            journal.map_err(|error| ServeError::Journal(path.to_owned(), error))
+        };
+        let keeping = match config.audit_failure {
+            AuditFailure::Refuse => Keeping::Required,
+            AuditFailure::Continue => Keeping::Wanted,
+        };
+        let audit = config.audit.as_ref().map(|path| journal(path, keeping, &metrics.audit_lost)).transpose()?;
         let access_log = match config.access_log.as_deref() {
             None | Some("off") => None,
-            Some("stderr") => Some(Journal::to_stderr()),
-            Some(path) => Some(Journal::to_file(&root.join(path), Full::Drop)?),
+            Some("stderr") => Some(Journal::to_stderr(Arc::clone(&metrics.access_log_lost), Arc::clone(&log))),
+            Some(path) => Some(journal(&root.join(path), Keeping::BestEffort, &metrics.access_log_lost)?),
         };
         Ok(Shared {
             limiter: Limiter::new(&config.limits),
@@ -59,12 +75,14 @@ impl Shared {
             definitions: Mutex::new(Arc::new(definitions)),
             generation: AtomicU64::new(1),
             access: Mutex::new(Arc::new(access)),
+            issuer,
+            token_keys: Mutex::default(),
             access_generation: AtomicU64::new(1),
             tls: Mutex::new(tls),
             connections: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
-            metrics: Metrics::default(),
+            metrics,
             audit,
             access_log,
             log,
@@ -100,7 +118,7 @@ impl Shared {
 
     /// Reads keys, tokens' keys and certificates again. What is wrong leaves the old ones in force.
     pub(crate) fn reload_secrets(&self) -> Result<(), String> {
-        let access = Access::load(&self.config.authentication)?;
+        let access = Access::load(&self.config.authentication, lock(&self.token_keys).clone())?;
         let new = self.config.tls.as_ref().map(tls::load).transpose()?;
         *lock(&self.access) = Arc::new(access);
         self.access_generation.fetch_add(1, Ordering::AcqRel);
@@ -108,11 +126,19 @@ impl Shared {
         Ok(())
     }
 
+    /// Other keys of the issuer are in force; `None`: no token is taken.
+    pub(crate) fn set_token_keys(&self, keys: Option<Arc<KeySet>>) {
+        let mut access = lock(&self.access);
+        lock(&self.token_keys).clone_from(&keys);
+        *access = Arc::new(access.with_token_keys(keys));
+        self.access_generation.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// What the files with secrets look like: changes when one of them does.
     pub(crate) fn secrets_stamp(&self) -> Vec<Option<(u64, std::time::SystemTime)>> {
         let authentication = &self.config.authentication;
         let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
-        paths.extend(authentication.jwt.as_ref().map(|jwt| &jwt.jwks));
+        paths.extend(authentication.jwt.as_ref().and_then(|jwt| jwt.jwks.as_ref()));
         if let Some(tls) = &self.config.tls {
             paths.extend([&tls.certificate, &tls.key]);
             paths.extend(tls.client_authorities.as_ref());

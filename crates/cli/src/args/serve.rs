@@ -21,6 +21,9 @@ pub(crate) struct ServeArgs {
     /// Server threads instead of one for each core
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    /// Read everything, say what is wrong with it, and end
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 /// Measures what transactions cost on this machine; exit code 1 where a bar is missed.

@@ -61,17 +61,17 @@ fn tokens_follow_the_issuers_keys_without_a_restart() {
     };
     let (old, new) = (make(), make());
     let set = |id: &str, pair: &Ed25519KeyPair, use_: &str| {
-        let x = quayline_server::to_base64url(pair.public_key().as_ref());
+        let x = quayline_gateway::to_base64url(pair.public_key().as_ref());
         format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","kid":"{id}","use":"{use_}","x":"{x}"}}]}}"#)
     };
     let token = |id: &str, pair: &Ed25519KeyPair| {
-        let part = |text: String| quayline_server::to_base64url(text.as_bytes());
+        let part = |text: String| quayline_gateway::to_base64url(text.as_bytes());
         let signed = format!(
             "{}.{}",
             part(format!(r#"{{"alg":"EdDSA","kid":"{id}"}}"#)),
             part(r#"{"iss":"https://issuer","aud":"us","sub":"ann","exp":4102444800,"roles":["reader"]}"#.to_owned())
         );
-        format!("{signed}.{}", quayline_server::to_base64url(pair.sign(signed.as_bytes()).as_ref()))
+        format!("{signed}.{}", quayline_gateway::to_base64url(pair.sign(signed.as_bytes()).as_ref()))
     };
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("jwks.json"), set("a", &old, "sig")).unwrap();

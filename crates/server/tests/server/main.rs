@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
 
 mod access;
+mod audit;
 mod dealership;
 mod failing_programs;
 mod http;
+mod issuer;
 mod limits;
 mod operation;
 mod sql;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::world::{RECORDS, Server, project};
 
 /// Makes a key and a certificate that an authority has signed; `None` where OpenSSL is not installed.
-fn certificate(folder: &Path, name: &str, extension: &str) -> Option<()> {
+pub(crate) fn certificate(folder: &Path, name: &str, extension: &str) -> Option<()> {
     let run = |arguments: &[&str]| {
         let done = Command::new("openssl").args(arguments).current_dir(folder).output().ok()?;
         assert!(done.status.success(), "{}", String::from_utf8(done.stderr).unwrap());

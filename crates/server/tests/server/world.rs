@@ -83,7 +83,12 @@ impl Server {
     }
 
     pub(crate) fn start(folder: TempDir) -> Server {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_quayline_serve"))
+        Server::start_by(Command::new(env!("CARGO_BIN_EXE_quayline_serve")), folder)
+    }
+
+    /// Started by a command that the folder is an argument of.
+    pub(crate) fn start_by(mut command: Command, folder: TempDir) -> Server {
+        let mut process = command
             .arg(folder.path())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(folder.path().join("stderr.log")).unwrap())

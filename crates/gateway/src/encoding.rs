@@ -1,11 +1,14 @@
 //! Hexadecimal and base64url texts.
 
 /// Lower-case hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
+/// Bytes of hexadecimal digits, an even number of them; `None` for anything else.
+#[must_use]
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok());
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() {
@@ -16,8 +19,9 @@ pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// RFC 4648, section 5, without padding.
-pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
+/// base64url without padding (RFC 4648, section 5).
+#[must_use]
+pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut count) = (0u32, 0u32);
     for letter in text.bytes() {
@@ -33,7 +37,7 @@ pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
     (count < 6 && bits & ((1 << count) - 1) == 0).then_some(bytes)
 }
 
-/// RFC 4648, section 5, without padding.
+/// base64url without padding (RFC 4648, section 5).
 #[must_use]
 pub fn to_base64url(bytes: &[u8]) -> String {
     let mut text = String::new();

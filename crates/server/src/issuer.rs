@@ -1,0 +1,191 @@
+//! Keys of an issuer of tokens by URL: read at the start, again now and then, and when a token names a key that is not known.
+//!
+//! ```text
+//! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ Shared::set_token_keys ─▶ the request looks once more
+//! ```
+//!
+//! What cannot be read leaves the keys that are there, for as long as the settings say; then, and before the first set, no token is taken.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::header::{ACCEPT, HOST};
+use hyper::{Request, StatusCode};
+use quayline_gateway::KeySet;
+use tokio::sync::{Notify, watch};
+
+use crate::config::JwtConfig;
+use crate::outbound::{BodyFault, Endpoint, Whole, read_all};
+use crate::shared::Shared;
+use crate::tls;
+
+/// An issuer's URL and what came of it.
+pub(crate) struct Issuer {
+    endpoint: Endpoint,
+    refresh: Duration,
+    keep: Duration,
+    soonest: Duration,
+    time_limit: Duration,
+    state: Mutex<State>,
+    wanted: Notify,
+    /// Counts attempts that have ended.
+    attempts: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    /// When the last attempt ended; none runs.
+    ended: Option<Instant>,
+    running: bool,
+    /// When the keys in force were read.
+    read: Option<Instant>,
+    fault: Option<String>,
+}
+
+/// Longest set of keys that is read.
+const SET_BYTES_MAX: usize = 256 << 10;
+
+/// Longest pause behind an attempt that failed.
+const RETRY_S_MAX: u64 = 60;
+
+impl Issuer {
+    /// Nothing is read yet.
+    ///
+    /// # Errors
+    /// What is wrong with the URL or its authorities.
+    pub(crate) fn new(config: &JwtConfig) -> Result<Option<Issuer>, String> {
+        let Some(url) = &config.jwks_url else { return Ok(None) };
+        let endpoint = Endpoint::new(url, || match &config.jwks_authorities {
+            Some(path) => tls::authorities(path),
+            None => tls::system_authorities(),
+        })?;
+        let seconds = Duration::from_secs;
+        Ok(Some(Issuer {
+            endpoint,
+            refresh: seconds(config.jwks_refresh_seconds.unwrap_or(300).max(1)),
+            keep: seconds(config.jwks_keep_seconds.unwrap_or(86_400)),
+            soonest: seconds(config.jwks_soonest_seconds.unwrap_or(10)),
+            time_limit: Duration::from_millis(config.jwks_time_limit_ms.unwrap_or(5000)),
+            state: Mutex::default(),
+            wanted: Notify::new(),
+            attempts: watch::Sender::new(0),
+        }))
+    }
+
+    /// Asks for a look at the issuer's keys and waits until it has ended; `false` where the last one is too recent for another. However many
+    /// requests ask, there is one look at a time, and none sooner than the settings say.
+    pub(crate) async fn renewed(&self) -> bool {
+        let mut attempts = self.attempts.subscribe();
+        {
+            let state = self.state();
+            if !state.running && state.ended.is_some_and(|at| at.elapsed() < self.soonest) {
+                return false;
+            }
+        }
+        self.wanted.notify_one();
+        let limit = self.time_limit + Duration::from_secs(1);
+        tokio::time::timeout(limit, attempts.changed()).await.is_ok_and(|changed| changed.is_ok())
+    }
+
+    /// Why tokens cannot be checked, where they cannot.
+    pub(crate) fn not_ready(&self) -> Option<String> {
+        let state = self.state();
+        if state.read.is_some() {
+            return None;
+        }
+        let why = state.fault.clone().unwrap_or_else(|| "they are being read".to_owned());
+        Some(format!("the issuer's keys: {why}"))
+    }
+
+    /// Keeps the keys fresh until the server ends.
+    pub(crate) async fn keep(&self, shared: &Shared) {
+        let mut failures = 0u32;
+        loop {
+            self.state().running = true;
+            let got = tokio::time::timeout(self.time_limit, self.fetch()).await;
+            let got = got.unwrap_or_else(|_| Err(format!("no answer within {} ms", self.time_limit.as_millis())));
+            let pause = match got {
+                Ok(keys) => {
+                    failures = 0;
+                    self.good(shared, keys);
+                    self.refresh
+                }
+                Err(why) => {
+                    let backoff = Duration::from_secs((1u64 << failures.min(6)).min(RETRY_S_MAX)).min(self.refresh);
+                    failures = failures.saturating_add(1);
+                    self.bad(shared, why, backoff)
+                }
+            };
+            self.attempts.send_modify(|count| *count += 1);
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = async {
+                    self.wanted.notified().await;
+                    // One asked for while the last look ran is answered by it.
+                    let since = self.state().ended.map_or(self.soonest, |at| at.elapsed());
+                    tokio::time::sleep(self.soonest.saturating_sub(since)).await;
+                } => {}
+            }
+        }
+    }
+
+    fn good(&self, shared: &Shared, keys: KeySet) {
+        shared.set_token_keys(Some(Arc::new(keys)));
+        let mut state = self.state();
+        let was = state.fault.take();
+        *state = State { ended: Some(Instant::now()), running: false, read: Some(Instant::now()), fault: None };
+        drop(state);
+        if was.is_some() {
+            shared.log("the issuer's keys can be read again");
+        }
+    }
+
+    /// Notes a failure and says when to try again.
+    fn bad(&self, shared: &Shared, why: String, backoff: Duration) -> Duration {
+        let mut state = self.state();
+        state.running = false;
+        state.ended = Some(Instant::now());
+        let left = state.read.map(|read| self.keep.saturating_sub(read.elapsed()));
+        let over = left.is_some_and(|left| left.is_zero());
+        if over {
+            state.read = None;
+        }
+        let new = over || state.fault.as_ref() != Some(&why);
+        state.fault = Some(why.clone());
+        let has_keys = state.read.is_some();
+        drop(state);
+        if over {
+            shared.set_token_keys(None);
+        }
+        if new {
+            let then = if has_keys { "those read before stay in force" } else { "no token is taken" };
+            shared.log(&format!("the issuer's keys cannot be read: {}: {why}; {then}", self.endpoint.authority()));
+        }
+        left.filter(|left| !left.is_zero()).map_or(backoff, |left| backoff.min(left))
+    }
+
+    async fn fetch(&self) -> Result<KeySet, String> {
+        let mut send = self.endpoint.connect().await?;
+        send.ready().await.map_err(|error| error.to_string())?;
+        let request = Request::get(self.endpoint.target())
+            .header(HOST, self.endpoint.authority())
+            .header(ACCEPT, "application/jwk-set+json, application/json")
+            .body(Whole(None))
+            .map_err(|error| error.to_string())?;
+        let response = send.send_request(request).await.map_err(|error| error.to_string())?;
+        if response.status() != StatusCode::OK {
+            let hint = if response.status().is_redirection() { "; redirections are not followed" } else { "" };
+            return Err(format!("it answered {}{hint}", response.status()));
+        }
+        let mut bytes = Vec::new();
+        read_all(response.into_body(), SET_BYTES_MAX, &mut bytes).await.map_err(|fault| match fault {
+            BodyFault::TooLong => format!("the answer is longer than {SET_BYTES_MAX} bytes"),
+            BodyFault::Broken(why) => why,
+        })?;
+        KeySet::parse(&bytes).map_err(str::to_owned)
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
