@@ -20,8 +20,19 @@ pub(crate) const TERM: EnvVar = EnvVar { name: "TERM", meaning: "`dumb`: no colo
 pub(crate) const RUST_BACKTRACE: EnvVar =
     EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: a bug of ours is reported without its backtrace" };
 
-/// All of them, for the reference.
-pub(crate) const ALL: [EnvVar; 3] = [NO_COLOR, TERM, RUST_BACKTRACE];
+/// Where compiled guides and maps are kept.
+pub(crate) const QUAYLINE_CACHE: EnvVar =
+    EnvVar { name: "QUAYLINE_CACHE", meaning: "folder for compiled guides and maps, or `off`" };
+
+/// The user's folder for caches, by the XDG Base Directory Specification.
+pub(crate) const XDG_CACHE_HOME: EnvVar =
+    EnvVar { name: "XDG_CACHE_HOME", meaning: "folder of caches, in which `quayline` is ours; else ~/.cache" };
+
+/// Where `.cache` stands.
+pub(crate) const HOME: EnvVar = EnvVar { name: "HOME", meaning: "the user's folder" };
+
+/// Those that change what the command does, for the reference.
+pub(crate) const ALL: [EnvVar; 5] = [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, XDG_CACHE_HOME];
 
 impl EnvVar {
     /// Its value, where it is set and not empty.

@@ -4,6 +4,7 @@
 //! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
 
 mod args;
+mod cache;
 mod complete;
 mod console;
 mod convert;
@@ -54,6 +55,7 @@ fn run() -> Exit {
         Err(answer) => return exit::answer_of_arguments(&answer),
     };
     let console = Console::new(cli.color, cli.command.json());
+    cache::begin(cli.no_cache);
     let stopped = match cli.command {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),

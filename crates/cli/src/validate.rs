@@ -17,6 +17,7 @@ use quayline_core::{Finding, Limits};
 use serde::Serialize;
 
 use crate::args::{AckArg, LevelArg, LimitArg, ValidateArgs};
+use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::convert::{Bar, level, packed_input};
 use crate::exit::{Exit, Stop, argument};
@@ -97,7 +98,7 @@ fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>,
         let finding = argument("--guide is given, and --level envelope does not look at it");
         return Err(finding.hint("leave one of them out").into());
     }
-    Ok(Some(Arc::new(read_guides(&args.guide, limits)?)))
+    Ok(Some(Arc::new(read_guides(&args.guide, limits, cache().as_deref())?)))
 }
 
 fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Stop> {

@@ -1,5 +1,7 @@
 //! The format-neutral tree that copybooks, guides and schemas compile to.
 
+use std::sync::Arc;
+
 /// Index of a node in its [`Shape`], in document order; the root is 0.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct NodeId(pub u32);
@@ -106,10 +108,10 @@ impl Node {
     }
 }
 
-/// A tree of named nodes in document order. The root is a group that stands once: one document.
+/// A tree of named nodes in document order. The root is a group that stands once: one document. A clone shares the nodes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
-    nodes: Vec<Node>,
+    nodes: Arc<[Node]>,
 }
 
 impl Shape {
@@ -147,7 +149,7 @@ impl Shape {
 
     /// All nodes with their ids, in document order.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        (0u32..).map(NodeId).zip(&self.nodes)
+        (0u32..).map(NodeId).zip(self.nodes.iter())
     }
 
     /// The children of a node, in document order.
@@ -204,6 +206,28 @@ impl Shape {
         names.join(".")
     }
 
+    /// The shape of these nodes, if their subtrees stand in each other as those of a tree do.
+    pub(crate) fn of_nodes(nodes: Vec<Node>) -> Option<Shape> {
+        let first = nodes.first()?;
+        if first.parent.is_some() || first.subtree_end.index() != nodes.len() {
+            return None;
+        }
+        let mut open = vec![NodeId::ROOT];
+        for (id, node) in (1u32..).map(NodeId).zip(&nodes[1..]) {
+            while nodes[open.last()?.index()].subtree_end <= id {
+                open.pop();
+            }
+            let parent = *open.last()?;
+            let fits = node.parent == Some(parent) && node.subtree_end > id;
+            let leaf = node.scalar().is_none() || node.subtree_end.0 == id.0 + 1;
+            if !fits || !leaf || node.subtree_end > nodes[parent.index()].subtree_end {
+                return None;
+            }
+            open.push(id);
+        }
+        Some(Shape { nodes: nodes.into() })
+    }
+
     /// How many groups deep the deepest leaf lies.
     #[must_use]
     pub fn depth(&self) -> usize {
@@ -256,7 +280,7 @@ impl ShapeBuilder {
             self.close();
         }
         self.nodes[0].subtree_end = self.next_id();
-        Shape { nodes: self.nodes }
+        Shape { nodes: self.nodes.into() }
     }
 
     fn next_id(&self) -> NodeId {

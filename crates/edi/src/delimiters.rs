@@ -127,3 +127,5 @@ impl Delimiters {
         }
     }
 }
+
+quayline_core::packed!(enum Standard { 0 X12, 1 Edifact });

@@ -29,6 +29,7 @@ mod functions;
 mod host;
 mod map_spec;
 mod observe;
+mod packed;
 mod plan;
 mod propose;
 mod run;

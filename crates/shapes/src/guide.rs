@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quayline_convert::edi::GuideDocuments;
-use quayline_convert::{Schema, read_guides};
+use quayline_convert::{Schema, read_guide_documents};
 use quayline_core::Findings;
 
 use crate::reference::Reference;
 use crate::shape_file::{Form, ShapeFile, ShapeOptions};
 
 pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
-    let set = read_guides(std::slice::from_ref(&reference.path), &options.limits)?;
-    let documents = Arc::new(GuideDocuments::new(set, options.names));
+    let paths = std::slice::from_ref(&reference.path);
+    let documents = Arc::new(read_guide_documents(paths, &options.limits, options.names, options.cache.as_deref())?);
     Ok(ShapeFile {
         path: reference.path.clone(),
         schema: Arc::new(Schema::edi_by_guide(&documents)),

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Place, Shape};
+use quayline_cache::Cache;
+use quayline_core::{Fault, Finding, Findings, Packed, Place, Shape, Unpacker, pack_bytes};
 use quayline_map::{Compiled, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile};
 
 use crate::codes;
@@ -46,6 +48,7 @@ impl MapFile {
     /// # Errors
     /// Everything that is wrong with any of them.
     pub fn open(path: &Path, source: &ShapeOptions, target: &ShapeOptions) -> Result<MapFile, Findings> {
+        let cache = source.cache.clone();
         let file = SourceFile::read(path)?;
         let spec = MapSpec::parse(&file.text.name, &file.text.text);
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
@@ -89,7 +92,8 @@ impl MapFile {
             return Err(Findings(findings));
         };
         let resolver = MapFolder::new(folder);
-        let Compiled { plan, findings: found } = compile_with(&spec, &source, &targets, &resolver)?;
+        let Compiled { plan, findings: found } =
+            kept_or_compiled(&file, &spec, &source, &targets, &resolver, cache.as_deref())?;
         findings.extend(source.findings().iter().cloned());
         targets.iter().for_each(|target| findings.extend(target.shape.findings().iter().cloned()));
         findings.extend(found);
@@ -103,17 +107,64 @@ impl MapFile {
     }
 }
 
+/// The plan that an earlier run compiled of the same map, included maps and shapes, or a new one, which is kept.
+fn kept_or_compiled(
+    file: &SourceFile,
+    spec: &MapSpec,
+    source: &ShapeFile,
+    targets: &[MapTarget],
+    resolver: &MapFolder,
+    cache: Option<&Cache>,
+) -> Result<Compiled, Findings> {
+    let shapes: Vec<Cow<'_, Shape>> = targets.iter().map(|target| target.shape.target_shape()).collect();
+    let Some(cache) = cache else { return compile_with(spec, source, targets, &shapes, resolver) };
+    let mut made_of = Vec::new();
+    pack_bytes(file.text.name.as_bytes(), &mut made_of);
+    pack_bytes(file.text.text.as_bytes(), &mut made_of);
+    format!("{:?}", source.order()).pack(&mut made_of);
+    source.shape().pack(&mut made_of);
+    for (target, shape) in targets.iter().zip(&shapes) {
+        (target.name.clone(), format!("{:?}", target.shape.absent())).pack(&mut made_of);
+        shape.pack(&mut made_of);
+    }
+    let key = cache.key("map", [made_of.as_slice()]);
+    let digest = |text: &str| cache.key("map text", [text.as_bytes()]).digits();
+    let kept = |bytes: Vec<u8>| {
+        let mut from = Unpacker::new(&bytes);
+        let included: Vec<(String, String)> = Packed::unpack(&mut from)?;
+        let same = |(name, of): &(String, String)| resolver.text(name).is_ok_and(|text| digest(&text) == *of);
+        if !included.iter().all(same) {
+            return None;
+        }
+        let findings = Packed::unpack(&mut from)?;
+        let shapes: Vec<&Shape> = shapes.iter().map(|shape| &**shape).collect();
+        let plan = MapPlan::unpack(&mut from, source.shape(), &shapes)?;
+        from.is_empty().then_some(Compiled { plan, findings })
+    };
+    if let Some(compiled) = cache.get(key).and_then(kept) {
+        return Ok(compiled);
+    }
+    let compiled = compile_with(spec, source, targets, &shapes, resolver)?;
+    let mut bytes = Vec::new();
+    let included = resolver.given.borrow();
+    included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().pack(&mut bytes);
+    compiled.findings.pack(&mut bytes);
+    compiled.plan.pack(&mut bytes);
+    cache.put(key, &bytes);
+    Ok(compiled)
+}
+
 /// Compiles a map against shapes.
 fn compile_with(
     spec: &MapSpec,
     source: &ShapeFile,
     targets: &[MapTarget],
+    shapes: &[Cow<'_, Shape>],
     resolver: &dyn Resolver,
 ) -> Result<Compiled, Findings> {
-    let shapes: Vec<Cow<'_, Shape>> = targets.iter().map(|target| target.shape.target_shape()).collect();
     let outputs: Vec<Output<'_>> = targets
         .iter()
-        .zip(&shapes)
+        .zip(shapes)
         .map(|(target, shape)| Output { name: &target.name, shape, absent: target.shape.absent() })
         .collect();
     let order: SourceOrder = source.order();
@@ -124,20 +175,21 @@ fn compile_with(
 #[derive(Debug)]
 pub struct MapFolder {
     folder: PathBuf,
-    files: RefCell<Vec<PathBuf>>,
+    /// By name as written, with the text.
+    given: RefCell<BTreeMap<String, Arc<str>>>,
 }
 
 impl MapFolder {
     /// Names are seen from `folder`.
     #[must_use]
     pub fn new(folder: &Path) -> MapFolder {
-        MapFolder { folder: folder.to_owned(), files: RefCell::new(Vec::new()) }
+        MapFolder { folder: folder.to_owned(), given: RefCell::default() }
     }
 
     /// The files that it gave.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
-        self.files.borrow().clone()
+        self.given.borrow().keys().map(|name| self.folder.join(name)).collect()
     }
 }
 
@@ -147,7 +199,7 @@ impl Resolver for MapFolder {
         let file = SourceFile::read(&path).map_err(|Findings(found)| {
             found.first().map_or_else(String::new, |finding| format!("{}: {}", path.display(), finding.message))
         })?;
-        self.files.borrow_mut().push(path);
+        self.given.borrow_mut().insert(name.to_owned(), Arc::clone(&file.text.text));
         Ok(file.text.text)
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
 use quayline_convert::csv::CsvStyle;
@@ -30,6 +31,8 @@ pub struct ShapeOptions {
     pub names: NodeNames,
     /// Bounds of what is read.
     pub limits: Limits,
+    /// Where compiled guides and maps are kept from one run to the next.
+    pub cache: Option<Arc<Cache>>,
 }
 
 /// What a shape file describes.

@@ -56,6 +56,9 @@ pub(crate) struct Cli {
     /// When to colour: auto, always or never
     #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
+    /// Compile guides and maps anew, and keep nothing
+    #[arg(long, global = true)]
+    pub(crate) no_cache: bool,
 }
 
 /// The commands.

@@ -9,7 +9,7 @@ use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Polici
 use quayline_convert::csv::{CsvStyle, Header};
 use quayline_convert::edi::{GuideDocuments, NodeNames, ValidationLevel, write_guide};
 use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest, read_guides};
+use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest, read_guide_documents};
 use quayline_frame::FramingSpec;
 use quayline_project::{InterfaceFile, RecordRules, TypeUse};
 
@@ -18,6 +18,7 @@ use crate::args::{
     AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
     NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
+use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
 use crate::exit::{Stop, argument};
@@ -226,8 +227,8 @@ fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
         None | Some(NamesArg::Reference) => NodeNames::References,
         Some(NamesArg::Name) => NodeNames::Words,
     };
-    let set = read_guides(&args.guide, &LimitArg::limits(&args.reading.limit))?;
-    Ok(Some(Arc::new(GuideDocuments::new(set, names))))
+    let limits = LimitArg::limits(&args.reading.limit);
+    Ok(Some(Arc::new(read_guide_documents(&args.guide, &limits, names, cache().as_deref())?)))
 }
 
 /// How much a guide checks.

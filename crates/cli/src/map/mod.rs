@@ -10,6 +10,7 @@ use quayline_core::{Finding, Severity};
 use quayline_shapes::{MapFile, ShapeOptions};
 
 use crate::args::{MapArgs, MapCheckArgs, MapCommand};
+use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop};
 use crate::fmt::{maps_of, read_map};
@@ -28,7 +29,7 @@ fn check(args: &MapCheckArgs, console: &Console) -> Result<Exit, Stop> {
     let mut all: Vec<Finding> = Vec::new();
     let mut lines = String::new();
     for file in wanted(&args.files)? {
-        let options = ShapeOptions::default();
+        let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
         let (findings, line) = match MapFile::open(&file, &options, &options) {
             Ok(map) => (map.findings, None),
             Err(found) => (found.0, Some("it cannot run")),

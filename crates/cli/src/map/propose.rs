@@ -9,6 +9,7 @@ use quayline_map::{Ends, format_map, propose};
 use quayline_shapes::{Form, ShapeFile, ShapeOptions};
 
 use crate::args::MapNewArgs;
+use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::render::count_of;
@@ -16,7 +17,7 @@ use crate::render::count_of;
 /// Proposes the map, and says on standard error how much is left to a person.
 pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
     let here = Path::new("");
-    let plain = ShapeOptions::default();
+    let plain = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let source = ShapeFile::load(here, &args.from, &plain)?;
     let target = ShapeFile::load(here, &args.to, &plain)?;
     console.findings(source.findings());
@@ -66,7 +67,7 @@ fn words(of: &ShapeFile, reference: &str) -> Result<Option<ShapeFile>, Stop> {
     if !matches!(of.form(), Form::Guide(_)) {
         return Ok(None);
     }
-    let options = ShapeOptions { names: NodeNames::Words, ..ShapeOptions::default() };
+    let options = ShapeOptions { names: NodeNames::Words, cache: cache(), ..ShapeOptions::default() };
     Ok(Some(ShapeFile::load(Path::new(""), reference, &options)?))
 }
 

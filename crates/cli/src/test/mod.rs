@@ -15,6 +15,7 @@ use quayline_map::Coverage;
 use quayline_shapes::{Form, MapFile, ShapeOptions};
 
 use crate::args::{Cli, Command, TestArgs};
+use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, CLI_TEST, Exit, Stop, argument};
 use crate::fmt::maps_of;
@@ -73,7 +74,7 @@ fn wanted(args: &TestArgs) -> Result<Vec<PathBuf>, Stop> {
 }
 
 fn test_map(path: &Path, args: &TestArgs, console: &Console) -> Result<MapReport, Stop> {
-    let options = ShapeOptions::default();
+    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let map = MapFile::open(path, &options, &options)?;
     let mut cases = cases_of(&map)?;
     if let Some(wanted) = &args.case {

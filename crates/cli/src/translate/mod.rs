@@ -22,6 +22,7 @@ use quayline_map::Coverage;
 use quayline_shapes::{Form, MapFile, ShapeOptions};
 
 use crate::args::{FromFormat, TranslateArgs, UnknownArg};
+use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::convert::{Bar, level, packed_input, stats_json, stats_text, with_suffix};
 use crate::copybook::unreadable;
@@ -99,7 +100,7 @@ fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
 fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
     let options = |encoding: &Option<String>, framing: &Option<String>| -> Result<ShapeOptions, Stop> {
         let encoding = encoding.as_deref().map(charset_named).transpose()?;
-        Ok(ShapeOptions { encoding, framing: framing.clone(), ..ShapeOptions::default() })
+        Ok(ShapeOptions { encoding, framing: framing.clone(), cache: cache(), ..ShapeOptions::default() })
     };
     let source = options(&args.from_encoding, &args.from_format)?;
     let target = options(&args.to_encoding, &args.to_format)?;

@@ -31,6 +31,7 @@ fn nothing_at_all_is_answered_with_help() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
+              --no-cache      Compile guides and maps anew, and keep nothing
           -h, --help          Print help (see more with '--help')
           -V, --version       Print version
 
@@ -73,6 +74,7 @@ fn short_help_is_a_line_an_option() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
+              --no-cache      Compile guides and maps anew, and keep nothing
           -h, --help          Print help (see more with '--help')
           -V, --version       Print version
 
@@ -101,6 +103,7 @@ fn short_help_is_a_line_an_option() {
               --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
               --json                  Answer as one JSON object; its schema is in docs/json.md
               --color <WHEN>          When to colour: auto, always or never [default: auto]
+              --no-cache              Compile guides and maps anew, and keep nothing
           -h, --help                  Print help (see more with '--help')
     "#]]);
     World::new().run("convert -h").check(expect![[r#"
@@ -115,6 +118,7 @@ fn short_help_is_a_line_an_option() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
+              --no-cache      Compile guides and maps anew, and keep nothing
           -h, --help          Print help (see more with '--help')
 
         Formats:
@@ -189,6 +193,7 @@ fn short_help_is_a_line_an_option() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
+              --no-cache      Compile guides and maps anew, and keep nothing
           -h, --help          Print help (see more with '--help')
     "#]]);
 }

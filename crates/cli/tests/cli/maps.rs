@@ -207,3 +207,33 @@ fn shapes_are_guessed_from_samples() {
         hint: a guide describes it: `quayline guide import` makes one of open dictionaries
     "#]]);
 }
+
+#[test]
+fn what_is_kept_between_runs_changes_nothing_but_time() {
+    let world = world();
+    world.write("maps/order.qmap", MAP);
+    let run = |cache: &str, more: &str| {
+        let line = format!(
+            "QUAYLINE_CACHE={cache} $Q map check {more} maps; QUAYLINE_CACHE={cache} $Q {more} translate --map maps/order.qmap --explain"
+        );
+        let ran = world.shell(&line);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        (ran.stdout, ran.stderr)
+    };
+    let cold = run("off", "");
+    assert!(!world.path("kept").exists());
+    assert_eq!(run("kept", "--no-cache"), cold);
+    assert!(!world.path("kept").exists(), "nothing is kept");
+    assert_eq!(run("kept", ""), cold);
+    let entries = || {
+        let folder = std::fs::read_dir(world.path("kept")).expect("entries are kept");
+        folder.map(|entry| entry.expect("an entry").path()).collect::<Vec<_>>()
+    };
+    assert_eq!(entries().len(), 1, "the map");
+    assert_eq!(run("kept", ""), cold);
+    std::fs::write(&entries()[0], "something else").expect("a file");
+    assert_eq!(run("kept", ""), cold);
+    std::fs::remove_dir_all(world.path("kept")).expect("the folder");
+    world.write("kept", "a file");
+    assert_eq!(run("kept", ""), cold, "a folder that cannot be used is no trouble");
+}

@@ -102,6 +102,8 @@ impl World {
         for name in ["NO_COLOR", "RUST_BACKTRACE", "TERM", "COLUMNS", "CLICOLOR_FORCE"] {
             command.env_remove(name);
         }
+        // One for all tests, which run at the same time: whether a run finds what another one kept makes no difference.
+        command.env("QUAYLINE_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     }
 }
 

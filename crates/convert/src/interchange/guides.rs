@@ -1,11 +1,14 @@
 //! Guide files as users name them.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity};
-use quayline_edi::guide::{Guide, GuideResolver, GuideSet, GuideText, ResolveError, parse_guide};
+use quayline_cache::Cache;
+use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker};
+use quayline_edi::guide::{GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
 
 use crate::codes;
 use crate::error::system_error_text;
@@ -14,33 +17,134 @@ use crate::error::system_error_text;
 const EXTENSION: &str = "guide";
 
 /// Reads guide files, and all of a folder's: those in it whose name ends in `.guide` and that begin with the word `guide`; the others are
-/// dictionaries that guides include.
+/// dictionaries that guides include. With a cache, what was compiled of the same texts before is taken from there.
 ///
 /// # Errors
 /// All that is wrong with any of them, or that no guide is there.
-pub fn read_guides(paths: &[PathBuf], limits: &Limits) -> Result<GuideSet, Findings> {
-    let mut guides = Vec::new();
-    let mut findings = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            let found = guides.len();
-            match folder(path) {
-                Ok(files) => files.iter().for_each(|file| read_one(file, limits, true, &mut guides, &mut findings)),
-                Err(error) => findings.push(unreadable(path, &error)),
+pub fn read_guides(paths: &[PathBuf], limits: &Limits, cache: Option<&Cache>) -> Result<GuideSet, Findings> {
+    Texts::read(paths)?.through(cache, "guides", limits, |set| set)
+}
+
+/// The documents of guide files, read as [`read_guides`] does.
+///
+/// # Errors
+/// As [`read_guides`].
+pub fn read_guide_documents(
+    paths: &[PathBuf],
+    limits: &Limits,
+    names: NodeNames,
+    cache: Option<&Cache>,
+) -> Result<GuideDocuments, Findings> {
+    let kind = match names {
+        NodeNames::References => "documents by reference",
+        NodeNames::Words => "documents by name",
+    };
+    Texts::read(paths)?.through(cache, kind, limits, |set| GuideDocuments::new(set, names))
+}
+
+/// Guide files as they stand on disk, and what is wrong with those that do not.
+struct Texts {
+    /// Each under the name that findings show.
+    files: Vec<(String, String)>,
+    findings: Vec<Finding>,
+}
+
+impl Texts {
+    fn read(paths: &[PathBuf]) -> Result<Texts, Findings> {
+        let mut texts = Texts { files: Vec::new(), findings: Vec::new() };
+        for path in paths {
+            if path.is_dir() {
+                let found = texts.files.len();
+                match folder(path) {
+                    Ok(files) => files.iter().for_each(|file| texts.add(file, true)),
+                    Err(error) => texts.findings.push(unreadable(path, &error)),
+                }
+                if texts.files.len() == found && texts.findings.is_empty() {
+                    let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+                    let finding = Finding::error(codes::NO_GUIDE, Fault::Caller, "the folder has no guide");
+                    texts.findings.push(finding.at(place).hint("guides are files whose name ends in .guide"));
+                }
+            } else {
+                texts.add(path, false);
             }
-            if guides.len() == found && findings.is_empty() {
-                let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
-                let finding = Finding::error(codes::NO_GUIDE, Fault::Caller, "the folder has no guide");
-                findings.push(finding.at(place).hint("guides are files whose name ends in .guide"));
-            }
-        } else {
-            read_one(path, limits, false, &mut guides, &mut findings);
+        }
+        let nothing = texts.files.is_empty() && !texts.findings.is_empty();
+        if nothing { Err(Findings(texts.findings)) } else { Ok(texts) }
+    }
+
+    fn add(&mut self, path: &Path, in_folder: bool) {
+        match read_text(path) {
+            Ok(text) if in_folder && !begins_with_guide(&text) => {}
+            Ok(text) => self.files.push((path.display().to_string(), text)),
+            Err(error) => self.findings.push(unreadable(path, &error)),
         }
     }
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
-        return Err(Findings(findings));
+
+    /// What is made of the guides, or was made of the same ones before.
+    fn through<T: Packed>(
+        self,
+        cache: Option<&Cache>,
+        kind: &str,
+        limits: &Limits,
+        make: impl FnOnce(GuideSet) -> T,
+    ) -> Result<T, Findings> {
+        let Some(cache) = cache.filter(|_| self.findings.is_empty()) else {
+            return self.compile(limits, &Files).map(make);
+        };
+        let limits_text = format!("{limits:?}");
+        let texts = self.files.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
+        let key = cache.key(kind, [limits_text.as_bytes()].into_iter().chain(texts));
+        let digest = |text: &str| cache.key("guide text", [text.as_bytes()]).digits();
+        if let Some(kept) = cache.get(key) {
+            let mut from = Unpacker::new(&kept);
+            let included: Option<Vec<(String, String)>> = Packed::unpack(&mut from);
+            let same =
+                |(name, of): &(String, String)| read_text(Path::new(name)).is_ok_and(|text| digest(&text) == *of);
+            if included.is_some_and(|included| included.iter().all(same))
+                && let Some(made) = T::unpack(&mut from)
+                && from.is_empty()
+            {
+                return Ok(made);
+            }
+        }
+        let noting = Noting { included: RefCell::default() };
+        let made = make(self.compile(limits, &noting)?);
+        let mut bytes = Vec::new();
+        let included = noting.included.into_inner();
+        included.iter().map(|(name, text)| (name.clone(), digest(text))).collect::<Vec<_>>().pack(&mut bytes);
+        made.pack(&mut bytes);
+        cache.put(key, &bytes);
+        Ok(made)
     }
-    GuideSet::new(guides)
+
+    fn compile(self, limits: &Limits, resolver: &dyn GuideResolver) -> Result<GuideSet, Findings> {
+        let mut findings = self.findings;
+        let mut guides = Vec::new();
+        for (name, text) in &self.files {
+            match parse_guide(name, text, resolver, limits) {
+                Ok(guide) => guides.push(guide),
+                Err(found) => findings.extend(found.0),
+            }
+        }
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings));
+        }
+        GuideSet::new(guides)
+    }
+}
+
+/// Remembers what was included.
+struct Noting {
+    /// By name, each once.
+    included: RefCell<BTreeMap<String, String>>,
+}
+
+impl GuideResolver for Noting {
+    fn read(&self, name: &str, from: &str) -> Result<GuideText, ResolveError> {
+        let found = Files.read(name, from)?;
+        self.included.borrow_mut().insert(found.name.clone(), found.text.clone());
+        Ok(found)
+    }
 }
 
 /// The guide files of a folder, by name.
@@ -54,20 +158,6 @@ fn folder(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
-}
-
-fn read_one(path: &Path, limits: &Limits, in_folder: bool, guides: &mut Vec<Guide>, findings: &mut Vec<Finding>) {
-    let text = match read_text(path) {
-        Ok(text) => text,
-        Err(error) => return findings.push(unreadable(path, &error)),
-    };
-    if in_folder && !begins_with_guide(&text) {
-        return;
-    }
-    match parse_guide(&path.display().to_string(), &text, &Files, limits) {
-        Ok(guide) => guides.push(guide),
-        Err(found) => findings.extend(found.0),
-    }
 }
 
 /// Whether the first word that is no comment is `guide`.

@@ -12,6 +12,6 @@ mod validation;
 pub(crate) use lanes::Checked;
 
 pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};
-pub use guides::read_guides;
+pub use guides::{read_guide_documents, read_guides};
 pub use survey::{InterchangeFacts, Partners, Survey, TransactionKind};
 pub use validation::{Validation, ValidationReport, Verdict};

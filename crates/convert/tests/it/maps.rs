@@ -222,7 +222,7 @@ fn several_outputs_resume_after_any_stop() {
 
 fn guide(name: &str) -> Arc<GuideDocuments> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi").join(name);
-    let set = read_guides(&[path], &Limits::default()).unwrap_or_else(|findings| panic!("{findings}"));
+    let set = read_guides(&[path], &Limits::default(), None).unwrap_or_else(|findings| panic!("{findings}"));
     Arc::new(GuideDocuments::new(set, NodeNames::References))
 }
 

@@ -5,7 +5,7 @@ use quayline_core::{NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 use super::draft::Draft;
 use crate::delimiters::Standard;
 use crate::envelope::header_fields;
-use crate::guide::Guide;
+use crate::guide::CompiledGuide;
 use crate::level::Level;
 
 /// The shape of generic documents: one transaction with its envelope, or what stands outside of transactions.
@@ -59,29 +59,29 @@ impl HeadNodes {
     }
 
     /// What a guide knows of the head, where the document does not say it.
-    pub(crate) fn fill(&self, guide: &Guide, draft: &mut Draft) {
+    pub(crate) fn fill(&self, guide: &CompiledGuide, draft: &mut Draft) {
         let mut set = |node: NodeId, text: &str| {
             if draft.field(node).is_empty() && !text.is_empty() {
                 draft.set_field(node, text.as_bytes());
             }
         };
-        set(self.standard, guide.standard.name());
+        set(self.standard, guide.standard().name());
         let mut known = |level, nodes: &HeaderNodes, name: &str, text: &str| {
-            let fields = header_fields(guide.standard, level).iter().zip(nodes.fields(guide.standard));
+            let fields = header_fields(guide.standard(), level).iter().zip(nodes.fields(guide.standard()));
             for (_, node) in fields.filter(|(field, _)| field.name == name) {
                 set(*node, text);
             }
         };
-        known(Level::Transaction, &self.transaction, "type", &guide.transaction);
-        match guide.standard {
+        known(Level::Transaction, &self.transaction, "type", guide.transaction());
+        match guide.standard() {
             Standard::X12 => {
-                known(Level::Group, &self.group, "functional_id", guide.functional_group.as_deref().unwrap_or(""));
-                known(Level::Group, &self.group, "version", &guide.version);
+                known(Level::Group, &self.group, "functional_id", guide.functional_group().unwrap_or(""));
+                known(Level::Group, &self.group, "version", guide.version());
                 known(Level::Group, &self.group, "agency", "X");
             }
             Standard::Edifact => {
                 for (name, text) in
-                    ["version", "release", "agency", "association"].into_iter().zip(guide.version.split(':'))
+                    ["version", "release", "agency", "association"].into_iter().zip(guide.version().split(':'))
                 {
                     known(Level::Transaction, &self.transaction, name, text);
                 }

@@ -161,6 +161,8 @@ impl CodeSet {
     }
 }
 
+quayline_core::packed!(struct CodeSet { slots, shift, long, days });
+
 #[cfg(test)]
 mod tests {
     use super::*;

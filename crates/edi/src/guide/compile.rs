@@ -14,7 +14,7 @@ mod transitions;
 
 use std::collections::BTreeMap;
 
-use quayline_core::{Finding, Findings, Severity};
+use quayline_core::{Finding, Findings, Severity, packed};
 
 pub use ambiguity::Ambiguity;
 pub(crate) use distinguish::{Condition, reference};
@@ -258,3 +258,12 @@ pub(crate) fn small(number: usize) -> u32 {
 
 /// Numbers by name.
 pub(crate) type Names = BTreeMap<Box<str>, u32>;
+
+packed!(struct CompiledGuide {
+    name, standard, version, transaction, functional_group, items, transitions, layouts, rules, hl, warnings, ambiguities,
+});
+packed!(struct ItemId(number));
+packed!(enum ItemKind { 0 Segment, 1 Loop });
+packed!(struct CompiledItem {
+    kind, id, name, parent, end, depth, requirement, max, is_trigger, slot, rank, loop_number, conditions,
+});

@@ -87,6 +87,8 @@ impl Decimal {
     }
 }
 
+quayline_core::packed!(struct Decimal { units, scale });
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ mod plan;
 
 use std::sync::Arc;
 
-use quayline_core::{NodeId, Occurs, Shape};
+use quayline_core::{NodeId, Occurs, Packed, Shape, Unpacker};
 
 use super::{GuideSet, Item};
 use crate::generic::{Nodes, Paged};
@@ -79,6 +79,23 @@ impl GuideDocuments {
     #[must_use]
     pub fn guides(&self) -> &GuideSet {
         &self.set
+    }
+}
+
+/// The nodes of the head are the same for all documents by guide.
+impl Packed for GuideDocuments {
+    fn pack(&self, to: &mut Vec<u8>) {
+        self.set.pack(to);
+        self.shape.pack(to);
+        self.plans.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let set = GuideSet::unpack(from)?;
+        let shape = Packed::unpack(from)?;
+        let plans: Vec<Plan> = Packed::unpack(from)?;
+        let nodes = Arc::new(Nodes::open(&mut Shape::builder("edi"), Paged::WithHeads));
+        (plans.len() == set.len()).then_some(GuideDocuments { set, shape, nodes, plans })
     }
 }
 

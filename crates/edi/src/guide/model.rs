@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use quayline_core::packed;
+
 use crate::delimiters::Standard;
 
 /// What one transaction set or message of one version may hold.
@@ -313,3 +315,31 @@ pub struct Rule {
     /// A warning rather than an error.
     pub warning: bool,
 }
+
+packed!(struct Guide {
+    name, title, standard, version, transaction, functional_group, source, dictionary, structure, rules,
+});
+packed!(struct Dictionary { elements, composites, segments, codes });
+packed!(struct ElementDef { name, data_type, min, max, codes });
+packed!(enum DataType {
+    0 Text, 1 Identifier, 2 Implied(places), 3 Decimal, 4 Date, 5 Time, 6 Binary, 7 Letters, 8 Alphanumeric, 9 Number,
+});
+packed!(struct CodeList { name, codes, open });
+packed!(struct CodeEntry { value, name, from, until });
+packed!(struct CompositeDef { name, components, notes });
+packed!(struct SegmentDef { name, elements, notes });
+packed!(struct ElementUse { of, name, requirement, repeat });
+packed!(enum ElementOf { 0 Element(number), 1 Composite(id) });
+packed!(enum Requirement { 0 Mandatory, 1 Optional, 2 NotUsed });
+packed!(struct SyntaxNote { kind, elements });
+packed!(enum NoteKind {
+    0 AllOrNone, 1 OneOrMore, 2 OneOrNone, 3 ExactlyOne, 4 IfFirstThenAll, 5 IfFirstThenOne, 6 IfFirstThenNone,
+});
+packed!(enum Item { 0 Segment(segment), 1 Loop(inner) });
+packed!(struct SegmentUse { tag, id, name, requirement, max, position, qualifier, changes, notes });
+packed!(struct Qualifier { element, component, values });
+packed!(struct ElementChange { element, component, name, requirement, min, max, repeat, codes, data_type });
+packed!(enum Codes { 0 List(name), 1 These(values), 2 Any });
+packed!(struct LoopUse { id, name, requirement, repeat, position, levels, items });
+packed!(struct HlLevel { code, top, within });
+packed!(struct Rule { name, at, expression, message, warning });

@@ -1,9 +1,9 @@
 //! Which guide a transaction asks for.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
+use quayline_core::{Code, Fault, Finding, Findings, Packed, Place, Severity, Unpacker, pack_bytes};
 
 use super::{CompiledGuide, Guide};
 use crate::delimiters::Standard;
@@ -25,8 +25,16 @@ pub struct GuideSet {
 
 #[derive(Debug)]
 struct Entry {
-    guide: Guide,
+    /// Only writers of guides and makers of documents look at it, so one from bytes is read when it is first asked for.
+    guide: OnceLock<Guide>,
+    packed: Box<[u8]>,
     compiled: Arc<CompiledGuide>,
+}
+
+impl Entry {
+    fn guide(&self) -> &Guide {
+        self.guide.get_or_init(|| Guide::unpack_all(&self.packed).expect("bytes that are whole, from this build"))
+    }
 }
 
 impl GuideSet {
@@ -58,7 +66,11 @@ impl GuideSet {
                 findings.push(Finding::error(SAME, Fault::Config, message).at(place).hint(hint));
             }
             match CompiledGuide::new(&guide) {
-                Ok(compiled) => set.guides.push(Arc::new(Entry { guide, compiled: Arc::new(compiled) })),
+                Ok(compiled) => set.guides.push(Arc::new(Entry {
+                    guide: guide.into(),
+                    packed: Box::default(),
+                    compiled: Arc::new(compiled),
+                })),
                 Err(found) => findings.extend(found.0),
             }
         }
@@ -86,7 +98,7 @@ impl GuideSet {
     /// If there is no such guide.
     #[must_use]
     pub fn guide(&self, number: usize) -> &Guide {
-        &self.guides[number].guide
+        self.guides[number].guide()
     }
 
     /// A guide ready for use, by its number from 0.
@@ -108,19 +120,19 @@ impl GuideSet {
     #[must_use]
     pub fn choose_asked(&self, asked: &Asked) -> Option<usize> {
         let fits = |(number, entry): (usize, &Arc<Entry>)| {
-            let guide = &entry.guide;
-            if guide.standard != asked.standard || guide.transaction != asked.transaction {
+            let guide = &entry.compiled;
+            if guide.standard() != asked.standard || guide.transaction() != asked.transaction {
                 return None;
             }
-            let group = guide.functional_group.as_deref();
+            let group = guide.functional_group();
             if group.is_some() && asked.group.is_some() && group != asked.group.as_deref() {
                 return None;
             }
             let longest =
-                asked.versions.iter().enumerate().find(|(_, version)| begins(asked.standard, &guide.version, version));
+                asked.versions.iter().enumerate().find(|(_, version)| begins(asked.standard, guide.version(), version));
             let (nearness, _) = longest?;
             // The guide's own version may be long; which of the header's it fits says more.
-            Some((guide.version.len(), usize::MAX - nearness, group.is_some(), usize::MAX - number))
+            Some((guide.version().len(), usize::MAX - nearness, group.is_some(), usize::MAX - number))
         };
         let best = self.guides.iter().enumerate().filter_map(fits).max()?;
         Some(usize::MAX - best.3)
@@ -132,9 +144,32 @@ impl GuideSet {
         let each: Vec<String> = self
             .guides
             .iter()
-            .map(|entry| format!("{} {} ({})", entry.guide.transaction, entry.guide.version, entry.guide.name))
+            .map(|entry| &entry.compiled)
+            .map(|guide| format!("{} {} ({})", guide.transaction(), guide.version(), guide.name()))
             .collect();
         each.join(", ")
+    }
+}
+
+impl Packed for GuideSet {
+    fn pack(&self, to: &mut Vec<u8>) {
+        self.guides.len().pack(to);
+        for entry in &self.guides {
+            let mut guide = Vec::new();
+            entry.guide().pack(&mut guide);
+            pack_bytes(&guide, to);
+            entry.compiled.pack(to);
+        }
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let count = usize::unpack(from)?;
+        let entry = |_| {
+            let packed = from.bytes()?.into();
+            let compiled = Packed::unpack(from)?;
+            Some(Arc::new(Entry { guide: OnceLock::new(), packed, compiled }))
+        };
+        Some(GuideSet { guides: (0..count).map(entry).collect::<Option<_>>()? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::Finding;
+use quayline_core::{Finding, packed};
 
 use super::codes::{AMBIGUOUS, warning};
 use super::distinguish::{Condition, owner, reference};
@@ -260,3 +260,5 @@ impl Search<'_> {
 fn shared<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
     one.values.iter().find(|value| other.values.binary_search(value).is_ok()).map(|value| &**value)
 }
+
+packed!(struct Ambiguity { taken, shadowed, why, example, places });

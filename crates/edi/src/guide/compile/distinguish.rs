@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use quayline_core::Finding;
+use quayline_core::{Finding, packed};
 
 use super::codes::{QUALIFIER, error};
 use super::effective::{self, Allowed, Effective};
@@ -219,3 +219,5 @@ pub(crate) fn reference(tag: &str, element: usize, component: usize) -> String {
 pub(super) fn is_loop(item: &CompiledItem) -> bool {
     item.kind == ItemKind::Loop
 }
+
+packed!(struct Condition { element, component, set, values });

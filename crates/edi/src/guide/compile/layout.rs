@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use quayline_core::packed;
+
 use super::effective::{self, Allowed, Effective};
 use super::{CompiledItem, check::note_name, small};
 use crate::delimiters::Standard;
@@ -379,3 +381,12 @@ impl<'g> Maker<'g> {
         })
     }
 }
+
+packed!(struct Layouts { of_item, layouts, specs, notes, code_sets, names });
+packed!(struct Layout { specs, notes, last_mandatory });
+packed!(struct Spec { form, mandatory, not_used, min, max, codes, repeat, components, notes, number, name });
+packed!(enum Form {
+    0 Text, 1 Decimal, 2 Integer, 3 Date, 4 Time, 5 Letters, 6 Binary, 7 X12Period, 8 EdifactPeriod, 9 Composite,
+});
+packed!(struct Allowance { set, standard });
+packed!(struct Note { kind, first, all, name, elements });

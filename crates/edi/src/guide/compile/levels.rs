@@ -1,6 +1,6 @@
 //! HL segments of a guide: loops that stand in each other, or one after the other.
 
-use quayline_core::Finding;
+use quayline_core::{Finding, packed};
 
 use super::codes::{LOOP, error};
 use super::{CompiledItem, ItemId};
@@ -115,3 +115,6 @@ fn nested(items: &[CompiledItem]) -> Vec<u8> {
     }
     levels
 }
+
+packed!(struct HlLevels { levels, flat });
+packed!(struct FlatLevels(levels));

@@ -1,5 +1,7 @@
 //! What each segment leads to: for every loop and tag, the places in that loop that a segment with the tag may have.
 
+use quayline_core::packed;
+
 use super::distinguish::{Condition, is_loop};
 use super::{CompiledItem, ItemId, Names, small};
 use crate::guide::model::{Guide, Requirement};
@@ -248,3 +250,10 @@ pub(crate) fn tag_key(tag: &[u8]) -> u32 {
         _ => 0,
     }
 }
+
+packed!(struct Transitions { tags, loops, slots, mandatory, first, candidates, conditions, depth });
+packed!(struct LoopTable { item, slot, slots, mandatory, candidates });
+packed!(struct Slot { item, rank, max, loop_number });
+packed!(struct Mandatory { slot, rank });
+packed!(struct Candidate { slot, rank, max, opens, item, conditions });
+packed!(struct Tags { slots, shift, in_structure, count });

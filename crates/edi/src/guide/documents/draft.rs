@@ -212,7 +212,7 @@ impl GuideDraft {
         if !slots.is_sorted_by_key(key) {
             slots.sort_by_key(key);
         }
-        let is_x12 = self.documents.guides().guide(guide).standard == Standard::X12;
+        let is_x12 = self.documents.guides().compiled(guide).standard() == Standard::X12;
         if is_x12 && &*self.documents.plans[guide].items[item].tag == "HL" {
             let level = self.levels.len();
             segment.level = number(level);
@@ -274,7 +274,7 @@ impl GuideDraft {
         let Some(guide) = self.guide else { return Ok(()) };
         let documents = Arc::clone(&self.documents);
         let nodes = &documents.nodes.head;
-        nodes.fill(documents.guides().guide(guide), draft);
+        nodes.fill(documents.guides().compiled(guide), draft);
         if draft.page(nodes.page())? == 1 {
             self.last_level = 0;
             self.open_levels.clear();

@@ -24,7 +24,7 @@ pub(crate) struct EdiPart {
 impl EdiPart {
     pub(crate) fn new(options: &EdiWriterOptions, defaults: Arc<[(String, String)]>) -> Self {
         let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
-        let standard = options.guides.as_ref().map(|documents| documents.guides().guide(0).standard);
+        let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
         EdiPart { drafter, standard, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
     }
 
@@ -45,9 +45,9 @@ impl EdiPart {
 /// What header fields hold where nobody says more: what a standard and a guide ask for, and the time of the run.
 pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
     let Some(documents) = &options.guides else { return Vec::new() };
-    let guide = documents.guides().guide(0);
+    let guide = documents.guides().compiled(0);
     let (date, time) = (format_date(now), format_time(now));
-    let pairs: Vec<(&str, String)> = match guide.standard {
+    let pairs: Vec<(&str, String)> = match guide.standard() {
         Standard::X12 => vec![
             ("interchange.authorization_qualifier", "00".to_owned()),
             ("interchange.security_qualifier", "00".to_owned()),
@@ -55,7 +55,7 @@ pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(Strin
             ("interchange.receiver_qualifier", "ZZ".to_owned()),
             ("interchange.date", date[2..].to_owned()),
             ("interchange.time", time.clone()),
-            ("interchange.version", guide.version.get(..5).unwrap_or("00501").to_owned()),
+            ("interchange.version", guide.version().get(..5).unwrap_or("00501").to_owned()),
             ("interchange.acknowledgment_requested", "0".to_owned()),
             ("interchange.test", "P".to_owned()),
             ("group.date", date),

@@ -1,0 +1,187 @@
+//! A folder of compiled definitions, kept from one run to the next.
+//!
+//! ```text
+//! kind, engine, content of all that went in ──digest──▶ Key ──▶ FOLDER/0123…cdef.qlc
+//!
+//! entry   8 bytes "QLCACHE1" │ 16 key │ 8 length │ 16 digest of key and payload │ payload
+//! ```
+//!
+//! An entry is what a run would compile anyway, so nothing depends on one: what cannot be read, is cut, changed or foreign is as if it were
+//! not there, and what cannot be written is left out. Entries are written under a name of their own and renamed, so runs at the same time
+//! see whole ones only. The engine is whatever tells one build of the program from another: entries of others are never looked at.
+//!
+//! Digests are XXH3 of 128 bits. They find damage and tell contents apart; they do not stop somebody who may write into the folder, which is
+//! why a folder that others may write to is not used.
+
+mod entry;
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
+
+use xxhash_rust::xxh3::Xxh3;
+
+pub use entry::Key;
+
+/// Bytes that a folder may hold, unless its maker says otherwise.
+pub const BYTES_MAX: u64 = 256 << 20;
+
+/// Extension of entries.
+const EXTENSION: &str = "qlc";
+/// Extension of entries that are being written.
+const UNDER_WAY: &str = "tmp";
+/// After so long nobody writes any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+/// An entry that is used is marked so that seldom.
+const MARKED: Duration = Duration::from_secs(3600);
+
+/// A folder of entries.
+#[derive(Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    engine: Vec<u8>,
+    bytes_max: u64,
+}
+
+impl Cache {
+    /// A folder, which need not be there yet, for the build that `engine` tells from all others; it may grow to `bytes_max`.
+    #[must_use]
+    pub fn new(folder: PathBuf, engine: Vec<u8>, bytes_max: u64) -> Self {
+        Cache { folder, engine, bytes_max }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The key of something of a kind that is made of these parts.
+    #[must_use]
+    pub fn key<'p>(&self, kind: &str, parts: impl IntoIterator<Item = &'p [u8]>) -> Key {
+        let mut hash = Xxh3::new();
+        let mut add = |part: &[u8]| {
+            hash.update(&(part.len() as u64).to_le_bytes());
+            hash.update(part);
+        };
+        add(&self.engine);
+        add(kind.as_bytes());
+        parts.into_iter().for_each(add);
+        Key(hash.digest128())
+    }
+
+    /// What was kept under a key; `None` where there is nothing, or nothing that can be trusted.
+    #[must_use]
+    pub fn get(&self, key: Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let mut file = File::open(&path).ok()?;
+        if !is_own(&self.folder) {
+            return None;
+        }
+        let meta = file.metadata().ok()?;
+        if meta.len() > self.bytes_max {
+            return None;
+        }
+        let mut head: entry::Head = [0; 48];
+        let mut payload = Vec::with_capacity(usize::try_from(meta.len()).ok()? + 1);
+        let read = file.read_exact(&mut head).and_then(|()| file.read_to_end(&mut payload));
+        if read.is_err() || head != entry::head(key, &payload) {
+            // Damaged: the next run need not look at it again.
+            let _ = fs::remove_file(&path);
+            return None;
+        }
+        if meta.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > MARKED)) {
+            // What is used stays; if the mark cannot be set, it goes a little earlier.
+            let _ = file.set_modified(SystemTime::now());
+        }
+        Some(payload)
+    }
+
+    /// Keeps something. Whether that worked is of no consequence to the caller, but may be of interest.
+    pub fn put(&self, key: Key, payload: &[u8]) -> bool {
+        if payload.len() as u64 > self.bytes_max / 4 {
+            return false;
+        }
+        self.write(key, payload).is_ok()
+    }
+
+    fn write(&self, key: Key, payload: &[u8]) -> io::Result<()> {
+        /// Threads of one process may write the same entry.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        make(&self.folder)?;
+        if !is_own(&self.folder) {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        }
+        self.clear(payload.len() as u64)?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let new = self.folder.join(format!("{}-{}-{number}.{UNDER_WAY}", key.digits(), std::process::id()));
+        let written = OpenOptions::new().write(true).create_new(true).open(&new).and_then(|mut file| {
+            file.write_all(&entry::head(key, payload))?;
+            file.write_all(payload)
+        });
+        let kept = written.and_then(|()| fs::rename(&new, self.path(key)));
+        if kept.is_err() {
+            let _ = fs::remove_file(&new);
+        }
+        kept
+    }
+
+    fn path(&self, key: Key) -> PathBuf {
+        self.folder.join(format!("{}.{EXTENSION}", key.digits()))
+    }
+
+    /// Removes what nobody finished, and of the rest what was not used for longest, until `more` bytes have room.
+    fn clear(&self, more: u64) -> io::Result<()> {
+        let mut entries = Vec::new();
+        let mut total = more;
+        for found in fs::read_dir(&self.folder)? {
+            let path = found?.path();
+            // Another run may have removed it.
+            let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+            let age = meta.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
+            match path.extension().and_then(OsStr::to_str) {
+                Some(UNDER_WAY) if meta.is_file() && age > ABANDONED => {
+                    let _ = fs::remove_file(&path);
+                }
+                Some(EXTENSION) if meta.is_file() => {
+                    total += meta.len();
+                    entries.push((age, meta.len(), path));
+                }
+                _ => {}
+            }
+        }
+        entries.sort();
+        while total > self.bytes_max
+            && let Some((_, length, path)) = entries.pop()
+        {
+            let _ = fs::remove_file(&path);
+            total -= length;
+        }
+        Ok(())
+    }
+}
+
+/// Makes the folder, for its owner only.
+fn make(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Whether the folder is ours and nobody else may write into it.
+#[cfg(unix)]
+fn is_own(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = rustix::process::geteuid().as_raw();
+    fs::metadata(folder).is_ok_and(|meta| meta.is_dir() && meta.uid() == owner && meta.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_own(folder: &Path) -> bool {
+    folder.is_dir()
+}
