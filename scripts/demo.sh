@@ -63,20 +63,18 @@ ls -l "$out" | awk 'NR > 1 { printf "%10d  %s\n", $5, $9 }'
 
 say "The car inquiry as a REST API: a COBOL program answers, in a process of its own."
 cp -r examples/dealership "$out/dealership"
-if command -v cobc >/dev/null 2>&1; then
-  mkdir -p "$out/dealership/modules"
-  (cd "$out/dealership" && show cobc -m -O2 -std=ibm -fodoslide -I . -o modules/CARINQ.so program/CARINQ.cbl)
-else
+rm -rf "$out/dealership/modules"
+if ! command -v cobc >/dev/null 2>&1; then
   echo "GnuCOBOL (cobc) is not installed: records of a file stand in for the program, whatever is asked for."
   for service in "$out"/dealership/services/*.toml; do
     sed -i -e 's/^encoding = .*/encoding = "cp037"/' -e 's/^kind = "program"/kind = "records"\nfile = "car100.ebcdic"/' \
-      -e '/^program = /d' -e '/^modules = /d' -e '/^time-limit-ms = /d' "$service"
+      -e '/^program = /d' -e '/^modules = /d' -e '/^source = /d' -e '/^compiler-options = /d' -e '/^time-limit-ms = /d' "$service"
   done
 fi
 quayline serve "$out/dealership" --listen 127.0.0.1:0 2>"$out/serve.log" &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
-for _ in $(seq 100); do
+for _ in $(seq 300); do
   address=$(sed -n 's/^listening on //p' "$out/serve.log")
   [ -n "$address" ] && break
   sleep 0.1
@@ -87,6 +85,7 @@ fetch() { # fetch TARGET: what a client gets, without a tool that a machine may 
   sed '1,/^\r$/d' <&3
   exec 3>&-
 }
+sed -n 's/^.*\(program.CARINQ.cbl is compiled\).*/\1 (cobc)/p' "$out/serve.log"
 show fetch '/car100rename/models?maxCars=2&maxDealers=1' | cut -c 1-600
 printf '\n'
 show fetch '/car100/models?maxCars=101'

@@ -338,7 +338,13 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
         let field = shaping::shown(field);
         state.errors.push(FieldError { place, field, rule: rule.to_owned(), detail });
     };
-    for (name, value) in uri::pairs(request.query) {
+    // Each is compared with all before it, so their number has a bound of its own.
+    const PAIRS_MAX: usize = 100;
+    let crowded = uri::pairs(request.query).nth(PAIRS_MAX).is_some();
+    if crowded {
+        error(gate.state, "query", "", "number", format!("the query has more than {PAIRS_MAX} parameters"));
+    }
+    for (name, value) in uri::pairs(request.query).take(if crowded { 0 } else { PAIRS_MAX }) {
         let (Some(name), Some(value)) = (uri::decode_query(name), uri::decode_query(value)) else {
             error(gate.state, "query", "", "encoding", "a name or value is not percent-encoded UTF-8".to_owned());
             continue;

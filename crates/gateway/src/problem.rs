@@ -128,6 +128,36 @@ impl Problem {
         Problem::new(status, codes::TOO_LARGE, format!("{what} is larger than its limit of {limit} bytes"))
     }
 
+    /// The body's framing is broken: a chunk without a size, an end that never comes.
+    #[must_use]
+    pub fn malformed_body() -> Problem {
+        Problem::new(400, codes::BODY, "the body does not come as HTTP says: a broken chunk, or less than its length")
+    }
+
+    /// A header that is ambiguous or no text.
+    #[must_use]
+    pub fn bad_header(name: &str, rule: &str, detail: &str) -> Problem {
+        let mut problem = Problem::new(400, codes::PARAMETER, "a header breaks a rule");
+        let (field, rule, detail) = (name.to_owned(), rule.to_owned(), detail.to_owned());
+        problem.errors.push(FieldError { place: "header", field, rule, detail });
+        problem
+    }
+
+    /// A body that is compressed: nobody here expands it.
+    #[must_use]
+    pub fn content_coding() -> Problem {
+        let mut problem =
+            Problem::new(415, codes::MEDIA_TYPE, "bodies are taken as they are, without a content coding");
+        problem.header = Some(("accept-encoding", "identity".to_owned()));
+        problem
+    }
+
+    /// The client takes no coding that there is.
+    #[must_use]
+    pub fn no_coding() -> Problem {
+        Problem::new(406, codes::NOT_ACCEPTABLE, "answers are sent as they are or by gzip, and the client refuses both")
+    }
+
     /// The request came too slowly.
     #[must_use]
     pub fn too_slow(limit_s: u64) -> Problem {

@@ -153,6 +153,7 @@ impl Definitions {
         for service in &self.services {
             if let crate::ProviderSpec::Program(program) = &service.provider {
                 folders.extend(program.modules.iter().cloned());
+                folders.extend(program.source.as_ref().and_then(|source| Some(source.file.parent()?.to_owned())));
             }
         }
         let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();

@@ -170,6 +170,19 @@ pub struct ProgramSpec {
     pub memory_bytes_max: u64,
     /// Environment of the worker.
     pub environment: Vec<(String, String)>,
+    /// What its module is compiled from.
+    pub source: Option<ProgramSource>,
+}
+
+/// What a program's module is compiled from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ProgramSource {
+    /// The COBOL source.
+    pub file: PathBuf,
+    /// Options of GnuCOBOL's compiler.
+    pub options: Vec<String>,
+    /// The project's folder: copybooks are looked for there and in `copybooks/`.
+    pub root: PathBuf,
 }
 
 /// Records of a file.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
@@ -25,8 +26,8 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
         let thread = Rc::clone(&thread);
         tokio::task::spawn_local(async move {
             let service = service_fn(move |request| {
-                let answer = answer(&thread, &request);
-                async move { Ok::<_, Infallible>(answer) }
+                let thread = Rc::clone(&thread);
+                async move { Ok::<_, Infallible>(answer(&thread, &request).await) }
             });
             let mut server = hyper::server::conn::http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(std::time::Duration::from_secs(30));
@@ -35,7 +36,7 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
     }
 }
 
-fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
+async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
     let shared = &thread.shared;
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
@@ -75,12 +76,16 @@ fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
                 response(StatusCode::OK, shared.metrics.text(connections), "text/plain; version=0.0.4; charset=utf-8")
             }
         }
-        (&Method::POST, "/reload") => match shared.reload() {
-            Ok(()) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
-            Err(findings) => {
-                response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
+        (&Method::POST, "/reload") => {
+            let shared = Arc::clone(shared);
+            match tokio::task::spawn_blocking(move || shared.reload()).await {
+                Ok(Ok(())) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
+                Ok(Err(findings)) => {
+                    response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
+                }
+                Err(_) => json(StatusCode::INTERNAL_SERVER_ERROR, Json::object([("status", Json::text("not read"))])),
             }
-        },
+        }
         (&Method::GET, "/definitions") => {
             let version = thread.version();
             let operations = version.definitions.operations.iter().map(|operation| {

@@ -5,19 +5,21 @@ use std::net::IpAddr;
 
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
+use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use quayline_gateway::Compression;
+
+use crate::negotiate::quality;
 
 /// Answers below this fit into two packets anyway.
 const BYTES_MIN: usize = 2048;
 
-/// Whether an answer of `bytes` bytes to `peer` is compressed, given what the client takes.
-pub(crate) fn pays(when: Compression, bytes: usize, peer: IpAddr, accept_encoding: Option<&str>) -> bool {
-    let wanted = match when {
+/// Whether compressing an answer of `bytes` bytes to `peer`, who takes it, pays.
+pub(crate) fn pays(when: Compression, bytes: usize, peer: IpAddr) -> bool {
+    match when {
         Compression::Off => false,
         Compression::Always => true,
         Compression::Auto => bytes >= BYTES_MIN && !is_near(peer),
-    };
-    wanted && accept_encoding.is_some_and(takes_gzip)
+    }
 }
 
 /// This machine or a private network (RFC 1918, RFC 4193, link-local).
@@ -28,16 +30,34 @@ fn is_near(peer: IpAddr) -> bool {
     }
 }
 
+/// What codings a client takes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Taken {
+    pub(crate) gzip: bool,
+    /// No coding at all: refused only in so many words.
+    pub(crate) identity: bool,
+}
+
 /// RFC 9110, section 12.5.3.
-fn takes_gzip(accept: &str) -> bool {
-    let quality = |coding: &str| {
-        accept.split(',').find_map(|part| {
-            let mut words = part.split(';').map(str::trim);
-            let named = words.next()?.eq_ignore_ascii_case(coding);
-            named.then(|| words.find_map(|w| w.strip_prefix("q=")).and_then(|q| q.parse::<f32>().ok()).unwrap_or(1.0))
-        })
-    };
-    quality("gzip").or_else(|| quality("*")).is_some_and(|quality| quality > 0.0)
+pub(crate) fn taken(headers: &HeaderMap) -> Taken {
+    let mut all = headers.get_all(ACCEPT_ENCODING).iter().peekable();
+    if all.peek().is_none() {
+        return Taken { gzip: false, identity: true };
+    }
+    let (mut gzip, mut identity, mut rest) = (None, None, None);
+    for part in all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {
+        let mut words = part.split(';').map(str::trim);
+        let coding = words.next().unwrap_or("");
+        let is_taken = quality(words) > 0;
+        if coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip") {
+            gzip = Some(is_taken);
+        } else if coding.eq_ignore_ascii_case("identity") {
+            identity = Some(is_taken);
+        } else if coding == "*" {
+            rest = Some(is_taken);
+        }
+    }
+    Taken { gzip: gzip.or(rest).unwrap_or(false), identity: identity.or(rest).unwrap_or(true) }
 }
 
 /// gzip at its fastest level: what it saves beyond that costs more CPU time than a wire is worth.
@@ -57,14 +77,30 @@ mod tests {
     fn it_is_for_far_clients_that_take_it() {
         let far: IpAddr = "203.0.113.5".parse().unwrap();
         let near: IpAddr = "::ffff:10.1.2.3".parse().unwrap();
-        let check = |when, bytes, peer, accept| pays(when, bytes, peer, accept);
-        assert!(check(Compression::Auto, 4000, far, Some("br, gzip")));
-        assert!(check(Compression::Auto, 4000, far, Some("*;q=0.1")));
-        assert!(!check(Compression::Auto, 4000, far, Some("gzip;q=0")));
-        assert!(!check(Compression::Auto, 4000, far, None));
-        assert!(!check(Compression::Auto, 400, far, Some("gzip")));
-        assert!(!check(Compression::Auto, 4000, near, Some("gzip")));
-        assert!(check(Compression::Always, 400, near, Some("gzip")));
-        assert!(!check(Compression::Off, 4000, far, Some("gzip")));
+        assert!(pays(Compression::Auto, 4000, far));
+        assert!(!pays(Compression::Auto, 400, far));
+        assert!(!pays(Compression::Auto, 4000, near));
+        assert!(pays(Compression::Always, 400, near));
+        assert!(!pays(Compression::Off, 4000, far));
+        let check = |accept: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in accept {
+                headers.append(ACCEPT_ENCODING, value.parse().unwrap());
+            }
+            let taken = taken(&headers);
+            (taken.gzip, taken.identity)
+        };
+        assert_eq!(check(&[]), (false, true));
+        assert_eq!(check(&[""]), (false, true));
+        assert_eq!(check(&["br, gzip"]), (true, true));
+        assert_eq!(check(&["br", "GZIP;Q=0.5"]), (true, true));
+        assert_eq!(check(&["*;q=0.1"]), (true, true));
+        assert_eq!(check(&["gzip;q=0"]), (false, true));
+        assert_eq!(check(&["gzip;q=0.000, *"]), (false, true));
+        assert_eq!(check(&["gzip, identity;q=0"]), (true, false));
+        assert_eq!(check(&["identity;q=0"]), (false, false));
+        assert_eq!(check(&["*;q=0"]), (false, false));
+        assert_eq!(check(&["*;q=0, identity"]), (false, true));
+        assert_eq!(check(&["gzip;q=nonsense"]), (false, true));
     }
 }

@@ -87,7 +87,8 @@ pub(crate) async fn handle(
         response.body_mut().time_writing(&metrics);
     }
     record(&thread, &peer, &known, &method, status, bytes, began, &trace);
-    if head {
+    // The length of what GET would answer with; an answer that never has a body says none.
+    if head && !matches!(status, 204 | 304) {
         *response.body_mut() = Body::empty();
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
     }
@@ -115,6 +116,14 @@ async fn respond(
     }
     let version = thread.version();
     let (head, body) = request.into_parts();
+    // RFC 9112, section 3.2: a request that does not say for whom it is, or says it twice, is none.
+    let hosts = head.headers.get_all(header::HOST).iter().count();
+    if hosts > 1 || hosts == 0 && head.version == hyper::Version::HTTP_11 {
+        return Err(Box::new(Problem::bad_header("host", "once", "the request has one Host header")));
+    }
+    if head.method == Method::OPTIONS && head.uri.path() == "*" {
+        return Ok(options(thread, &["GET", "POST", "PUT", "PATCH", "DELETE"], &head.headers));
+    }
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     if target.len() > limits.target_bytes {
         return Err(Box::new(Problem::too_large(414, "the request's path and query", limits.target_bytes)));
@@ -142,6 +151,7 @@ async fn respond(
     };
     let operation = &version.definitions.operations[index];
     known.operation = Some(Arc::clone(operation));
+    unambiguous(operation, &head.headers)?;
     if let Err(denied) = admit(thread, peer, operation, &head.headers, known) {
         // A token by a key that is not known may be one of the issuer's new ones.
         match &shared.issuer {
@@ -159,7 +169,7 @@ async fn respond(
         Vec::new()
     } else {
         let limit = limits.body_seconds;
-        let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes, limit));
+        let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes));
         let body = read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??;
         metrics.phase(Phase::Wait, parsed.elapsed());
         body
@@ -192,6 +202,29 @@ async fn respond(
     response
 }
 
+/// Refuses headers that two readers may take for different things: they stand twice, or are no text.
+fn unambiguous(operation: &Operation, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let once = ["authorization", "x-api-key", "content-type", "content-encoding"];
+    for name in once.into_iter().chain(operation.header_parameters()) {
+        let mut values = headers.get_all(name).iter();
+        let Some(first) = values.next() else { continue };
+        if values.next().is_some() {
+            return Err(Box::new(Problem::bad_header(name, "once", "the header stands twice")));
+        }
+        if first.to_str().is_err() {
+            return Err(Box::new(Problem::bad_header(
+                name,
+                "text",
+                "the value has other characters than visible ASCII",
+            )));
+        }
+    }
+    if text(headers, "content-encoding").is_some_and(|coding| !coding.trim().eq_ignore_ascii_case("identity")) {
+        return Err(Box::new(Problem::content_coding()));
+    }
+    Ok(())
+}
+
 /// Who the client is, and whether it may ask now.
 fn admit(
     thread: &Thread,
@@ -220,7 +253,7 @@ fn admit(
         Err(denied) => {
             // Who guesses keys is limited by address, as is who shows none.
             if limited && denied.wrong {
-                let client = peer.address.ip().to_string();
+                let client = limited_as(peer.address.ip());
                 shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
                 shared.limiter.leave(&client);
             }
@@ -230,12 +263,23 @@ fn admit(
     if limited {
         let client = match &known.identity {
             Some(identity) => format!("{}:{}", identity.how, identity.name),
-            None => peer.address.ip().to_string(),
+            None => limited_as(peer.address.ip()),
         };
         shared.limiter.enter(&client, Instant::now()).map_err(too_many)?;
         known.places.client = Some((Arc::clone(shared), client));
     }
     Ok(())
+}
+
+/// What limits know an address by: that of IPv6 by its network, since whoever has one address there has them all.
+fn limited_as(ip: std::net::IpAddr) -> String {
+    match ip.to_canonical() {
+        std::net::IpAddr::V4(v4) => v4.to_string(),
+        std::net::IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
 }
 
 /// What of the request shapes the answer.
@@ -268,7 +312,7 @@ fn answer(
     let bytes = &answer.buffer[..answer.len];
     let tag = (operation.etag && status == StatusCode::OK).then(|| etag(bytes));
     if let Some(tag) = &tag
-        && text(client.headers, "if-none-match").is_some_and(|known| matches_etag(known, tag))
+        && client.headers.get_all(header::IF_NONE_MATCH).iter().any(|known| matches_etag(known.as_bytes(), tag))
     {
         thread.buffers.give(answer.buffer);
         let mut response = Response::new(Body::empty());
@@ -279,12 +323,18 @@ fn answer(
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         return Ok(response);
     }
-    let accept_encoding = text(client.headers, "accept-encoding");
-    let zipped = if compress::pays(operation.compression, answer.len, client.peer.address.ip(), accept_encoding) {
+    let taken = compress::taken(client.headers);
+    let zipped = if !taken.gzip {
+        None
+    } else if !taken.identity || compress::pays(operation.compression, answer.len, client.peer.address.ip()) {
         compress::gzip(bytes, thread.buffers.take())
     } else {
         None
     };
+    if zipped.is_none() && !taken.identity {
+        thread.buffers.give(answer.buffer);
+        return Err(Box::new(Problem::no_coding()));
+    }
     let mut response = match zipped {
         Some(zipped) => {
             thread.buffers.give(answer.buffer);
@@ -317,8 +367,12 @@ fn answer(
 const VARIES: &str = "accept, accept-encoding";
 
 /// RFC 9110, section 13.1.2: the weak comparison.
-fn matches_etag(known: &str, tag: &str) -> bool {
-    known.trim() == "*" || known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+fn matches_etag(known: &[u8], tag: &str) -> bool {
+    let weak = |one: &[u8]| {
+        let one = one.trim_ascii();
+        one.strip_prefix(b"W/").unwrap_or(one) == tag.as_bytes()
+    };
+    known.trim_ascii() == b"*" || known.split(|byte| *byte == b',').any(weak)
 }
 
 /// OPTIONS of a path that there is: what it takes, and the answer to a browser's preflight.
@@ -352,21 +406,25 @@ fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> Option<Heade
 }
 
 fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
+    let origins = &thread.shared.config.cors.origins;
+    // Also where the origin is none of them: a cache must not give this answer to one that is.
+    if !origins.is_empty() && origins.iter().all(|known| known != "*") {
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+    }
     if let Some(origin) = allowed_origin(thread, origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.append(header::VARY, HeaderValue::from_static("origin"));
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, retry-after"));
     }
 }
 
-async fn read_body(mut body: Incoming, limit: usize, seconds: u64) -> Result<Vec<u8>, Box<Problem>> {
+async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Problem>> {
     let too_large = || Box::new(Problem::too_large(413, "the request's body", limit));
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
     while let Some(frame) = core::future::poll_fn(|cx| core::pin::Pin::new(&mut body).poll_frame(cx)).await {
-        let Ok(frame) = frame else { return Err(Box::new(Problem::too_slow(seconds))) };
+        let Ok(frame) = frame else { return Err(Box::new(Problem::malformed_body())) };
         if let Ok(data) = frame.into_data() {
             if bytes.len() + data.len() > limit {
                 return Err(too_large());

@@ -12,6 +12,7 @@
 mod access;
 mod admin;
 mod body;
+mod compile;
 mod compress;
 mod config;
 mod error;

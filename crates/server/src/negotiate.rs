@@ -16,11 +16,11 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
             let name = parts.next().unwrap_or("");
             let specific = match name {
                 "*/*" => 0,
-                "application/*" => 1,
+                name if name.eq_ignore_ascii_case("application/*") => 1,
                 name if name.eq_ignore_ascii_case(media.name()) => 2,
                 _ => continue,
             };
-            let quality = parts.find_map(|p| p.strip_prefix("q=")).map_or(1000, thousandths);
+            let quality = quality(parts);
             if found.is_none_or(|(known, _)| specific > known) {
                 found = Some((specific, quality));
             }
@@ -33,6 +33,15 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
         }
     }
     if said { best.map(|(_, media)| media) } else { Some(Media::Json) }
+}
+
+/// The quality that a list's element has, in thousandths: its parameter `q`, whatever the case of the letter.
+pub(crate) fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u16 {
+    let of = |parameter: &'a str| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("q").then(|| thousandths(value.trim()))
+    };
+    parameters.find_map(of).unwrap_or(1000)
 }
 
 /// A quality value such as `0.8` in thousandths; what is none is 0.
@@ -64,6 +73,8 @@ mod tests {
         assert_eq!(check(&["text/html, application/xml;q=0.9, */*;q=0.8"]), Some(Media::Xml));
         assert_eq!(check(&["application/xml;q=0.5", "application/json;q=0.6"]), Some(Media::Json));
         assert_eq!(check(&["application/json;q=0, */*"]), Some(Media::Xml));
+        assert_eq!(check(&["application/xml;Q=0.5", "application/json; q=0.4"]), Some(Media::Xml));
+        assert_eq!(check(&["application/xml;q=1.001, application/json;q=0.001"]), Some(Media::Json));
         assert_eq!(check(&["text/html"]), None);
         assert_eq!(check(&["application/json;q=bad"]), None);
     }

@@ -136,8 +136,7 @@ async fn accept(
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
             _ = hangup.recv() => {
-                reload(thread);
-                reload_secrets(thread);
+                tokio::task::spawn_local(reload(Arc::clone(&thread.shared), Again { definitions: true, secrets: true }));
             }
         }
     }
@@ -147,17 +146,29 @@ async fn accept(
     drain(thread).await;
 }
 
-fn reload(thread: &Thread) {
-    match thread.shared.reload() {
-        Ok(()) => thread.shared.log("definitions were read again"),
-        Err(findings) => thread.shared.log(&format!("the old definitions stay in force:\n{findings}")),
-    }
+/// What is read again.
+#[derive(Clone, Copy)]
+struct Again {
+    definitions: bool,
+    secrets: bool,
 }
 
-fn reload_secrets(thread: &Thread) {
-    if let Err(why) = thread.shared.reload_secrets() {
-        thread.shared.log(&format!("the old keys and certificates stay in force: {why}"));
-    }
+/// Reads files again, on a thread that serves nobody.
+async fn reload(shared: Arc<Shared>, again: Again) {
+    let read = move || {
+        if again.definitions {
+            match shared.reload() {
+                Ok(()) => shared.log("definitions were read again"),
+                Err(findings) => shared.log(&format!("the old definitions stay in force:\n{findings}")),
+            }
+        }
+        if again.secrets
+            && let Err(why) = shared.reload_secrets()
+        {
+            shared.log(&format!("the old keys and certificates stay in force: {why}"));
+        }
+    };
+    let _ = tokio::task::spawn_blocking(read).await;
 }
 
 /// Looks at the files now and then.
@@ -171,11 +182,9 @@ async fn watch_files(thread: Rc<Thread>) {
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         let now = (stamp(), thread.shared.secrets_stamp());
-        if now.0 != known.0 {
-            reload(&thread);
-        }
-        if now.1 != known.1 {
-            reload_secrets(&thread);
+        let again = Again { definitions: now.0 != known.0, secrets: now.1 != known.1 };
+        if again.definitions || again.secrets {
+            reload(Arc::clone(&thread.shared), again).await;
         }
         known = now;
     }

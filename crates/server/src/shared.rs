@@ -8,6 +8,7 @@ use quayline_core::Findings;
 use quayline_gateway::{Definitions, KeySet};
 
 use crate::access::Access;
+use crate::compile::compile_programs;
 use crate::config::{AuditFailure, ServeConfig};
 use crate::error::ServeError;
 use crate::issuer::Issuer;
@@ -48,6 +49,7 @@ impl Shared {
         definitions: Definitions,
         log: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, ServeError> {
+        compile_programs(&definitions, &*log);
         let access = Access::load(&config.authentication, None).map_err(ServeError::Settings)?;
         let issuer = config.authentication.jwt.as_ref().map(Issuer::new).transpose();
         let issuer = issuer.map_err(ServeError::Settings)?.flatten();
@@ -104,11 +106,12 @@ impl Shared {
         lock(&self.tls).clone()
     }
 
-    /// Reads the definitions again. What is wrong leaves the old ones in force.
+    /// Reads the definitions again. What is wrong leaves the old ones in force. It takes its time: not for a thread that serves.
     pub(crate) fn reload(&self) -> Result<(), Findings> {
         let new = Definitions::load(&self.root).inspect_err(|_| {
             self.metrics.reloads_failed.fetch_add(1, Ordering::Relaxed);
         })?;
+        compile_programs(&new, &*self.log);
         let mut definitions = lock(&self.definitions);
         *definitions = Arc::new(new);
         self.generation.fetch_add(1, Ordering::AcqRel);

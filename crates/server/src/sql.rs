@@ -179,7 +179,10 @@ fn reason(error: &tokio_postgres::Error) -> String {
             format!("SQLSTATE {}", told.code().code())
         }
         Some(told) => format!("SQLSTATE {}: {}", told.code().code(), told.message()),
-        None => error.to_string(),
+        None => match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        },
     }
 }
 

@@ -158,6 +158,11 @@ pub(crate) struct Projection {
 }
 
 impl Operation {
+    /// Headers that are parameters, in lower case.
+    pub fn header_parameters(&self) -> impl Iterator<Item = &str> {
+        self.parameters.iter().filter(|p| p.place == ParameterPlace::Header).map(|p| p.name.as_str())
+    }
+
     /// Whether it takes a body.
     #[must_use]
     pub fn takes_body(&self) -> bool {

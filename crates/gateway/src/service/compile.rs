@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
@@ -13,10 +12,10 @@ use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, read_source};
 use toml::Spanned;
 
+use super::provider::provider;
 use super::{Options, RequestSide, Service, typed_shape, wire};
 use crate::codes;
 use crate::files::UserFile;
-use crate::provider::{HttpSpec, ProgramSpec, ProviderSpec, RecordsSpec};
 use crate::typed::{DatePattern, Range, Typed};
 
 impl Service {
@@ -373,70 +372,6 @@ pub(super) struct Known<'a> {
     pub(super) charset: Charset,
     pub(super) length: usize,
     pub(super) root: &'a Path,
-}
-
-fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
-    let Known { layout, root, .. } = *known;
-    let at = &wire.provider;
-    let wire = wire.provider.get_ref();
-    let path = |text: &Spanned<String>| root.join(text.get_ref());
-    let ms = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default).clamp(1, 3_600_000));
-    match wire.kind.get_ref().as_str() {
-        "program" => {
-            let Some(program) = &wire.program else {
-                file.find(codes::INCOMPLETE, "a program provider needs `program`", at, "write its PROGRAM-ID");
-                return None;
-            };
-            let modules: Vec<PathBuf> = wire.modules.iter().map(path).collect();
-            Some(ProviderSpec::Program(ProgramSpec {
-                program: program.get_ref().clone(),
-                modules: if modules.is_empty() { vec![root.join("modules")] } else { modules },
-                work_folder: wire.work_folder.as_ref().map_or_else(|| root.to_owned(), path),
-                workers: wire.workers.unwrap_or(1).clamp(1, 64),
-                queue: wire.queue.unwrap_or(32).clamp(1, 64),
-                time_limit: ms(wire.time_limit_ms, 5_000),
-                wait_limit: ms(wire.wait_limit_ms, 2_000),
-                memory_bytes_max: wire.memory_mib.unwrap_or(512) << 20,
-                environment: wire.environment.clone().into_iter().collect(),
-            }))
-        }
-        "records" => {
-            let Some(records) = &wire.file else {
-                file.find(codes::INCOMPLETE, "a records provider needs `file`", at, "name a file of records");
-                return None;
-            };
-            let by = match &wire.by {
-                Some(name) => {
-                    let field = layout.field(one_field(file, layout, name)?);
-                    Some((field.offset, field.size))
-                }
-                None => None,
-            };
-            Some(ProviderSpec::Records(RecordsSpec { file: path(records), by }))
-        }
-        "http" => {
-            let Some(url) = &wire.url else {
-                file.find(codes::INCOMPLETE, "an http provider needs `url`", at, "write where records are posted to");
-                return None;
-            };
-            Some(ProviderSpec::Http(HttpSpec {
-                url: url.get_ref().clone(),
-                headers: wire.headers.clone().into_iter().collect(),
-                time_limit: ms(wire.time_limit_ms, 5_000),
-                authorities: wire.authorities.as_ref().map(path),
-            }))
-        }
-        "sql" => super::database::database(file, at, known).map(ProviderSpec::Sql),
-        other => {
-            file.find(
-                codes::VALUE,
-                format!("`{other}` is no kind of provider"),
-                &wire.kind,
-                "write program, records, http or sql",
-            );
-            None
-        }
-    }
 }
 
 fn policies(options: &wire::Options) -> Policies {

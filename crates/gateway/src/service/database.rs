@@ -1,11 +1,11 @@
 //! A service file's database.
 
-use core::time::Duration;
 use std::sync::Arc;
 
 use toml::Spanned;
 
 use super::compile::{Known, one_field};
+use super::provider::{milliseconds, within};
 use super::wire;
 use crate::codes;
 use crate::files::UserFile;
@@ -25,7 +25,12 @@ pub(super) fn database(file: &mut UserFile, at: &Spanned<wire::Provider>, known:
     let near = host.starts_with('/')
         || host == "localhost"
         || host.parse().is_ok_and(|ip: core::net::IpAddr| ip.is_loopback());
-    if !near && wire.authorities.is_none() && !wire.plain_text {
+    let plain = wire.plain_text.as_ref().is_some_and(|plain| *plain.get_ref());
+    if let (true, Some(_), Some(at)) = (plain, &wire.authorities, &wire.plain_text) {
+        let message = "`plain-text` and `authorities` contradict each other";
+        file.find(codes::RULES, message, at, "keep `authorities`: then nothing is ever sent without TLS");
+    }
+    if !near && wire.authorities.is_none() && !plain {
         file.find(
             codes::VALUE,
             "a database on another machine without `authorities` is spoken to without TLS",
@@ -70,18 +75,20 @@ pub(super) fn database(file: &mut UserFile, at: &Spanned<wire::Provider>, known:
             return None;
         }
     };
-    let ms = |given: Option<u64>, default| Duration::from_millis(given.unwrap_or(default).clamp(1, 3_600_000));
+    let time_limit = milliseconds(file, wire.time_limit_ms.as_ref(), 5_000);
+    let wait_limit = milliseconds(file, wire.wait_limit_ms.as_ref(), 2_000);
+    let connections = within(file, wire.connections.as_ref(), 2, 1, 64);
     Some(SqlSpec {
         host,
-        port: wire.port.unwrap_or(5432),
+        port: wire.port.as_ref().map_or(5432, |port| *port.get_ref()),
         database: database?,
         user: user?,
         password,
         query: query?,
         authorities: wire.authorities.as_ref().map(|path| known.root.join(path.get_ref())),
-        connections: wire.connections.unwrap_or(2).clamp(1, 64),
-        time_limit: ms(wire.time_limit_ms, 5_000),
-        wait_limit: ms(wire.wait_limit_ms, 2_000),
+        connections: usize::try_from(connections).unwrap_or(1),
+        time_limit,
+        wait_limit,
         form,
     })
 }

@@ -2,6 +2,7 @@
 
 mod compile;
 mod database;
+mod provider;
 mod wire;
 
 use std::sync::Arc;

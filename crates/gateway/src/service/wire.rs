@@ -43,22 +43,25 @@ pub(super) struct Provider {
     pub(super) program: Option<Text>,
     #[serde(default)]
     pub(super) modules: Vec<Text>,
-    pub(super) work_folder: Option<Text>,
-    pub(super) workers: Option<usize>,
-    pub(super) queue: Option<usize>,
-    pub(super) time_limit_ms: Option<u64>,
-    pub(super) wait_limit_ms: Option<u64>,
-    pub(super) memory_mib: Option<u64>,
+    pub(super) source: Option<Text>,
     #[serde(default)]
-    pub(super) environment: BTreeMap<String, String>,
+    pub(super) compiler_options: Vec<Text>,
+    pub(super) work_folder: Option<Text>,
+    pub(super) workers: Option<Spanned<u64>>,
+    pub(super) queue: Option<Spanned<u64>>,
+    pub(super) time_limit_ms: Option<Spanned<u64>>,
+    pub(super) wait_limit_ms: Option<Spanned<u64>>,
+    pub(super) memory_mib: Option<Spanned<u64>>,
+    #[serde(default)]
+    pub(super) environment: BTreeMap<Text, String>,
     pub(super) file: Option<Text>,
     pub(super) by: Option<Text>,
     pub(super) url: Option<Text>,
     #[serde(default)]
-    pub(super) headers: BTreeMap<String, String>,
+    pub(super) headers: BTreeMap<Text, String>,
     pub(super) authorities: Option<Text>,
     pub(super) host: Option<Text>,
-    pub(super) port: Option<u16>,
+    pub(super) port: Option<Spanned<u16>>,
     pub(super) database: Option<Text>,
     pub(super) user: Option<Text>,
     pub(super) password_file: Option<Text>,
@@ -68,9 +71,8 @@ pub(super) struct Provider {
     pub(super) parameters: Vec<Text>,
     pub(super) rows: Option<Text>,
     pub(super) count: Option<Text>,
-    pub(super) connections: Option<usize>,
-    #[serde(default)]
-    pub(super) plain_text: bool,
+    pub(super) connections: Option<Spanned<u64>>,
+    pub(super) plain_text: Option<Spanned<bool>>,
 }
 
 #[derive(Default, Deserialize)]

@@ -15,7 +15,31 @@ fn services() {
     finds(&SERVICE.replace("order.cpy", "absent.cpy"), GET, &["GTW-002", "services/orders.toml:2:12", "absent.cpy"]);
     finds(&SERVICE.replace("ascii", "ebcdic-ish"), GET, &["GTW-005", "ebcdic-ish"]);
     finds(&SERVICE.replace("\"records\"", "\"magic\""), GET, &["GTW-005", "program, records, http or sql"]);
-    finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files"]);
+    finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files", "did you mean `file`?"]);
+    for (more, found) in [
+        ("url = \"http://x\"", "`url` is no key of a records provider, but of http"),
+        ("workers = 2", "`workers` is no key of a records provider, but of program"),
+        ("plain-text = true", "`plain-text` is no key of a records provider, but of sql"),
+    ] {
+        finds(&SERVICE.replace("[provider]\n", &format!("[provider]\n{more}\n")), GET, &["GTW-012", found]);
+    }
+    let kind = |text: &str| {
+        let records = SERVICE.lines().find(|line| line.starts_with("file =")).unwrap_or_default();
+        SERVICE.replace("\"records\"", text).replace(records, "")
+    };
+    for (text, code, found) in [
+        ("\"program\"\nprogram = \"X\"\nworkers = 0\nqueue = 65", "GTW-005", "expected 1 to 64, found 65"),
+        ("\"program\"\nprogram = \"X\"\ntime-limit-ms = 0", "GTW-005", "expected 1 to 3600000, found 0"),
+        ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
+        ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
+        ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "no URL of a service"),
+        ("\"http\"\nurl = \"http://me:pw@x/\"", "GTW-005", "credentials go into `headers`"),
+    ] {
+        finds(&kind(text), GET, &[code, found]);
+    }
+    // All slips of one file, those of types and those of meaning apart.
+    let slips = SERVICE.replace("ascii\"", "ascii\"\nnmae = \"x\"\nlength = \"long\"").replace("file =", "files =");
+    finds(&slips, GET, &["nmae", "did you mean `name`?", "\"long\"", "files"]);
     finds(&format!("{SERVICE}[response.default]\n\"RESP-CODE\" = 1\n"), GET, &["GTW-008", "RESP-CODE"]);
     finds(&SERVICE.replace("[provider]", "length = 10\n[provider]"), GET, &["GTW-010", "`length` is 10"]);
     finds(

@@ -5,6 +5,7 @@ mod access;
 mod audit;
 mod dealership;
 mod failing_programs;
+mod hostile;
 mod http;
 mod issuer;
 mod limits;

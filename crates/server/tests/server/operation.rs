@@ -152,3 +152,31 @@ fn an_upstream_answers_with_a_record() {
     assert!(requests[0].1.starts_with(b"hi  "));
     assert_eq!(server.post("/v1/echo", "", "{}").status, 503, "nobody listens any more");
 }
+
+/// What went wrong once: an upstream that closes a kept connection at the moment when it is used again made a 503 of a request that nobody had
+/// seen. It goes over a new connection now; one that was sent is not sent twice.
+#[test]
+fn a_kept_connection_that_the_upstream_closes_costs_no_request() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let upstream = std::thread::spawn(move || {
+        let mut served = 0;
+        for _ in 0..20 {
+            let (mut stream, _) = listener.accept().unwrap();
+            // It says keep-alive, answers once, and closes.
+            read(&mut stream);
+            let record = canned();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", record.len());
+            stream.write_all(&[head.as_bytes(), &record].concat()).unwrap();
+            served += 1;
+        }
+        served
+    });
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path(), OPEN, &format!("kind = \"http\"\nurl = \"http://127.0.0.1:{port}/\"\n"), "");
+    let server = Server::start(folder);
+    for _ in 0..20 {
+        assert_eq!(server.post("/v1/echo", "", "{}").status, 200, "{}", server.log());
+    }
+    assert_eq!(upstream.join().unwrap(), 20);
+}

@@ -49,6 +49,11 @@ fn unprivileged(program: &Path) -> Command {
 
 impl Postgres {
     fn start() -> Option<Postgres> {
+        Postgres::start_with(&[], |_| {})
+    }
+
+    /// With settings; `prepare` is given the data folder before the server starts.
+    fn start_with(settings: &[&str], prepare: impl FnOnce(&Path)) -> Option<Postgres> {
         let binaries = binaries()?;
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
@@ -73,12 +78,14 @@ impl Postgres {
             eprintln!("initdb: {}", String::from_utf8(done.stderr).unwrap_or_default());
             return None;
         }
+        prepare(&data);
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let process = unprivileged(&binaries.join("postgres"))
             .arg("-D")
             .arg(&data)
             .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
             .args(["-c", "fsync=off"])
+            .args(settings.iter().flat_map(|setting| ["-c", *setting]))
             .current_dir(folder.path())
             .stdout(Stdio::null())
             .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
@@ -212,4 +219,65 @@ fn a_statement_has_a_time_limit_and_waits_for_a_place() {
         assert!(slow.status == 504 && slow.text().contains("GTW-122"), "{}", slow.text());
     });
     assert_eq!(server.get("/v1/stock/FAST", "").status, 200, "the connection is as good as before");
+}
+
+/// A server that speaks TLS, and only TLS, with a certificate of an authority of ours for `names`.
+fn secured(pki: &Path, name: &str, names: &str) -> Option<Postgres> {
+    crate::tls::certificate(pki, name, &format!("subjectAltName={names}"))?;
+    let (certificate, key) = (pki.join(format!("{name}.pem")), pki.join(format!("{name}.key")));
+    Postgres::start_with(&["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"], |data| {
+        for (from, to) in [(certificate, "server.crt"), (key, "server.key")] {
+            let to = data.join(to);
+            std::fs::copy(from, &to).unwrap();
+            // The database looks at a key's owner and rights.
+            Command::new("chown").args(["--reference"]).arg(data).arg(&to).status().unwrap();
+            Command::new("chmod").arg("600").arg(&to).status().unwrap();
+        }
+        std::fs::write(data.join("pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n").unwrap();
+    })
+}
+
+#[test]
+fn a_database_is_spoken_to_by_tls_or_not_at_all() {
+    let pki = tempfile::tempdir().unwrap();
+    Command::new("chmod").arg("755").arg(pki.path()).status().unwrap();
+    let Some(postgres) = secured(pki.path(), "database", "DNS:localhost,IP:127.0.0.1") else {
+        eprintln!(
+            "skipped: a_database_is_spoken_to_by_tls_or_not_at_all: PostgreSQL's server or OpenSSL is not installed"
+        );
+        return;
+    };
+    let strangers = tempfile::tempdir().unwrap();
+    crate::tls::certificate(strangers.path(), "database", "subjectAltName=IP:127.0.0.1").unwrap();
+    let query = "SELECT version AS ref, $1::text AS note FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl AND $2::numeric >= 0";
+    let ask = |postgres: &Postgres, more: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        project(folder.path(), postgres, &query.replace("version AS", "right(version, 6) AS"), more);
+        let server = Server::start(folder);
+        let answer = server.get("/v1/stock/VECTOR", "");
+        assert!(!server.log().contains("s3cret"), "{}", server.log());
+        (answer.status, answer.text(), server.log())
+    };
+    let by = |folder: &Path| format!("authorities = \"{}\"", folder.join("ca.pem").display());
+    let (status, text, log) = ask(&postgres, &by(pki.path()));
+    assert!(status == 200 && text.contains("\"ref\":\"LSv1.3\""), "{text}{log}");
+    let (status, text, log) = ask(&postgres, &format!("{}\nhost = \"localhost\"", by(pki.path())));
+    assert!(status == 200, "by name: {text}{log}");
+    // Another authority than the one that signed the certificate.
+    let (status, text, log) = ask(&postgres, &by(strangers.path()));
+    assert!(status == 503 && text.contains("GTW-124") && log.contains("invalid peer certificate"), "{text}{log}");
+    // Without TLS, which this database refuses: nothing falls back to anything.
+    let (status, _, log) = ask(&postgres, "");
+    assert!(status == 503 && log.contains("no encryption"), "{log}");
+    drop(postgres);
+    // A certificate for another name.
+    let postgres = secured(pki.path(), "elsewhere", "DNS:db.example").unwrap();
+    let (status, _, log) = ask(&postgres, &by(pki.path()));
+    assert!(status == 503 && log.contains("invalid peer certificate"), "{log}");
+    drop(postgres);
+    // A database that has no TLS, where the service wants it: the password does not go to it.
+    let postgres = Postgres::start().unwrap();
+    let (status, _, log) = ask(&postgres, &by(pki.path()));
+    assert!(status == 503 && log.contains("server does not support TLS"), "{log}");
+    assert!(ask(&postgres, "").0 == 404, "it answers without TLS, and says that there is none");
 }

@@ -1,0 +1,175 @@
+//! A service file's provider.
+
+use core::time::Duration;
+
+use toml::Spanned;
+
+use super::compile::{Known, one_field};
+use super::{database, wire};
+use crate::codes;
+use crate::files::UserFile;
+use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec};
+
+pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
+    let Known { layout, root, .. } = *known;
+    let at = &wire.provider;
+    let wire = wire.provider.get_ref();
+    let path = |text: &Spanned<String>| root.join(text.get_ref());
+    let kind = wire.kind.get_ref().as_str();
+    strangers(file, wire, kind);
+    let time_limit = milliseconds(file, wire.time_limit_ms.as_ref(), 5_000);
+    match kind {
+        "program" => {
+            let wait_limit = milliseconds(file, wire.wait_limit_ms.as_ref(), 2_000);
+            let workers = within(file, wire.workers.as_ref(), 1, 1, 64);
+            let queue = within(file, wire.queue.as_ref(), 32, 1, 64);
+            let memory = within(file, wire.memory_mib.as_ref(), 512, 16, 1 << 20);
+            let Some(program) = &wire.program else {
+                file.find(codes::INCOMPLETE, "a program provider needs `program`", at, "write its PROGRAM-ID");
+                return None;
+            };
+            let source = wire.source.as_ref().map(|source| ProgramSource {
+                file: path(source),
+                options: if wire.compiler_options.is_empty() {
+                    vec!["-O2".to_owned(), "-std=ibm".to_owned()]
+                } else {
+                    wire.compiler_options.iter().map(|option| option.get_ref().clone()).collect()
+                },
+                root: root.to_owned(),
+            });
+            if let (Some(written), Some(source)) = (&wire.source, &source)
+                && !source.file.is_file()
+            {
+                let message = format!("there is no source `{}`", written.get_ref());
+                file.find(codes::UNREADABLE, message, written, "paths begin at the project's folder");
+            }
+            if let (None, Some(option)) = (&wire.source, wire.compiler_options.first()) {
+                let message = "`compiler-options` without a `source` to compile";
+                file.find(codes::RULES, message, option, "add `source`, or remove them");
+            }
+            let modules: Vec<_> = wire.modules.iter().map(path).collect();
+            Some(ProviderSpec::Program(ProgramSpec {
+                program: program.get_ref().clone(),
+                modules: if modules.is_empty() { vec![root.join("modules")] } else { modules },
+                work_folder: wire.work_folder.as_ref().map_or_else(|| root.to_owned(), path),
+                workers: usize::try_from(workers).unwrap_or(1),
+                queue: usize::try_from(queue).unwrap_or(1),
+                time_limit,
+                wait_limit,
+                memory_bytes_max: memory << 20,
+                environment: wire
+                    .environment
+                    .iter()
+                    .map(|(name, value)| (name.get_ref().clone(), value.clone()))
+                    .collect(),
+                source,
+            }))
+        }
+        "records" => {
+            let Some(records) = &wire.file else {
+                file.find(codes::INCOMPLETE, "a records provider needs `file`", at, "name a file of records");
+                return None;
+            };
+            let by = match &wire.by {
+                Some(name) => {
+                    let field = layout.field(one_field(file, layout, name)?);
+                    Some((field.offset, field.size))
+                }
+                None => None,
+            };
+            Some(ProviderSpec::Records(RecordsSpec { file: path(records), by }))
+        }
+        "http" => {
+            let Some(url) = &wire.url else {
+                file.find(codes::INCOMPLETE, "an http provider needs `url`", at, "write where records are posted to");
+                return None;
+            };
+            let rest = ["http://", "https://"].iter().find_map(|scheme| url.get_ref().strip_prefix(scheme));
+            let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or(""));
+            if host.is_none_or(|host| host.is_empty() || host.contains('@')) {
+                let hint = "write `https://` or `http://`, a host and a path; credentials go into `headers`";
+                file.find(codes::VALUE, "`url` is no URL of a service", url, hint);
+            }
+            Some(ProviderSpec::Http(HttpSpec {
+                url: url.get_ref().clone(),
+                headers: wire.headers.iter().map(|(name, value)| (name.get_ref().clone(), value.clone())).collect(),
+                time_limit,
+                authorities: wire.authorities.as_ref().map(path),
+            }))
+        }
+        "sql" => database::database(file, at, known).map(ProviderSpec::Sql),
+        other => {
+            let hint = "write program, records, http or sql";
+            file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, hint);
+            None
+        }
+    }
+}
+
+/// A key, where it stands if it does, and the kinds that it belongs to.
+type Belongs = (&'static str, Option<Spanned<()>>, &'static [&'static str]);
+
+/// Keys that belong to other kinds of providers: whoever wrote them expects something of them.
+fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
+    fn of<T>(value: &Option<Spanned<T>>) -> Option<Spanned<()>> {
+        value.as_ref().map(|value| Spanned::new(value.span(), ()))
+    }
+    fn first<'a, T: 'a>(mut values: impl Iterator<Item = &'a Spanned<T>>) -> Option<Spanned<()>> {
+        values.next().map(|value| Spanned::new(value.span(), ()))
+    }
+    let keys: [Belongs; 28] = [
+        ("program", of(&wire.program), &["program"]),
+        ("modules", first(wire.modules.iter()), &["program"]),
+        ("source", of(&wire.source), &["program"]),
+        ("compiler-options", first(wire.compiler_options.iter()), &["program"]),
+        ("work-folder", of(&wire.work_folder), &["program"]),
+        ("workers", of(&wire.workers), &["program"]),
+        ("queue", of(&wire.queue), &["program"]),
+        ("memory-mib", of(&wire.memory_mib), &["program"]),
+        ("environment", first(wire.environment.keys()), &["program"]),
+        ("time-limit-ms", of(&wire.time_limit_ms), &["program", "http", "sql"]),
+        ("wait-limit-ms", of(&wire.wait_limit_ms), &["program", "sql"]),
+        ("file", of(&wire.file), &["records"]),
+        ("by", of(&wire.by), &["records"]),
+        ("url", of(&wire.url), &["http"]),
+        ("headers", first(wire.headers.keys()), &["http"]),
+        ("authorities", of(&wire.authorities), &["http", "sql"]),
+        ("host", of(&wire.host), &["sql"]),
+        ("port", of(&wire.port), &["sql"]),
+        ("database", of(&wire.database), &["sql"]),
+        ("user", of(&wire.user), &["sql"]),
+        ("password-file", of(&wire.password_file), &["sql"]),
+        ("password-environment", of(&wire.password_environment), &["sql"]),
+        ("query", of(&wire.query), &["sql"]),
+        ("parameters", first(wire.parameters.iter()), &["sql"]),
+        ("rows", of(&wire.rows), &["sql"]),
+        ("count", of(&wire.count), &["sql"]),
+        ("connections", of(&wire.connections), &["sql"]),
+        ("plain-text", of(&wire.plain_text), &["sql"]),
+    ];
+    if !["program", "records", "http", "sql"].contains(&kind) {
+        return;
+    }
+    for (name, at, kinds) in keys {
+        if let Some(at) = at.filter(|_| !kinds.contains(&kind)) {
+            let message = format!("`{name}` is no key of a {kind} provider, but of {}", kinds.join(" and "));
+            file.find(codes::RULES, message, &at, "remove it, or change `kind`");
+        }
+    }
+}
+
+/// A number that is given, or its default; what is out of bounds is found.
+pub(super) fn within(file: &mut UserFile, given: Option<&Spanned<u64>>, default: u64, least: u64, most: u64) -> u64 {
+    let Some(given) = given else { return default };
+    let number = *given.get_ref();
+    if !(least..=most).contains(&number) {
+        let message = format!("expected {least} to {most}, found {number}");
+        file.find(codes::VALUE, message, given, format!("leave it out for {default}"));
+    }
+    number.clamp(least, most)
+}
+
+/// A time limit: one millisecond to an hour.
+pub(super) fn milliseconds(file: &mut UserFile, given: Option<&Spanned<u64>>, default: u64) -> Duration {
+    Duration::from_millis(within(file, given, default, 1, 3_600_000))
+}
