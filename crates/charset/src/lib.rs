@@ -6,9 +6,10 @@
 //! * [`CodeExtension`] reads text by ISO 2022 (EDIFACT's UNOX), [`ExtendedText`] writes it.
 //! * [`translate()`] maps bytes through a table of 256 with the widest instructions that the machine has ([`Kernel`]).
 //! * [`scan`] finds things in text: quotes, digits, trailing blanks.
+//! * [`Weave`] writes rows of blank-padded text between words that are always the same.
 //! * [`DelimiterIndex`] finds the delimiters of EDI text and writes their positions.
 //!
-//! `unsafe` stands in `translate`, `scan` and `delimiters` only, for the instructions and for writing into a vector's spare room; each fast path has a
+//! `unsafe` stands in `translate`, `scan`, `weave` and `delimiters` only, for the instructions and for writing into a vector's spare room; each fast path has a
 //! slow twin that tests hold equal.
 //!
 //! # Departures from the sources
@@ -46,6 +47,8 @@ mod text;
 #[allow(unsafe_code, reason = "vector instructions, chosen at run time")]
 mod translate;
 mod utf16;
+#[allow(unsafe_code, reason = "vector instructions, chosen at run time")]
+mod weave;
 #[allow(unsafe_code, reason = "calls code compiled for what the machine was found to have")]
 mod widest;
 
@@ -56,4 +59,5 @@ pub use delimiters::{DelimiterIndex, DelimiterKernel, DelimiterSet, Ends, Segmen
 pub use detect::{Candidate, detect};
 pub use names::UnknownCharset;
 pub use translate::{Kernel, translate, translate_append, translate_scalar};
+pub use weave::{Hole, Piece, Weave, Woven};
 pub use widest::{Hot, widest};

@@ -26,6 +26,6 @@ pub use number::{NumberScratch, read_number, write_number};
 pub use packed::{Packed, Unpacker, pack_bytes};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
-pub use sink::{Sink, Tee, TextPlace};
+pub use sink::{Sink, Tee, TextPlace, TextRows};
 pub use spelling::nearest;
 pub use value::{Decimal, Digits, Run, Value};

@@ -2,20 +2,41 @@
 
 use crate::{NodeId, Run, Value};
 
-/// Where the text of a leaf stands, for [`Sink::texts`].
+/// Where the text of a leaf stands, for [`Sink::texts`] and [`Sink::text_rows`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TextPlace {
     /// The leaf.
     pub node: NodeId,
     /// First byte, from the same place for all of one call.
     pub offset: u32,
-    /// Bytes, 1 to [`TextPlace::SIZE_MAX`].
+    /// Bytes, at least 1; for [`Sink::texts`] at most [`TextPlace::SIZE_MAX`].
     pub size: u32,
 }
 
 impl TextPlace {
     /// Bytes of the longest text that can be given by place.
     pub const SIZE_MAX: u32 = 16;
+}
+
+/// Occurrences of a list whose groups have nothing in them but texts, for [`Sink::text_rows`].
+#[derive(Clone, Copy, Debug)]
+pub struct TextRows<'a> {
+    /// The group.
+    pub group: NodeId,
+    /// Its leaves, in the order of their places, which do not overlap.
+    pub places: &'a [TextPlace],
+    /// The first occurrence from its first text on, and all others; and at least [`TextRows::SLACK`] bytes behind the last text of the last.
+    /// Printable ASCII; any other byte for any other character.
+    pub text: &'a [u8],
+    /// From one occurrence to the next in bytes.
+    pub stride: usize,
+    /// Occurrences.
+    pub count: usize,
+}
+
+impl TextRows<'_> {
+    /// Bytes behind the texts.
+    pub const SLACK: usize = 64;
 }
 
 /// Receives one document after another as a stream of events over the nodes of one [`crate::Shape`].
@@ -74,7 +95,7 @@ pub trait Sink {
         self.leave(group);
     }
 
-    /// Whether [`Sink::texts`] takes anything: a source that could use it asks first.
+    /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything: a source that could use it asks first.
     const TAKES_TEXTS: bool = false;
 
     /// Leaves whose nodes follow each other, all text, all at once: what records of short texts mostly are. As if `value(node, Value::Ascii(…))`
@@ -85,6 +106,15 @@ pub trait Sink {
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
         let _ = (places, text, shift);
+        0
+    }
+
+    /// Occurrences of a list that are nothing but texts, all at once: what big tables mostly are. As if each were `enter`, `value(node,
+    /// Value::Ascii(…))` for each place, trailing blanks cut, and `leave`. Returns how many of the first it took; it takes none that
+    /// has a byte in its texts that is not printable ASCII.
+    #[inline]
+    fn text_rows(&mut self, rows: TextRows<'_>) -> usize {
+        let _ = rows;
         0
     }
 }
@@ -159,5 +189,9 @@ impl<S: Sink> Sink for &mut S {
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
         (**self).texts(places, text, shift)
+    }
+    #[inline]
+    fn text_rows(&mut self, rows: TextRows<'_>) -> usize {
+        (**self).text_rows(rows)
     }
 }

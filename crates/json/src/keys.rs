@@ -184,6 +184,12 @@ impl Keys {
         prefix
     }
 
+    /// The bytes of `span`.
+    pub(crate) fn bytes(&self, span: Span) -> Vec<u8> {
+        let (start, len) = (span.start as usize, span.len());
+        self.arena[start..start + len.div_ceil(BLOCK)].as_flattened()[..len].to_vec()
+    }
+
     /// Copies `span` to the start of `out`, which is longer by [`SLACK`] at least.
     #[inline(always)]
     pub(crate) fn copy(&self, span: Span, out: &mut [u8]) {

@@ -1,12 +1,13 @@
 //! The sink that writes JSON text.
 
-use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, TextPlace, Value};
+use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, TextPlace, TextRows, Value};
 
 use crate::keys::{self, ALONE_MAX, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
 use quayline_charset::scan::{mask_eq, mask_high, mask_json_special};
+use quayline_charset::{Hole, Piece, Weave};
 
 /// Bytes of a writer's buffer at the start; it grows as needed.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -32,6 +33,8 @@ pub struct JsonWriter {
     buf: Vec<u8>,
     pos: usize,
     keys: Keys,
+    /// By group, how its rows of texts are written, once they are.
+    rows: Vec<Option<Box<Rows>>>,
     style: JsonStyle,
     /// Whether no document of the array was written.
     first: bool,
@@ -52,6 +55,7 @@ impl JsonWriter {
             buf: vec![0; BUFFER_BYTES],
             pos: 0,
             keys: Keys::new(shape, style),
+            rows: Vec::new(),
             style,
             first: false,
             open: false,
@@ -492,6 +496,67 @@ impl Sink for JsonWriter {
         }
         self.pos += before - left.len();
         taken
+    }
+
+    fn text_rows(&mut self, rows: TextRows<'_>) -> usize {
+        if self.style.spacing != Spacing::Compact {
+            return 0;
+        }
+        let index = rows.group.index();
+        if self.rows.len() <= index {
+            self.rows.resize_with(index + 1, || None);
+        }
+        let known = match &mut self.rows[index] {
+            Some(known) if known.places == rows.places => known,
+            other => other.insert(Box::new(Rows::new(&self.keys, &rows))),
+        };
+        let Some(weave) = &known.weave else { return 0 };
+        let mut taken = 0;
+        while taken < rows.count {
+            let out = room(&mut self.buf, self.pos, weave.row_bytes_max() + Weave::OUT_SLACK);
+            let woven = weave.write(&rows.text[taken * rows.stride..], rows.stride, rows.count - taken, *b"\"\\", out);
+            if woven.rows == 0 {
+                break;
+            }
+            self.pos += woven.bytes;
+            taken += woven.rows;
+        }
+        taken
+    }
+}
+
+/// How the rows of one group are written.
+#[derive(Clone, Debug)]
+struct Rows {
+    /// What they were made for.
+    places: Vec<TextPlace>,
+    /// `None` where text by text is the way.
+    weave: Option<Weave>,
+}
+
+impl Rows {
+    fn new(keys: &Keys, rows: &TextRows<'_>) -> Rows {
+        let (mut words, mut holes) = (vec![keys.bytes(keys.node(rows.group).one)], Vec::new());
+        let first = rows.places.first().map_or(0, |place| place.offset);
+        for place in rows.places {
+            if let (Some(word), false) = (words.last_mut(), holes.is_empty()) {
+                word.extend_from_slice(b"\",");
+            }
+            if let Some(word) = words.last_mut() {
+                word.extend_from_slice(&keys.bytes(keys.node(place.node).one));
+            }
+            words.push(Vec::new());
+            holes.push(Hole { offset: place.offset.saturating_sub(first) as usize, size: place.size as usize });
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend_from_slice(b"\"},");
+        }
+        let mut pieces = Vec::with_capacity(words.len() + holes.len());
+        for (i, word) in words.iter().enumerate() {
+            pieces.push(Piece::Word(word));
+            pieces.extend(holes.get(i).map(|hole| Piece::Text(*hole)));
+        }
+        Rows { places: rows.places.to_vec(), weave: Weave::new(&pieces) }
     }
 }
 

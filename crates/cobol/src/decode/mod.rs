@@ -8,7 +8,7 @@ mod item;
 use core::mem;
 
 use quayline_charset::scan;
-use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, Value};
+use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
 use crate::layout::FieldIndex;
 use crate::plan::{Item, Op, Plan, SignCode, Table};
@@ -68,7 +68,7 @@ impl RecordDecoder {
     fn decode_loaded<S: Sink>(&mut self, len: usize, sink: &mut S) -> Result<(), RecordFaults> {
         let plan = &*self.plan.0;
         let state = &mut self.state;
-        state.load(plan, len);
+        state.load(plan, len, if S::TAKES_TEXTS { plan.rows.eager } else { None });
         sink.enter(NodeId::ROOT);
         let base = quayline_charset::widest(Whole { state, plan, sink });
         state.check_length(plan, base);
@@ -88,7 +88,7 @@ impl RecordDecoder {
 }
 
 /// Bytes behind a record that block loads may touch.
-const PAD: usize = 64;
+const PAD: usize = TextRows::SLACK;
 
 /// A record and its translation, padded.
 #[derive(Debug, Default)]
@@ -164,13 +164,18 @@ impl Table {
 
 impl State {
     #[inline]
-    fn load(&mut self, plan: &Plan, record_len: usize) {
+    fn load(&mut self, plan: &Plan, record_len: usize, eager: Option<usize>) {
         let Loaded { raw, text, len } = &mut self.loaded;
         *len = record_len;
         if text.len() < record_len + PAD {
             text.resize(record_len + PAD, 0);
         }
-        quayline_charset::translate(plan.text.to_ascii, &raw[..record_len], &mut text[..record_len]);
+        let eager = eager.map_or(record_len, |eager| eager.min(record_len));
+        if cfg!(debug_assertions) {
+            // So that tests see where something is read that was not translated.
+            text.fill(b'!');
+        }
+        quayline_charset::translate(plan.text.to_ascii, &raw[..eager], &mut text[..eager]);
         self.faults.clear();
         self.indices.clear();
         self.loops.clear();
@@ -256,11 +261,17 @@ impl State {
                     if let Some(node) = table.node {
                         sink.open_list(node);
                     }
-                    if count > 0 {
-                        self.indices.push(0);
-                        self.loops.push(OpenLoop { head: pc, count, outer: base, table });
+                    let taken = if S::TAKES_TEXTS && plan.text_runs[pc] > 0 {
+                        self.text_rows(plan, pc, base, count, table, sink)
                     } else {
-                        base = table.behind(base, base);
+                        0
+                    };
+                    if taken < count {
+                        self.indices.push(taken);
+                        self.loops.push(OpenLoop { head: pc, count, outer: base, table });
+                        base = base.wrapping_add(taken as usize * table.stride);
+                    } else {
+                        base = table.behind(base.wrapping_add(taken as usize * table.stride), base);
                         if let Some(node) = table.node {
                             sink.close_list(node);
                         }
@@ -314,6 +325,51 @@ impl State {
             Some(text) => sink.texts(places, text, first.offset),
             None => 0,
         }
+    }
+
+    /// The first occurrences of a table whose texts are all that it has: how many of them the sink took. Translates what the operations behind
+    /// this one read up to the next such table, where the whole record was not.
+    #[inline(never)]
+    fn text_rows<S: Sink>(
+        &mut self,
+        plan: &Plan,
+        pc: usize,
+        base: usize,
+        count: u32,
+        table: Table,
+        sink: &mut S,
+    ) -> u32 {
+        let rows = &plan.rows.tables[plan.text_runs[pc] as usize - 1];
+        let places = &plan.text_places[pc + 2..][..rows.texts];
+        let ([first, ..], [.., last]) = (places, places) else { return 0 };
+        let Loaded { raw, text, len } = &mut self.loaded;
+        let stride = table.stride;
+        let from = base.wrapping_add(first.offset as usize);
+        let width = (last.offset + last.size - first.offset) as usize;
+        // Of a record that is too short only occurrences that it has.
+        let there = len.checked_sub(width).and_then(|last| last.checked_sub(from));
+        let there = there.map_or(0, |beyond| beyond.checked_div(stride).map_or(0, |rows| rows + 1));
+        let there = there.min(count as usize);
+        let end = |rows: usize| if rows == 0 { from } else { from + (rows - 1) * stride + width };
+        let mut send = |bytes: &[u8]| {
+            let text = bytes.get(from..end(there) + PAD).filter(|_| there > 0);
+            text.map_or(0, |text| sink.text_rows(TextRows { group: rows.group, places, text, stride, count: there }))
+        };
+        let Some(until) = rows.until else { return narrow(send(text)) };
+        let taken = if plan.rows.as_is { send(raw) } else { 0 };
+        let all = if table.slides { count } else { table.max } as usize;
+        let start = match (taken < count as usize, all) {
+            (true, _) => from + taken * stride,
+            // What is behind may have moved to where the table begins, which is less than an occurrence before its first text.
+            (_, 0) => from.saturating_sub(stride),
+            (_, all) => end(all),
+        };
+        let behind = table.behind(base.wrapping_add(count as usize * stride), base);
+        let until = if until == usize::MAX { *len } else { behind.wrapping_add(until).min(*len) };
+        if start < until {
+            quayline_charset::translate(plan.text.to_ascii, &raw[start..until], &mut text[start..until]);
+        }
+        narrow(if plan.rows.as_is { taken } else { send(text) })
     }
 
     /// Occurrences of a table in this record.
@@ -510,6 +566,10 @@ impl State {
             self.faults.push(RecordFault { kind, field: None, offset: expected.min(found), path: String::new() });
         }
     }
+}
+
+fn narrow(rows: usize) -> u32 {
+    u32::try_from(rows).expect("a table has at most u32::MAX occurrences")
 }
 
 fn counter_value(

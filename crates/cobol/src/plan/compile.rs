@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
 
+use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
     Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
@@ -80,6 +81,7 @@ pub(super) fn compile(
         op_items,
         text_places,
         text_runs,
+        rows: TextTables::default(),
         tables,
         unions,
         captures,
@@ -92,6 +94,7 @@ pub(super) fn compile(
     };
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
+    TextTables::find(&mut plan);
     if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) {
         Err(Findings(findings))
     } else {
@@ -117,7 +120,6 @@ fn texts(ops: &[Op]) -> (Vec<TextPlace>, Vec<u32>) {
     }
     (places, runs)
 }
-
 struct Compiler<'a> {
     layout: &'a Layout,
     interface: &'a Interface,

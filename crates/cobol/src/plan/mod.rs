@@ -7,6 +7,7 @@
 
 mod compile;
 mod key;
+mod rows;
 mod select;
 mod template;
 
@@ -17,6 +18,7 @@ use quayline_core::{Findings, NodeId, Shape, TextPlace};
 
 use crate::layout::{Encoding, FieldIndex, Layout};
 use crate::{Interface, Policies};
+use rows::TextTables;
 
 pub(crate) use template::SignCode;
 
@@ -94,10 +96,12 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Op>,
     /// Item of each operation, for places in faults.
     pub(crate) op_items: Vec<ItemIndex>,
-    /// For each operation that is a short text, its place; anything for all others.
+    /// For each operation that is a text, its place; anything for all others.
     pub(crate) text_places: Vec<TextPlace>,
-    /// How many operations from this one on are short texts, one behind the other.
+    /// How many operations from this one on are short texts, one behind the other; for a table, its number in `rows` from 1, or 0.
     pub(crate) text_runs: Vec<u32>,
+    /// Tables whose occurrences are texts and nothing else.
+    pub(crate) rows: TextTables,
     pub(crate) tables: Vec<Table>,
     pub(crate) unions: Vec<Union>,
     pub(crate) captures: Vec<ItemIndex>,

@@ -1,7 +1,8 @@
 //! Laws of every encoding: what is written reads back, what is read is written in its canonical form, and `_preserve` loses nothing.
 
 use proptest::prelude::*;
-use quayline_cobol::{Interface, Policies, Preserve, RecordPlan};
+use quayline_cobol::layout::Dialect;
+use quayline_cobol::{BadValue, FieldRule, Interface, Policies, Preserve, RecordPlan};
 
 use super::{decode, encode, hex, plan};
 
@@ -296,5 +297,69 @@ proptest! {
         }
         prop_assert_eq!(&texts[0], &texts[1]);
         prop_assert_eq!(&texts[0], &texts[2]);
+    }
+}
+
+/// Two tables of texts with something before, between and behind them, of which a part is left out.
+const TABLES: &str = "01 R.
+ 05 N PIC 9.
+ 05 M PIC 9.
+ 05 H PIC X(5).
+ 05 T OCCURS 0 TO 5 TIMES DEPENDING ON N.
+  10 OUT-A PIC X(3).
+  10 A PIC X(4).
+  10 B PIC X(20).
+ 05 G PIC X(6).
+ 05 V PIC 99.
+ 05 U OCCURS 0 TO 4 TIMES DEPENDING ON M.
+  10 C PIC X(2).
+  10 OUT-D PIC X(3).
+  10 D PIC X(3).
+  10 OUT-E PIC X.
+ 05 W OCCURS 2.
+  10 E PIC X.
+  10 F PIC X(100).
+ 05 Z PIC X(7).";
+
+proptest! {
+    /// Rows taken at once are the JSON of the same one by one, whatever the code page, where tables end and the record before had.
+    #[test]
+    fn tables_of_texts_are_the_same_by_rows(
+        bytes in prop::collection::vec(prop::sample::select(b"AZ09   \"\x00~".to_vec()), 2 * 420),
+        clean in any::<bool>(),
+        counts in prop::collection::vec((0usize..=5, 0usize..=4), 2),
+        left_out in any::<bool>(),
+        slides in any::<bool>(),
+        page in prop::sample::select(vec!["ascii", "latin1", "cp037"]),
+        cut in prop_oneof![3 => Just(0usize), 1 => 1usize..300],
+    ) {
+        let dialect = Dialect { odo_slide: slides, ..Dialect::IBM };
+        let layout = super::layout_with(TABLES, &dialect);
+        let rule = |field: &str| FieldRule { field: field.into(), include: Some(!left_out), ..FieldRule::default() };
+        let interface = Interface { fields: ["OUT-A", "OUT-D", "OUT-E"].map(rule).to_vec(), ..Interface::default() };
+        let policies = Policies { invalid: BadValue::Null, ..Policies::default() };
+        let plan = super::plan_in(&layout, page, &interface, &policies);
+        let charset = quayline_charset::Charset::by_name(page).expect("known");
+        let mut by_rows = quayline_cobol::RecordDecoder::new(&plan);
+        for (half, (n, m)) in bytes.chunks(420).zip(counts) {
+            let text: String = half.iter().map(|byte| char::from(if clean { (*byte).clamp(b' ', b'Z') } else { *byte })).collect();
+            let text = if clean { text.replace('"', " ") } else { text };
+            let mut record = Vec::new();
+            charset.encode_into(&format!("{n}{m}{text}"), &mut record).expect("in the page");
+            let short = if slides { 27 * (5 - n) + 9 * (4 - m) } else { 0 };
+let full: usize = 2 + 5 + 27 * 5 + 6 + 2 + 9 * 4 + 202 + 7;
+            record.truncate((full - short).saturating_sub(cut));
+            let mut texts = Vec::new();
+            for one_by_one in [true, false] {
+                let mut writer = quayline_json::JsonWriter::new(plan.shape(), quayline_json::JsonStyle::default());
+                let done = if one_by_one {
+                    quayline_cobol::RecordDecoder::new(&plan).decode(&record, &mut OneByOne(&mut writer))
+                } else {
+                    by_rows.decode_in_place(&mut record.clone(), &mut writer)
+                };
+                texts.push((done.map_err(|faults| faults.0), writer.bytes().to_vec()));
+            }
+            prop_assert_eq!(&texts[0], &texts[1]);
+        }
     }
 }
