@@ -17,6 +17,12 @@ impl<W> Counted<W> {
         self.bytes
     }
 
+    /// The output, which is cut back to its first `bytes`.
+    pub(crate) fn cut(&mut self, bytes: u64) -> &mut W {
+        self.bytes = bytes;
+        self.out.as_mut().expect("an output that was given back is not written to")
+    }
+
     /// The output and the bytes written to it. Nothing may be written afterwards.
     pub(crate) fn take(&mut self) -> (W, u64) {
         (self.out.take().expect("the output is taken once, by a writer that is consumed"), self.bytes)

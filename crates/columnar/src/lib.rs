@@ -70,6 +70,6 @@ mod validity;
 pub use arrow_array::RecordBatch;
 pub use error::{ColumnError, Refusal};
 pub use ipc::{ArrowIpcWriter, Framing};
-pub use parquet::{Codec, ParquetEncoder, ParquetOptions, ParquetPages, ParquetWriter};
+pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPages, ParquetWriter};
 pub use plan::{ColumnOptions, Nesting, TextStore};
 pub use sink::ColumnSink;

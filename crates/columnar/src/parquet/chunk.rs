@@ -1,14 +1,10 @@
 //! One column of the row group being built.
 
-use std::io::{Cursor, Read};
-
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, PageType, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
-use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
-use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
@@ -99,23 +95,24 @@ impl Chunk {
         hybrid::encode(&keys, width, body);
     }
 
-    /// The finished chunk and what its row group must know of it.
+    /// The finished chunk, which begins at `offset` of the file, and what the footer must know of it.
     pub(crate) fn finish(
         self,
         column: &ColumnDescPtr,
+        offset: u64,
         codec: Codec,
         compressor: &mut Compressor,
-    ) -> Result<(ChunkBytes, ColumnCloseResult)> {
+    ) -> Result<(Vec<Bytes>, ColumnChunkMetaData)> {
         let dictionary =
             if self.pages.iter().any(|page| page.keys) { Some(self.dictionary_page(compressor)?) } else { None };
+        let offset = i64::try_from(offset)?;
         let head = dictionary.as_ref().map_or(0, |(bytes, _)| bytes.len());
         let end = head + self.pages.iter().map(|page| page.bytes.len()).sum::<usize>();
-        let rows: usize = self.pages.iter().map(|page| page.rows).sum();
         let nulls: usize = self.pages.iter().map(|page| page.nulls).sum();
         let levels: usize = self.pages.iter().map(|page| page.levels).sum();
         let uncompressed: usize = self.pages.iter().map(|page| page.uncompressed).sum();
         let statistics = self.range.as_ref().unwrap_or(&Range::None).statistics(nulls as u64);
-        let builder = ColumnChunkMetaData::builder(column.clone())
+        let metadata = ColumnChunkMetaData::builder(column.clone())
             .set_compression(match codec {
                 Codec::Snappy => Compression::SNAPPY,
                 Codec::Uncompressed => Compression::UNCOMPRESSED,
@@ -125,19 +122,12 @@ impl Chunk {
             .set_num_values(levels as i64)
             .set_total_compressed_size(end as i64)
             .set_total_uncompressed_size((uncompressed + dictionary.as_ref().map_or(0, |(_, size)| *size)) as i64)
-            .set_dictionary_page_offset(dictionary.is_some().then_some(0))
-            .set_data_page_offset(head as i64)
-            .set_statistics(statistics.unwrap_or_else(|| only_nulls(column.physical_type(), nulls as u64)));
-        let close = ColumnCloseResult {
-            bytes_written: end as u64,
-            rows_written: rows as u64,
-            metadata: builder.build()?,
-            bloom_filter: None,
-            column_index: None,
-            offset_index: None,
-        };
+            .set_dictionary_page_offset(dictionary.is_some().then_some(offset))
+            .set_data_page_offset(offset + head as i64)
+            .set_statistics(statistics.unwrap_or_else(|| only_nulls(column.physical_type(), nulls as u64)))
+            .build()?;
         let parts = dictionary.into_iter().map(|(bytes, _)| bytes).chain(self.pages.into_iter().map(|page| page.bytes));
-        Ok((ChunkBytes { parts: parts.collect() }, close))
+        Ok((parts.collect(), metadata))
     }
 
     fn dictionary_page(&self, compressor: &mut Compressor) -> Result<(Bytes, usize)> {
@@ -207,54 +197,5 @@ fn only_nulls(physical: Type, nulls: u64) -> Statistics {
         Type::DOUBLE => Statistics::double(None, None, None, nulls, false),
         Type::BYTE_ARRAY => Statistics::byte_array(None, None, None, nulls, false),
         Type::FIXED_LEN_BYTE_ARRAY => Statistics::fixed_len_byte_array(None, None, None, nulls, false),
-    }
-}
-
-/// A chunk's pages as the row group writer reads them: once, from the start.
-pub(crate) struct ChunkBytes {
-    parts: Vec<Bytes>,
-}
-
-impl Length for ChunkBytes {
-    fn len(&self) -> u64 {
-        self.parts.iter().map(|part| part.len() as u64).sum()
-    }
-}
-
-impl ChunkReader for ChunkBytes {
-    type T = Box<dyn Read>;
-
-    fn get_read(&self, start: u64) -> Result<Self::T> {
-        if start != 0 {
-            return Err(ParquetError::General("chunks are read from their start".to_owned()));
-        }
-        let parts: Vec<Cursor<Bytes>> = self.parts.iter().cloned().map(Cursor::new).collect();
-        Ok(Box::new(Parts { parts: parts.into_iter(), part: None }))
-    }
-
-    fn get_bytes(&self, _: u64, _: usize) -> Result<Bytes> {
-        Err(ParquetError::General("chunks are read from their start".to_owned()))
-    }
-}
-
-struct Parts {
-    parts: std::vec::IntoIter<Cursor<Bytes>>,
-    part: Option<Cursor<Bytes>>,
-}
-
-impl Read for Parts {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        loop {
-            if let Some(part) = &mut self.part {
-                let n = part.read(buf)?;
-                if n > 0 || buf.is_empty() {
-                    return Ok(n);
-                }
-            }
-            match self.parts.next() {
-                Some(part) => self.part = Some(part),
-                None => return Ok(0),
-            }
-        }
     }
 }

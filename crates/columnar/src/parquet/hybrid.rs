@@ -53,7 +53,8 @@ fn run<T: Copy + Eq>(values: &[T]) -> usize {
     values.iter().take_while(|value| **value == values[0]).count()
 }
 
-fn put_varint(mut n: u64, out: &mut Vec<u8>) {
+/// Appends a number, seven bits a byte, low ones first.
+pub(crate) fn put_varint(mut n: u64, out: &mut Vec<u8>) {
     while n >= 0x80 {
         out.push(n.to_le_bytes()[0] | 0x80);
         n >>= 7;

@@ -1,6 +1,6 @@
 //! Parquet files: pages encoded beside the columns, row groups written in order.
 //!
-//! The parquet crate writes the schema, the page headers and the footer; the pages are ours. Its Arrow writer looks at every value several
+//! The parquet crate encodes the schema, the page headers and what the footer says of a row group; the pages are ours. Its Arrow writer looks at every value several
 //! times (levels, dictionary, statistics, encoder) and took 700 ns for a record of 14 fields on the machine where this was measured, more
 //! than the whole conversion may take. Here a batch is a page in each column, and a page is its column's buffer with levels in front:
 //! numbers are copied as they stand, texts are keys already, and so become numbers of which a sample repeats.
@@ -11,6 +11,7 @@
 //! * Minimum, maximum and null count a chunk. There is no page index: it stays in memory until the footer is written and so would grow with the
 //!   file (3 MB a gigabyte of records of 14 fields), and row groups are small enough to skip whole. Floats have null counts only: NaN and the two zeros have no
 //!   order that all readers share. Texts are cut to 64 bytes there.
+//! * A footer that is kept compressed until the end, 7 KB for a row group of sixty columns instead of 60 KB.
 //! * The Arrow schema as metadata, so that Arrow readers get the types of [`ColumnSink::schema`](crate::ColumnSink::schema) back.
 //! * A page that Snappy would make less than an eighth smaller is a Snappy stream of literals: numbers that do not repeat hardly shrink, and
 //!   looking for matches in them costs more than all other work on them.
@@ -19,6 +20,7 @@
 
 mod chunk;
 mod compress;
+mod footer;
 mod hybrid;
 mod levels;
 mod pages;
@@ -26,7 +28,7 @@ mod range;
 mod writer;
 
 pub use pages::{ParquetEncoder, ParquetPages};
-pub use writer::ParquetWriter;
+pub use writer::{ParquetMark, ParquetWriter};
 
 /// How a Parquet file is written.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -1,19 +1,20 @@
 //! Row groups and footer.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::Type;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
 
 use crate::counted::Counted;
 use crate::error::ColumnError;
 use crate::parquet::ParquetOptions;
 use crate::parquet::chunk::Chunk;
 use crate::parquet::compress::Compressor;
+use crate::parquet::footer::{Footer, FooterMark, Group, MAGIC};
 use crate::parquet::levels::{TooDeep, columns};
 use crate::parquet::pages::{Form, ParquetEncoder, ParquetPages, Table};
 use crate::sink::ColumnSink;
@@ -23,7 +24,10 @@ use crate::sink::ColumnSink;
 /// Pages are kept until their row group has [`ParquetOptions::row_group_bytes_max`] bytes or [`ParquetOptions::row_group_rows_max`] rows, then
 /// written column by column. The footer comes with [`ParquetWriter::finish`]; a file without it is no Parquet file to any reader.
 pub struct ParquetWriter<W: Write + Send> {
-    file: SerializedFileWriter<Counted<W>>,
+    out: BufWriter<Counted<W>>,
+    /// Bytes written.
+    offset: u64,
+    footer: Footer,
     table: Arc<Table>,
     options: ParquetOptions,
     compressor: Compressor,
@@ -32,6 +36,24 @@ pub struct ParquetWriter<W: Write + Send> {
     rows: usize,
     memory: usize,
 }
+
+/// Where a file stood between two row groups, to go [`ParquetWriter::back_to`].
+#[derive(Clone, Copy, Debug)]
+pub struct ParquetMark {
+    bytes: u64,
+    footer: FooterMark,
+}
+
+impl ParquetMark {
+    /// Bytes of the file there.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Pages are written in portions of this many bytes.
+const BUFFER_BYTES: usize = 64 << 10;
 
 impl<W: Write + Send> ParquetWriter<W> {
     /// Starts a file for the documents of `sink` and its siblings.
@@ -68,14 +90,18 @@ impl<W: Write + Send> ParquetWriter<W> {
                 _ => Form::Prefixed,
             })
             .collect();
-        let mut properties =
-            WriterProperties::builder().set_created_by(format!("quayline {}", env!("CARGO_PKG_VERSION"))).build();
+        let mut properties = WriterProperties::builder().build();
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
-        let file = SerializedFileWriter::new(Counted::new(out), descriptor.root_schema_ptr(), Arc::new(properties))?;
+        let descriptor = Arc::new(SchemaDescriptor::new(descriptor.root_schema_ptr()));
+        let footer = Footer::new(descriptor, properties.key_value_metadata().cloned());
+        let mut out = BufWriter::with_capacity(BUFFER_BYTES, Counted::new(out));
+        out.write_all(MAGIC).map_err(ColumnError::Output)?;
         let chunks = forms.iter().map(|form| Chunk::new(*form)).collect();
         let table = Arc::new(Table { columns, containers, forms, codec: options.codec });
         let compressor = Compressor::new(options.codec);
-        Ok(ParquetWriter { file, table, options: options.clone(), compressor, chunks, rows: 0, memory: 0 })
+        let offset = MAGIC.len() as u64;
+        let options = options.clone();
+        Ok(ParquetWriter { out, offset, footer, table, options, compressor, chunks, rows: 0, memory: 0 })
     }
 
     /// An encoder for one thread.
@@ -113,29 +139,60 @@ impl<W: Write + Send> ParquetWriter<W> {
         if self.rows == 0 {
             return Ok(());
         }
-        let descriptors = self.file.schema_descr().columns().to_vec();
-        let mut group = self.file.next_row_group()?;
-        for ((chunk, form), descriptor) in self.chunks.iter_mut().zip(&self.table.forms).zip(&descriptors) {
+        let from = self.offset;
+        let schema = Arc::clone(self.footer.schema());
+        let mut columns = Vec::with_capacity(self.chunks.len());
+        for ((chunk, form), column) in self.chunks.iter_mut().zip(&self.table.forms).zip(schema.columns()) {
             let chunk = core::mem::replace(chunk, Chunk::new(*form));
-            let (bytes, close) = chunk.finish(descriptor, self.options.codec, &mut self.compressor)?;
-            group.append_column(&bytes, close)?;
+            let (parts, metadata) = chunk.finish(column, self.offset, self.options.codec, &mut self.compressor)?;
+            for part in parts {
+                self.out.write_all(&part).map_err(ColumnError::Output)?;
+                self.offset += part.len() as u64;
+            }
+            columns.push(metadata);
         }
-        group.close()?;
+        let bytes = columns.iter().map(|column| column.uncompressed_size()).sum();
+        self.footer.push(Group { columns, rows: self.rows, bytes, offset: from })?;
         self.rows = 0;
         self.memory = 0;
         Ok(())
     }
 
-    /// Bytes of memory that the row group being built takes.
+    /// Ends the row group that was begun and tells where the file stands, all of which is in the output then.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn mark(&mut self) -> Result<ParquetMark, ColumnError> {
+        self.flush()?;
+        self.out.flush().map_err(ColumnError::Output)?;
+        Ok(ParquetMark { bytes: self.offset, footer: self.footer.mark() })
+    }
+
+    /// Takes back what was written since the mark. The caller cuts the output, which it gets, to [`ParquetMark::bytes`].
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn back_to(&mut self, mark: ParquetMark) -> Result<&mut W, ColumnError> {
+        for (chunk, form) in self.chunks.iter_mut().zip(&self.table.forms) {
+            *chunk = Chunk::new(*form);
+        }
+        (self.rows, self.memory) = (0, 0);
+        self.footer.back_to(mark.footer);
+        self.offset = mark.bytes;
+        self.out.flush().map_err(ColumnError::Output)?;
+        Ok(self.out.get_mut().cut(mark.bytes))
+    }
+
+    /// Bytes of memory that the row group being built takes, and what the footer will say.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.memory
+        self.memory + self.footer.memory()
     }
 
     /// Bytes written so far.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
-        self.file.bytes_written() as u64
+        self.offset
     }
 
     /// Writes the last row group and the footer; returns the output with its length in bytes.
@@ -144,9 +201,9 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// [`ColumnError::Output`].
     pub fn finish(mut self) -> Result<(W, u64), ColumnError> {
         self.flush()?;
-        self.file.finish()?;
-        // The library's own way out would write the footer again.
-        Ok(self.file.inner_mut().take())
+        self.footer.write(&mut self.out)?;
+        self.out.flush().map_err(ColumnError::Output)?;
+        Ok(self.out.get_mut().take())
     }
 }
 

@@ -103,6 +103,62 @@ fn memory_is_bounded_by_the_row_group() {
     assert!(large < small + small / 10, "{small} bytes grew to {large}");
 }
 
+fn groups_of_one(writer: &mut ParquetWriter<Vec<u8>>, sink: &mut ColumnSink, rows: core::ops::Range<i64>) {
+    let mut encoder = writer.encoder();
+    for n in rows {
+        send(sink, n);
+        writer.write(encoder.take_pages(sink).unwrap()).unwrap();
+    }
+}
+
+/// The library keeps 600 bytes for each column of each row group until the end, so memory grew by 14 MB a gigabyte of segments.
+#[test]
+fn the_footer_of_many_row_groups_stays_small_and_is_read() {
+    let options = ParquetOptions { row_group_rows_max: 1, ..ParquetOptions::default() };
+    for groups in [0, 1, 14, 15, 16, 127, 128, 1000] {
+        let mut sink = ColumnSink::new(&shape(), &ColumnOptions::default()).unwrap();
+        let mut writer = ParquetWriter::new(Vec::new(), &sink, &options).unwrap();
+        groups_of_one(&mut writer, &mut sink, 0..groups);
+        let memory = writer.memory();
+        let (bytes, len) = writer.finish().unwrap();
+        assert_eq!(bytes.len() as u64, len);
+        let file = SerializedFileReader::new(Bytes::from(bytes.clone())).unwrap();
+        assert_eq!(file.metadata().file_metadata().num_rows(), groups);
+        assert_eq!(i64::try_from(file.metadata().num_row_groups()).unwrap(), groups);
+        for (group, n) in file.metadata().row_groups().iter().zip(0..) {
+            assert_eq!((group.num_rows(), group.ordinal()), (1, Some(n)));
+        }
+        let mut rows = 0;
+        for batch in ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap().build().unwrap() {
+            rows += i64::try_from(batch.unwrap().num_rows()).unwrap();
+        }
+        assert_eq!(rows, groups);
+        assert!(memory < 6000 + 400 * usize::try_from(groups).unwrap(), "{memory} bytes for {groups} row groups");
+    }
+}
+
+#[test]
+fn what_is_taken_back_was_never_there() {
+    let options = ParquetOptions { row_group_rows_max: 3, ..ParquetOptions::default() };
+    let file = |with: bool| {
+        let mut sink = ColumnSink::new(&shape(), &ColumnOptions::default()).unwrap();
+        let mut writer = ParquetWriter::new(Vec::new(), &sink, &options).unwrap();
+        groups_of_one(&mut writer, &mut sink, 0..7);
+        let mark = writer.mark().unwrap();
+        if with {
+            groups_of_one(&mut writer, &mut sink, 7..100);
+            let out = writer.back_to(mark).unwrap();
+            assert!(out.len() as u64 > mark.bytes());
+            out.truncate(usize::try_from(mark.bytes()).unwrap());
+        }
+        groups_of_one(&mut writer, &mut sink, 100..104);
+        writer.finish().unwrap()
+    };
+    let (bytes, len) = file(true);
+    assert_eq!(bytes.len() as u64, len);
+    assert!((bytes, len) == file(false));
+}
+
 #[test]
 fn no_rows_are_a_valid_file() {
     let (bytes, _, _) = write(Vec::new(), 0, &ParquetOptions::default()).unwrap();
