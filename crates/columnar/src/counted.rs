@@ -17,10 +17,14 @@ impl<W> Counted<W> {
         self.bytes
     }
 
+    pub(crate) fn get_mut(&mut self) -> &mut W {
+        self.out.as_mut().expect("an output that was given back is not written to")
+    }
+
     /// The output, which is cut back to its first `bytes`.
     pub(crate) fn cut(&mut self, bytes: u64) -> &mut W {
         self.bytes = bytes;
-        self.out.as_mut().expect("an output that was given back is not written to")
+        self.get_mut()
     }
 
     /// The output and the bytes written to it. Nothing may be written afterwards.

@@ -1,9 +1,11 @@
 //! Arrow IPC: the file format (Feather 2) and the stream format.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use arrow_array::RecordBatch;
+use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
+use arrow_schema::SchemaRef;
 
 use crate::counted::Counted;
 use crate::error::ColumnError;
@@ -25,6 +27,7 @@ pub enum Framing {
 /// end-of-stream mark.
 pub struct ArrowIpcWriter<W: Write> {
     inner: Inner<Counted<W>>,
+    schema: SchemaRef,
 }
 
 enum Inner<W: Write> {
@@ -38,13 +41,35 @@ impl<W: Write> ArrowIpcWriter<W> {
     /// # Errors
     /// [`ColumnError::Output`].
     pub fn new(out: W, sink: &ColumnSink, framing: Framing) -> Result<Self, ColumnError> {
-        let schema = sink.schema();
+        ArrowIpcWriter::of(out, sink.schema(), framing)
+    }
+
+    fn of(out: W, schema: SchemaRef, framing: Framing) -> Result<Self, ColumnError> {
         let out = Counted::new(out);
         let inner = match framing {
             Framing::File => Inner::File(Box::new(FileWriter::try_new(out, &schema)?)),
             Framing::Stream => Inner::Stream(Box::new(StreamWriter::try_new(out, &schema)?)),
         };
-        Ok(ArrowIpcWriter { inner })
+        Ok(ArrowIpcWriter { inner, schema })
+    }
+
+    /// A stream of the same schema beside it, for batches that may not be written yet: [`ArrowIpcWriter::append`] takes them.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`].
+    pub fn beside<V: Write>(&self, out: V) -> Result<ArrowIpcWriter<V>, ColumnError> {
+        ArrowIpcWriter::of(out, SchemaRef::clone(&self.schema), Framing::Stream)
+    }
+
+    /// Writes the batches of a stream that [`ArrowIpcWriter::beside`] wrote; one of them is in memory at a time.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`], and [`ColumnError::Library`] where it is no such stream; the output is then of no use.
+    pub fn append(&mut self, stream: impl Read) -> Result<(), ColumnError> {
+        for batch in StreamReader::try_new(stream, None)? {
+            self.write(&batch?)?;
+        }
+        Ok(())
     }
 
     /// Writes a batch; one without rows is left out.

@@ -32,7 +32,6 @@ struct WrittenPage {
     bytes: Bytes,
     /// Header and body before compression.
     uncompressed: usize,
-    rows: usize,
     levels: usize,
     nulls: usize,
     keys: bool,
@@ -43,11 +42,10 @@ impl Chunk {
         Chunk { form, pages: Vec::new(), dictionary: Dictionary::default(), range: None }
     }
 
-    /// Adds a page of `rows` rows; returns the bytes of memory that it takes.
+    /// Adds a page; returns the bytes of memory that it takes.
     pub(crate) fn push(
         &mut self,
         page: ColumnPage,
-        rows: usize,
         options: &ParquetOptions,
         compressor: &mut Compressor,
     ) -> Result<usize> {
@@ -81,7 +79,7 @@ impl Chunk {
             }
         }
         let memory = bytes.len() + size_of::<WrittenPage>() + self.dictionary.memory() - before;
-        self.pages.push(WrittenPage { bytes, uncompressed, rows, levels: page.levels, nulls: page.nulls, keys });
+        self.pages.push(WrittenPage { bytes, uncompressed, levels: page.levels, nulls: page.nulls, keys });
         Ok(memory)
     }
 

@@ -126,7 +126,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         }
         self.rows += pages.rows;
         for (chunk, page) in self.chunks.iter_mut().zip(pages.pages) {
-            self.memory += chunk.push(page, pages.rows, &self.options, &mut self.compressor)?;
+            self.memory += chunk.push(page, &self.options, &mut self.compressor)?;
         }
         if self.memory >= self.options.row_group_bytes_max {
             self.flush()?;
@@ -166,6 +166,20 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.flush()?;
         self.out.flush().map_err(ColumnError::Output)?;
         Ok(ParquetMark { bytes: self.offset, footer: self.footer.mark() })
+    }
+
+    /// The output, in which all is that was written up to the last mark.
+    pub fn output(&mut self) -> &mut W {
+        self.out.get_mut().get_mut()
+    }
+
+    /// Ends the row group that was begun; all that was written is in the output then.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn settle(&mut self) -> Result<&mut W, ColumnError> {
+        self.mark()?;
+        Ok(self.output())
     }
 
     /// Takes back what was written since the mark. The caller cuts the output, which it gets, to [`ParquetMark::bytes`].

@@ -75,7 +75,7 @@ pub(crate) struct EdiPart {
     pub(crate) len: usize,
     /// Whether the source ends with it.
     pub(crate) is_last: bool,
-    /// Whether it ends inside a document, which is a page then.
+    /// Whether it ends inside a transaction, whose last document in it is a page that others follow.
     pub(crate) ends_page: bool,
     /// Documents in it.
     pub(crate) documents: u64,

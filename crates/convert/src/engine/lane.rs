@@ -48,6 +48,13 @@ pub(crate) trait Target: Send {
         None
     }
 
+    /// Where the output stands in what [`Target::drain`] will hand out: bytes, columns, or documents that go to files of their own. What is
+    /// accepted behind it stands apart from what was before it.
+    ///
+    /// # Errors
+    /// As [`Target::drain`].
+    fn mark(&mut self) -> Result<usize, Vec<Finding>>;
+
     /// Hands out the output since the last call.
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>>;
 }

@@ -27,6 +27,10 @@ pub(crate) struct Lot {
     /// Then: all documents of the block in order, and their bytes as they go to the rejects.
     pub(crate) deferred: Vec<Deferred>,
     pub(crate) deferred_raw: Vec<u8>,
+    /// Documents of the block that are pages of a transaction, in order, and their bytes. They are not in the tally: what becomes of them is
+    /// known when the transaction has ended.
+    pub(crate) pages: Vec<Page>,
+    pub(crate) page_raw: Vec<u8>,
     /// Findings of severity error that reject no document.
     pub(crate) errors: u64,
     pub(crate) findings: Vec<Finding>,
@@ -53,6 +57,22 @@ pub(crate) struct Excerpt {
     pub(crate) raw: Range<usize>,
 }
 
+/// A document that is one of the pages of its transaction.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) is_first: bool,
+    /// Whether another one follows.
+    pub(crate) more: bool,
+    pub(crate) is_bad: bool,
+    /// Its output, in the unit of [`Target::mark`].
+    pub(crate) output: Range<usize>,
+    /// Documents of the output.
+    pub(crate) documents: u64,
+    pub(crate) around: Surroundings,
+    /// Its bytes in `page_raw`.
+    pub(crate) raw: Range<usize>,
+}
+
 /// A document that the writer has the last word on.
 #[derive(Debug)]
 pub(crate) struct Deferred {
@@ -63,6 +83,8 @@ pub(crate) struct Deferred {
     pub(crate) raw: Range<usize>,
     pub(crate) around: Option<(Surroundings, bool)>,
     pub(crate) front: Option<Spool>,
+    /// Which of the lot's pages it is.
+    pub(crate) page: Option<usize>,
     /// Records that it was made of, documents that came of it, and of a map what came of it in each output.
     pub(crate) records: u64,
     pub(crate) documents: u64,
@@ -77,6 +99,7 @@ impl Deferred {
             raw: 0..0,
             around: None,
             front: None,
+            page: None,
             records: 1,
             documents: 1,
             taken: Vec::new(),
@@ -112,6 +135,8 @@ pub(crate) struct Payload {
 pub(crate) enum Columns {
     Pages(ParquetPages),
     Batch(RecordBatch),
+    /// Of a payload that is written in parts: what was written.
+    Written,
 }
 
 impl Columns {
@@ -119,7 +144,12 @@ impl Columns {
         match self {
             Columns::Pages(pages) => pages.memory(),
             Columns::Batch(batch) => batch.get_array_memory_size(),
+            Columns::Written => 0,
         }
+    }
+
+    pub(crate) fn take(&mut self) -> Columns {
+        core::mem::replace(self, Columns::Written)
     }
 }
 
@@ -164,6 +194,8 @@ impl Lot {
             deferring: false,
             deferred: Vec::new(),
             deferred_raw: Vec::new(),
+            pages: Vec::new(),
+            page_raw: Vec::new(),
             errors: 0,
             findings: Vec::new(),
             counts: CodeCounts::default(),
@@ -183,6 +215,8 @@ impl Lot {
         self.excerpts.clear();
         self.deferred.clear();
         self.deferred_raw.clear();
+        self.pages.clear();
+        self.page_raw.clear();
         self.errors = 0;
         self.findings.clear();
         self.counts.0.clear();
@@ -285,13 +319,16 @@ impl Lot {
         self.payload.memory()
             + self.rejects.capacity()
             + self.deferred_raw.capacity()
+            + self.page_raw.capacity()
             + self.findings.len() * FINDING_BYTES
             + self.checked.as_ref().map_or(0, |checked| checked.memory())
     }
 
     /// Whether a document was rejected so far.
     pub(crate) fn has_rejects(&self) -> bool {
-        self.tally.records_rejected > 0 || self.deferred.last().is_some_and(|last| last.rejected.is_some())
+        self.tally.records_rejected > 0
+            || self.pages.last().is_some_and(|page| page.is_bad)
+            || self.deferred.last().is_some_and(|last| last.rejected.is_some())
     }
 
     /// `records` were left out on purpose.
@@ -336,6 +373,22 @@ impl Lot {
         }
         self.excerpt(around, is_transaction, front, bytes);
         self.rejected_already(findings);
+    }
+
+    /// A page, whose findings are kept. `raw` is empty where nobody asks for what is rejected.
+    pub(crate) fn page(&mut self, page: Page, place: Place, raw: &[u8], findings: Vec<Finding>) {
+        let from = self.page_raw.len();
+        self.page_raw.extend_from_slice(raw);
+        if page.is_bad {
+            self.keep(findings);
+        } else {
+            self.keep_with_errors(findings);
+        }
+        if self.deferring {
+            let rejected = page.is_bad.then(Vec::new);
+            self.deferred.push(Deferred { rejected, page: Some(self.pages.len()), ..Deferred::new(place) });
+        }
+        self.pages.push(Page { raw: from..self.page_raw.len(), ..page });
     }
 
     /// Bytes of the rejects that are a part of an interchange.

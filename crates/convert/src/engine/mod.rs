@@ -8,6 +8,7 @@ pub(crate) mod destination;
 mod digest;
 pub(crate) mod exchange;
 mod findings_file;
+mod hold;
 pub(crate) mod intake;
 pub(crate) mod lane;
 mod lanes;

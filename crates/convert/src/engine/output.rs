@@ -1,7 +1,9 @@
 //! The output: a file or stream, and what turns lots into its bytes.
 
+use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetWriter};
 use quayline_edi::EdiWriter;
@@ -9,6 +11,7 @@ use quayline_edi::EdiWriter;
 use crate::engine::lot::{Columns, Payload};
 use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
+use crate::engine::spool::{Spool, SpoolWriter};
 use crate::error::ConvertError;
 
 /// Where bytes go.
@@ -16,6 +19,8 @@ pub(crate) enum OutFile {
     File(PartialFile),
     Stream { stream: Box<dyn Write + Send>, bytes: u64 },
     Folder(SplitFolder),
+    /// A stream, from which nothing can be taken back, and what does not go out yet.
+    Held { stream: Box<OutFile>, held: SpoolWriter },
 }
 
 impl OutFile {
@@ -24,6 +29,7 @@ impl OutFile {
             OutFile::File(file) => file.len(),
             OutFile::Stream { bytes, .. } => *bytes,
             OutFile::Folder(folder) => folder.bytes,
+            OutFile::Held { stream, held } => stream.bytes() + held.spool.len(),
         }
     }
 
@@ -32,6 +38,7 @@ impl OutFile {
             OutFile::File(file) => file.partial().to_owned(),
             OutFile::Stream { .. } => Path::new("<output>").to_owned(),
             OutFile::Folder(folder) => folder.folder.clone(),
+            OutFile::Held { stream, .. } => stream.name(),
         }
     }
 
@@ -39,12 +46,63 @@ impl OutFile {
     fn is_stream(&self) -> bool {
         match self {
             OutFile::File(file) => file.is_stream(),
-            OutFile::Stream { .. } => true,
+            OutFile::Stream { .. } | OutFile::Held { .. } => true,
             OutFile::Folder(_) => false,
         }
     }
 
-    fn error(&self, error: io::Error) -> ConvertError {
+    /// From here on, what is written may be taken back.
+    pub(crate) fn hold(&mut self, folder: &Arc<Path>) {
+        match self {
+            OutFile::Folder(split) => split.hold(),
+            _ if self.is_stream() => {
+                let stream = Box::new(core::mem::replace(self, OutFile::nowhere()));
+                *self = OutFile::Held { stream, held: SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) } };
+            }
+            // A file is cut.
+            _ => {}
+        }
+    }
+
+    /// What was written since [`OutFile::hold`] stays.
+    pub(crate) fn release(&mut self) -> io::Result<()> {
+        match core::mem::replace(self, OutFile::nowhere()) {
+            OutFile::Held { stream, mut held } => {
+                *self = *stream;
+                held.spool.read(0, |part| self.write_all(part))
+            }
+            mut out => {
+                let done = if let OutFile::Folder(split) = &mut out { split.release() } else { Ok(()) };
+                *self = out;
+                done
+            }
+        }
+    }
+
+    /// What was written since [`OutFile::hold`], where there were `bytes`, is taken back.
+    pub(crate) fn back_to(&mut self, bytes: u64) -> io::Result<()> {
+        match core::mem::replace(self, OutFile::nowhere()) {
+            OutFile::Held { stream, .. } => {
+                *self = *stream;
+                Ok(())
+            }
+            mut out => {
+                let done = match &mut out {
+                    OutFile::Folder(split) => split.back(),
+                    OutFile::File(file) => file.cut(bytes),
+                    OutFile::Stream { .. } | OutFile::Held { .. } => Ok(()),
+                };
+                *self = out;
+                done
+            }
+        }
+    }
+
+    fn nowhere() -> OutFile {
+        OutFile::Stream { stream: Box::new(io::sink()), bytes: 0 }
+    }
+
+    pub(crate) fn error(&self, error: io::Error) -> ConvertError {
         match error.kind() {
             io::ErrorKind::BrokenPipe if self.is_stream() => ConvertError::ClosedPipe,
             _ => ConvertError::io("write", self.name())(error),
@@ -61,6 +119,7 @@ impl Write for OutFile {
                 *bytes += n as u64;
                 Ok(n)
             }
+            OutFile::Held { held, .. } => held.write(from),
             // Documents go to files of their own.
             OutFile::Folder(_) => Err(io::ErrorKind::Unsupported.into()),
         }
@@ -71,6 +130,7 @@ impl Write for OutFile {
             OutFile::File(file) => file.flush(),
             OutFile::Stream { stream, .. } => stream.flush(),
             OutFile::Folder(folder) => folder.finish(),
+            OutFile::Held { stream, .. } => stream.flush(),
         }
     }
 }
@@ -94,6 +154,16 @@ pub(crate) struct EdiOutput {
 impl EdiOutput {
     pub(crate) fn new(text: TextOutput, writer: EdiWriter) -> Self {
         EdiOutput { text, state: writer.state(), writer }
+    }
+
+    /// A part of the output of a lot.
+    pub(crate) fn put_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
+        self.state = self.writer.state();
+        self.text.put_part(payload, part)
+    }
+
+    pub(crate) fn text(&mut self) -> &mut TextOutput {
+        &mut self.text
     }
 
     /// Whether each document goes to a file of its own.
@@ -142,7 +212,8 @@ impl TextOutput {
     /// The output of a lot.
     fn put_lot(&mut self, payload: &mut Payload, mut from: usize) -> Result<(), ConvertError> {
         if let OutFile::Folder(folder) = &mut self.out {
-            return folder.write(payload);
+            let all = 0..payload.cuts.len();
+            return folder.write(payload, all);
         }
         if let Some(mut front) = payload.front.take() {
             let out = &mut self.out;
@@ -151,6 +222,18 @@ impl TextOutput {
             from = 0;
         }
         self.put(&payload.bytes[from..payload.len])
+    }
+
+    /// A part of the output of a lot, in which nothing waited.
+    pub(crate) fn put_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        if let OutFile::Folder(folder) = &mut self.out {
+            return folder.write(payload, part);
+        }
+        let drop = core::mem::take(&mut self.drop_first);
+        self.put(&payload.bytes[part.start + drop..part.end])
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
@@ -168,7 +251,7 @@ impl<W> ColumnOutput<W> {
         Ok(ColumnOutput { writer: Some(writer), name, stream, finished: None })
     }
 
-    fn with<T>(&mut self, work: impl FnOnce(&mut W) -> Result<T, ColumnError>) -> Result<T, ConvertError> {
+    pub(crate) fn with<T>(&mut self, work: impl FnOnce(&mut W) -> Result<T, ColumnError>) -> Result<T, ConvertError> {
         let writer = self.writer.as_mut().expect("nothing is written behind the end of the output");
         work(writer).map_err(|error| column_error(error, &self.name, self.stream))
     }
@@ -253,7 +336,7 @@ impl OutputWriter {
         }
     }
 
-    fn write_columns(&mut self, columns: Columns) -> Result<(), ConvertError> {
+    pub(crate) fn write_columns(&mut self, columns: Columns) -> Result<(), ConvertError> {
         match (self, columns) {
             (OutputWriter::Parquet(output), Columns::Pages(pages)) => output.with(|writer| writer.write(pages)),
             (OutputWriter::Arrow(output), Columns::Batch(batch)) => output.with(|writer| writer.write(&batch)),

@@ -82,6 +82,14 @@ impl PartialFile {
         if self.is_stream() { Ok(()) } else { self.file.sync_data() }
     }
 
+    /// Forgets all behind the first `len` bytes.
+    pub(crate) fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)?;
+        self.file.seek(SeekFrom::Start(len))?;
+        self.len = len;
+        Ok(())
+    }
+
     /// Gives it its name.
     pub(crate) fn rename(&self) -> io::Result<()> {
         self.real.as_ref().map_or(Ok(()), |real| fs::rename(&self.partial, real))

@@ -273,7 +273,7 @@ impl Run {
         let tally = self.resumed.as_ref().map(|checkpoint| checkpoint.tally).unwrap_or_default();
         let output_path = match &outs[0] {
             OutFile::File(file) => Some(file.path().to_owned()),
-            OutFile::Stream { .. } => None,
+            OutFile::Stream { .. } | OutFile::Held { .. } => None,
             OutFile::Folder(folder) => Some(folder.folder.clone()),
         };
         let split = matches!(outs[0], OutFile::Folder(_));
@@ -315,6 +315,8 @@ impl Run {
                 counts: CodeCounts::default(),
                 misfit: None,
             },
+            hold: None,
+            open_drafts: None,
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),

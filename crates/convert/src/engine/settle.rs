@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use quayline_core::Finding;
+use quayline_edi::EdiMark;
 
 use crate::engine::lot::{Deferred, Lot, Payload};
 use crate::engine::output::{EdiOutput, OutputWriter};
@@ -19,6 +20,7 @@ pub(crate) fn settle(
     outputs: &mut [OutputWriter],
     lot: &mut Lot,
     stop_at_reject: bool,
+    open: &mut Option<OpenDrafts>,
     spool_folder: &Path,
 ) -> Result<(), ConvertError> {
     if !outputs.iter().any(|output| matches!(output, OutputWriter::Edi(_))) {
@@ -30,6 +32,14 @@ pub(crate) fn settle(
     lot.deferring = false;
     let mut course = vec![Course::default(); outputs.len()];
     for mut document in deferred {
+        if let Some(page) = document.page {
+            let name = if document.rejected.is_none() { names.next() } else { None };
+            let refused = settle_page(&mut outputs[0], lot, &mut course[0], &document, page, name, open);
+            if refused && stop_at_reject {
+                break;
+            }
+            continue;
+        }
         let findings = match document.rejected.take() {
             Some(findings) => findings,
             None => {
@@ -64,6 +74,9 @@ pub(crate) fn settle(
             OutputWriter::Edi(output) => {
                 payload.fill(output.writer.bytes());
                 output.writer.clear();
+                if let Some(open) = open {
+                    open.mark.taken();
+                }
             }
             _ if course.dropped.is_empty() => {}
             _ => without(payload, &course.dropped, spool_folder)
@@ -72,6 +85,65 @@ pub(crate) fn settle(
     }
     lot.deferred_raw = raws;
     Ok(())
+}
+
+/// A transaction of several pages that is being written as one of interchanges.
+#[derive(Debug)]
+pub(crate) struct OpenDrafts {
+    /// The writer before its first page.
+    mark: EdiMark,
+    is_bad: bool,
+}
+
+/// Writes a page; where it cannot be written, or the lane rejected it, all of its transaction is taken back. Whether that is so.
+fn settle_page(
+    output: &mut OutputWriter,
+    lot: &mut Lot,
+    course: &mut Course,
+    document: &Deferred,
+    page: usize,
+    name: Option<String>,
+    open: &mut Option<OpenDrafts>,
+) -> bool {
+    let OutputWriter::Edi(output) = output else { return false };
+    let split = output.is_split();
+    let stands = |output: &EdiOutput, payload: &Payload| {
+        if split { payload.cuts.len() } else { output.writer.bytes().len() }
+    };
+    let from = stands(output, &lot.payload);
+    if lot.pages[page].is_first {
+        *open = Some(OpenDrafts { mark: output.writer.mark(), is_bad: false });
+    }
+    let open_drafts = open.as_mut().expect("the first page of a transaction comes first");
+    let mut refused = document.rejected.is_some();
+    if !refused {
+        let draft = course.drafts..course.drafts + 1;
+        course.drafts = draft.end;
+        if !open_drafts.is_bad
+            && let Err(finding) = write_drafts(output, &mut lot.payload, draft, document, name.as_ref())
+        {
+            refused = true;
+            lot.keep(vec![*finding]);
+        }
+    }
+    lot.pages[page].output = from..from;
+    lot.pages[page].is_bad |= refused;
+    if refused && !core::mem::replace(&mut open_drafts.is_bad, true) {
+        output.writer.back_to(open_drafts.mark.clone());
+        let end = if split { from } else { output.writer.bytes().len() };
+        for page in lot.pages[..=page].iter_mut().rev() {
+            page.output = end..end;
+            if page.is_first {
+                break;
+            }
+        }
+    } else if !open_drafts.is_bad {
+        lot.pages[page].output = from..stands(output, &lot.payload);
+    }
+    if !lot.pages[page].more {
+        *open = None;
+    }
+    refused
 }
 
 /// How far an output is in its lot.

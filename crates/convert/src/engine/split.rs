@@ -21,6 +21,15 @@ pub(crate) struct SplitFolder {
     pub(crate) epilogue: Vec<u8>,
     documents: u64,
     pub(crate) bytes: u64,
+    /// Files of a transaction in pages that has not ended yet: they have no name until it has.
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    files: Vec<PathBuf>,
+    documents: u64,
+    bytes: u64,
 }
 
 impl SplitFolder {
@@ -32,14 +41,15 @@ impl SplitFolder {
             epilogue: Vec::new(),
             documents: 0,
             bytes: 0,
+            held: None,
         }
     }
 
-    /// Writes the documents of a payload, which end where its cuts are.
-    pub(crate) fn write(&mut self, payload: &mut Payload) -> Result<(), ConvertError> {
+    /// Writes some of the documents of a payload, which end where its cuts are.
+    pub(crate) fn write(&mut self, payload: &mut Payload, documents: Range<usize>) -> Result<(), ConvertError> {
         let mut front = payload.front.take().unwrap_or_default();
-        let mut from = 0;
-        for (i, to) in payload.cuts.iter().enumerate() {
+        let mut from = documents.start.checked_sub(1).map_or(0, |before| payload.cuts[before]);
+        for (i, to) in payload.cuts.iter().enumerate().take(documents.end).skip(documents.start) {
             self.documents += 1;
             let about = payload.names.get(i).map_or("", String::as_str);
             let name = format!("{:06}{about}.{}", self.documents, self.extension);
@@ -63,7 +73,31 @@ impl SplitFolder {
         file.write_all(&self.epilogue)?;
         self.bytes += file.len();
         file.sync()?;
-        file.rename()
+        match &mut self.held {
+            Some(held) => {
+                held.files.push(file.path().to_owned());
+                Ok(())
+            }
+            None => file.rename(),
+        }
+    }
+
+    /// What is written from here on has no name until it is released.
+    pub(crate) fn hold(&mut self) {
+        self.held = Some(Held { files: Vec::new(), documents: self.documents, bytes: self.bytes });
+    }
+
+    /// Gives what is held its names.
+    pub(crate) fn release(&mut self) -> io::Result<()> {
+        let held = self.held.take();
+        held.into_iter().flat_map(|held| held.files).try_for_each(|path| std::fs::rename(partial_path(&path), path))
+    }
+
+    /// Takes back what is held.
+    pub(crate) fn back(&mut self) -> io::Result<()> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        (self.documents, self.bytes) = (held.documents, held.bytes);
+        held.files.iter().try_for_each(|path| std::fs::remove_file(partial_path(path)))
     }
 
     /// Makes the names durable.

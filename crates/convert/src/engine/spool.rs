@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes kept in memory. 1 MiB: a page of a transaction and what it becomes seldom has more.
@@ -85,6 +86,51 @@ impl Spool {
         }
         let local = |place: u64| usize::try_from(place.saturating_sub(self.in_file)).unwrap_or(usize::MAX);
         put(self.memory.get(local(from)..local(to)).unwrap_or_default())
+    }
+}
+
+/// Bytes that are read as from a file.
+#[derive(Debug)]
+pub(crate) struct SpoolReader {
+    spool: Spool,
+    at: u64,
+}
+
+impl SpoolReader {
+    pub(crate) fn new(spool: Spool) -> Self {
+        SpoolReader { spool, at: 0 }
+    }
+}
+
+impl Read for SpoolReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let to = (self.at + buf.len() as u64).min(self.spool.len());
+        let mut n = 0;
+        self.spool.read_range(self.at, to, |part| {
+            buf[n..n + part.len()].copy_from_slice(part);
+            n += part.len();
+            Ok(())
+        })?;
+        self.at = to;
+        Ok(n)
+    }
+}
+
+/// A spool that is written as a file.
+#[derive(Debug)]
+pub(crate) struct SpoolWriter {
+    pub(crate) spool: Spool,
+    pub(crate) folder: Arc<Path>,
+}
+
+impl Write for SpoolWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.spool.push(bytes, &self.folder)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -19,7 +19,8 @@ use crate::engine::findings_file::FindingsFile;
 use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
 use crate::engine::partial::{PartialFile, sync_folder_of};
-use crate::engine::settle::settle;
+use crate::engine::hold::Hold;
+use crate::engine::settle::{OpenDrafts, settle};
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
@@ -43,6 +44,9 @@ pub(crate) struct Writer<'r> {
     pub(crate) progress: Option<&'r dyn Progress>,
     pub(crate) source_bytes_total: Option<u64>,
     pub(crate) state: Written,
+    /// A transaction of which only some pages were written yet, and the same of drafts.
+    pub(crate) hold: Option<Hold>,
+    pub(crate) open_drafts: Option<OpenDrafts>,
 }
 
 /// How far the run is.
@@ -82,9 +86,11 @@ pub(crate) struct CheckpointWriter {
 
 impl Outlet for Writer<'_> {
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
-        settle(&mut self.outputs, lot, self.rejects.is_none(), &self.spool_folder)?;
-        let stops = self.rejects.is_none() && lot.tally.records_rejected > 0;
-        if stops {
+        let stop_at_reject = self.rejects.is_none();
+        settle(&mut self.outputs, lot, stop_at_reject, &mut self.open_drafts, &self.spool_folder)?;
+        let rejects = lot.tally.records_rejected > 0 || lot.pages.iter().any(|page| page.is_bad);
+        if stop_at_reject && rejects {
+            self.take_back()?;
             let mut findings = core::mem::take(&mut lot.findings);
             findings.truncate(1.max(self.findings_max));
             findings.extend(lot.misfit.take());
@@ -92,11 +98,15 @@ impl Outlet for Writer<'_> {
             return Err(ConvertError::Refused(quayline_core::Findings(findings)));
         }
         self.tell_characters_once(lot);
-        let before = self.output_bytes();
+        let (bytes, tally) = (self.output_bytes(), self.state.tally);
         self.write_lot(lot)?;
-        clock.counters.bytes_out += self.output_bytes() - before;
-        clock.counters.records += lot.tally.records_out + lot.tally.records_skipped;
-        clock.counters.rejected += lot.tally.records_rejected;
+        let counters = &mut clock.counters;
+        counters.bytes_out += self.output_bytes().saturating_sub(bytes);
+        counters.records += lot.tally.records_out + lot.tally.records_skipped;
+        counters.rejected += lot.tally.records_rejected;
+        // Pages count when their transaction has ended.
+        counters.records += self.state.tally.records_out - tally.records_out;
+        counters.rejected += self.state.tally.records_rejected - tally.records_rejected;
         self.advance(lot);
         if self.rejects_max.is_some_and(|max| self.state.tally.records_rejected > max) {
             return Err(self.too_many());
@@ -109,8 +119,13 @@ impl Outlet for Writer<'_> {
 }
 
 impl RejectFiles {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), ConvertError> {
+        let path = self.records.partial().to_owned();
+        self.records.write_all(bytes).map_err(ConvertError::io("write", path))
+    }
+
     /// Writes a rejected transaction that reached over blocks; what stands before it is in `rejects`, which is written too.
-    fn write_long(
+    pub(crate) fn write_long(
         &mut self,
         around: &Surroundings,
         is_transaction: bool,
@@ -168,7 +183,13 @@ impl Writer<'_> {
     fn write_lot(&mut self, lot: &mut Lot) -> Result<(), ConvertError> {
         let mut more = core::mem::take(&mut lot.payload.more);
         let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
-        self.outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.write(payload))?;
+        if lot.pages.is_empty() {
+            self.outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.write(payload))?;
+        } else {
+            let raw = core::mem::take(&mut lot.page_raw);
+            self.write_pages(&mut lot.payload, core::mem::take(&mut lot.pages), &raw)?;
+            lot.page_raw = raw;
+        }
         lot.payload.more = more;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();

@@ -68,6 +68,13 @@ struct Saved {
 #[derive(Clone, Debug)]
 pub struct EdiMark(Saved);
 
+impl EdiMark {
+    /// The bytes up to the mark were taken, and the writer was cleared.
+    pub fn taken(&mut self) {
+        self.0.out_len = 0;
+    }
+}
+
 #[derive(Clone, Debug)]
 struct OpenTransaction {
     /// The header as written, without its terminator.

@@ -67,9 +67,11 @@ impl EdiCutter {
                 pass.take_faults().for_each(drop);
                 self.passed = from + pass.consumed();
                 match step {
-                    DocumentStep::Document { more, .. } => {
+                    DocumentStep::Document { page, more, .. } => {
                         self.documents += 1;
-                        if self.passed >= self.enough && pass.is_between() {
+                        // Pages end blocks, so that what waits for a transaction to end can be told from the rest of a block.
+                        let enough = self.passed >= self.enough || more || page > 1;
+                        if enough && pass.is_between() {
                             // What ends a page by guide is the segment behind it, which the lane does not see.
                             return Some(EdiPart { len: self.passed, ends_page: more, ..EdiPart::default() });
                         }

@@ -1,11 +1,13 @@
 //! Transactions of interchanges as generic documents.
 
-use quayline_core::{Finding, RecordNumber, Severity};
-use quayline_edi::{DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFault, EndOfInput, GenericOptions};
+use quayline_core::{ByteOffset, Finding, Findings, RecordNumber, Severity};
+use quayline_edi::{
+    DocumentPass, DocumentReader, DocumentStep, EdiError, EdiFault, EndOfInput, GenericOptions, Surroundings,
+};
 
 use crate::engine::block::{Block, EdiPart, Units};
 use crate::engine::lane::{LaneFacts, Source, Target};
-use crate::engine::lot::{FINDINGS_A_LOT, Lot, edi_place, locate};
+use crate::engine::lot::{FINDINGS_A_LOT, Lot, Page, edi_place, locate};
 use crate::engine::split;
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
@@ -40,7 +42,12 @@ impl Source for EdiSource {
         let mut pass = self.reader.over(input, end_of(part));
         let mut number = block.before.next;
         let mut ended = false;
+        let mut marks = PageMarks::of(part, number);
         loop {
+            if let Err(found) = marks.before(number, target) {
+                lot.end = Some(Findings(found).into());
+                return at + 1;
+            }
             // Of one that goes on it is the same.
             target.begin(number, block.before.offset, block);
             let mut step = if ended { DocumentStep::NeedMore } else { pass.read(target.sink()) };
@@ -48,7 +55,7 @@ impl Source for EdiSource {
                 step = pass.break_page(target.sink()).unwrap_or(step);
                 ended = true;
             }
-            let DocumentStep::Document { from, to, is_transaction, errors, .. } = step else {
+            let DocumentStep::Document { from, to, is_transaction, errors, page, more } = step else {
                 debug_assert_eq!(number.0 - block.before.next.0, part.documents, "the cutter found the same documents");
                 if !part.goes_on {
                     keep_between(&mut pass, facts, number, lot);
@@ -84,6 +91,24 @@ impl Source for EdiSource {
                     }
                 }
             };
+            if more || page > 1 {
+                if facts.split && !refused {
+                    lot.payload.names.push(name_of(&pass, is_transaction));
+                }
+                let (documents, around) = (u64::from(!refused), pass.surroundings());
+                let ended =
+                    EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
+                let done = marks.page(ended, block, facts, target, lot);
+                if let Err(found) = done {
+                    lot.end = Some(Findings(found).into());
+                    return at + 1;
+                }
+                if refused && facts.stop_at_reject {
+                    return at + 1;
+                }
+                number.0 += 1;
+                continue;
+            }
             let raw = &input[offset(from.0.max(block.before.offset.0), block)..offset(to.0, block)];
             let front = front.take();
             if refused {
@@ -102,6 +127,67 @@ impl Source for EdiSource {
             number.0 += 1;
         }
     }
+}
+
+/// Where the output of pages lies in that of their block.
+pub(crate) struct PageMarks {
+    /// The document that begins a transaction of several pages, the last one of its block.
+    first: Option<RecordNumber>,
+    /// Behind the last page, or before the first.
+    at: usize,
+    raw_from: usize,
+}
+
+impl PageMarks {
+    pub(crate) fn of(part: EdiPart, next: RecordNumber) -> Self {
+        let first = part.ends_page.then(|| RecordNumber((next.0 + part.documents).saturating_sub(1)));
+        PageMarks { first, at: 0, raw_from: 0 }
+    }
+
+    /// Before a document is sent.
+    pub(crate) fn before<T: Target>(&mut self, number: RecordNumber, target: &mut T) -> Result<(), Vec<Finding>> {
+        if self.first == Some(number) {
+            self.at = target.mark()?;
+        }
+        Ok(())
+    }
+
+    /// Hands a page in, which was sent or is bad.
+    pub(crate) fn page<T: Target>(
+        &mut self,
+        ended: EndedPage,
+        block: &Block,
+        facts: &LaneFacts,
+        target: &mut T,
+        lot: &mut Lot,
+    ) -> Result<(), Vec<Finding>> {
+        let EndedPage { page, more, is_bad, documents, number, from, to, around, findings } = ended;
+        let output = self.at..target.mark()?;
+        self.at = output.end;
+        // Nothing of a transaction may be lost between two pages.
+        let raw_from = if page == 1 { offset(from.0, block) } else { self.raw_from };
+        let raw_to = if more { block.body(0).len() } else { offset(to.0, block) };
+        self.raw_from = raw_to;
+        let raw = if facts.stop_at_reject { &[][..] } else { &block.body(0)[raw_from..raw_to] };
+        let page = Page { is_first: page == 1, more, is_bad, output, documents, around, raw: 0..0 };
+        lot.page(page, edi_place(facts, number, from), raw, findings);
+        Ok(())
+    }
+}
+
+/// A page of a transaction, as it ended.
+pub(crate) struct EndedPage {
+    /// From 1.
+    pub(crate) page: u64,
+    pub(crate) more: bool,
+    pub(crate) is_bad: bool,
+    /// Documents that it became.
+    pub(crate) documents: u64,
+    pub(crate) number: RecordNumber,
+    pub(crate) from: ByteOffset,
+    pub(crate) to: ByteOffset,
+    pub(crate) around: Surroundings,
+    pub(crate) findings: Vec<Finding>,
 }
 
 /// What the name of a document's file says of it.

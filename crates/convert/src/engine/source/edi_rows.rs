@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use quayline_core::{Findings, NodeId, Sink, Value};
 use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
 
-use super::edi::{end_of, findings_of, keep_between, offset, part_of};
+use super::edi::{EndedPage, PageMarks, end_of, findings_of, keep_between, offset, part_of};
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::Lot;
@@ -42,13 +42,18 @@ impl Source for EdiRowSource {
         let mut trial = self.trial.over(input, end_of(part));
         let mut number = block.before.next;
         let mut ended = false;
+        let mut marks = PageMarks::of(part, number);
         loop {
+            if let Err(found) = marks.before(number, target) {
+                lot.end = Some(Findings(found).into());
+                return at + 1;
+            }
             let mut step = if ended { DocumentStep::NeedMore } else { documents.skip() };
             if step == DocumentStep::NeedMore && part.ends_page && !ended {
                 step = documents.skip_page().unwrap_or(step);
                 ended = true;
             }
-            let DocumentStep::Document { from, to, is_transaction, errors, .. } = step else {
+            let DocumentStep::Document { from, to, is_transaction, errors, page, more } = step else {
                 keep_between(&mut documents, facts, number, lot);
                 return at + 1;
             };
@@ -66,36 +71,40 @@ impl Source for EdiRowSource {
                 findings.extend(own);
                 findings.sort_by_key(|finding| finding.place.byte);
             }
-            if refused {
-                if is_transaction {
-                    let Ok(()) = each_row(&mut rows, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
-                }
-                lot.rejected_excerpt(
-                    (documents.surroundings(), is_transaction),
-                    None,
-                    &input[offset(from.0, block)..until],
-                    findings,
-                );
-                if facts.stop_at_reject {
+            let mut count = 0;
+            if refused && is_transaction {
+                let Ok(()) = each_row(&mut rows, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
+            } else if is_transaction {
+                let mut driven = Driven(target);
+                let sent = each_row(&mut rows, until, &mut driven, |driven| {
+                    count += 1;
+                    driven.0.accept()
+                });
+                if let Err(found) = sent {
+                    // Rows that stand in the output already cannot be taken back.
+                    lot.end = Some(Findings(found).into());
                     return at + 1;
                 }
+            }
+            if more || page > 1 {
+                let around = documents.surroundings();
+                let documents = if refused { 0 } else { count.max(1) };
+                let ended = EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
+                let done = marks.page(ended, block, facts, target, lot);
+                if let Err(found) = done {
+                    lot.end = Some(Findings(found).into());
+                    return at + 1;
+                }
+            } else if refused {
+                let raw = &input[offset(from.0, block)..until];
+                lot.rejected_excerpt((documents.surroundings(), is_transaction), None, raw, findings);
             } else {
                 lot.keep_with_errors(findings);
-                let mut count = 0;
-                if is_transaction {
-                    let mut driven = Driven(target);
-                    let sent = each_row(&mut rows, until, &mut driven, |driven| {
-                        count += 1;
-                        driven.0.accept()
-                    });
-                    if let Err(found) = sent {
-                        // Rows that stand in the output already cannot be taken back.
-                        lot.end = Some(Findings(found).into());
-                        return at + 1;
-                    }
-                }
                 lot.written(1);
                 lot.documents += count - u64::from(count > 0);
+            }
+            if refused && facts.stop_at_reject {
+                return at + 1;
             }
             rows.take_faults().for_each(drop);
             number.0 += 1;

@@ -60,6 +60,13 @@ impl Target for PagesTarget {
         if self.sink.is_full() { self.leave() } else { Ok(()) }
     }
 
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        if self.sink.rows() > 0 {
+            self.leave()?;
+        }
+        Ok(self.full.len())
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if self.sink.rows() > 0 {
             self.leave()?;
@@ -82,6 +89,13 @@ impl Target for BatchTarget {
         accept(&mut self.sink)?;
         // What leaves depends on the rows of the block only, so that it is the same for any number of lanes.
         if self.sink.is_full() { self.leave() } else { Ok(()) }
+    }
+
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        if self.sink.rows() > 0 {
+            self.leave()?;
+        }
+        Ok(self.full.len())
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {

@@ -32,6 +32,10 @@ impl Target for CsvTarget {
         }
     }
 
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.writer.bytes().len())
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         payload.fill(self.writer.bytes());
         self.writer.clear();

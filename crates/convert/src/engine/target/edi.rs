@@ -39,6 +39,11 @@ impl Target for EdiTarget {
         Ok(())
     }
 
+    /// The writer knows it.
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.drafts.len())
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         core::mem::swap(&mut payload.drafts, &mut self.drafts);
         self.drafts.clear();

@@ -100,6 +100,10 @@ impl Target for RecordTarget {
         self.framed.add(body)
     }
 
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.framed.written())
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         self.framed.drain(payload);
         Ok(())

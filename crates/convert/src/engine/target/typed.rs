@@ -34,6 +34,10 @@ impl<'s> Target for TypedTarget<'s> {
         self.encoder.frame(&mut self.framed)
     }
 
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.framed.written())
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         self.framed.drain(payload);
         Ok(())

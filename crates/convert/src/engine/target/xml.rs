@@ -34,6 +34,10 @@ impl Target for XmlTarget {
         Ok(())
     }
 
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.cuts.as_ref().map_or_else(|| self.writer.bytes().len(), Vec::len))
+    }
+
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         if let Some(cuts) = &mut self.cuts {
             core::mem::swap(cuts, &mut payload.cuts);

@@ -1,0 +1,214 @@
+//! Transactions in pages, which come whole or not at all.
+//!
+//! A transaction that is larger than a page is converted before anybody knows whether it is good to its end. What came of its pages can be taken
+//! back until then: a file is cut, a Parquet file loses its last row groups, files of a folder have no name yet, and what goes to a stream,
+//! or is Arrow, waits beside it. So memory does not depend on how long a transaction is.
+
+use core::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetMark};
+
+use crate::engine::lot::{Columns, Page, Payload};
+use crate::engine::output::{OutFile, OutputWriter};
+use crate::engine::spool::{Spool, SpoolReader, SpoolWriter};
+use crate::engine::writer::Writer;
+use crate::error::ConvertError;
+
+/// A transaction whose pages are being written.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    before: OutputMark,
+    /// A page of it is bad: nothing of it is in the output.
+    is_bad: bool,
+    /// Pages in the output, and documents that they became.
+    pages: u64,
+    documents: u64,
+    /// Its bytes, where rejects are kept.
+    raw: Spool,
+}
+
+/// Where an output stood.
+#[derive(Debug)]
+enum OutputMark {
+    Text { bytes: u64, drop_first: usize },
+    Parquet(ParquetMark),
+    Arrow(Box<ArrowIpcWriter<SpoolWriter>>),
+}
+
+impl Writer<'_> {
+    /// Writes what is output of a lot that has pages, and the transactions that ended in it.
+    pub(crate) fn write_pages(&mut self, payload: &mut Payload, pages: Vec<Page>, raw: &[u8]) -> Result<(), ConvertError> {
+        let mut at = 0;
+        for page in pages {
+            self.write_part(payload, at..page.output.start)?;
+            at = page.output.end;
+            self.write_page(payload, page, raw)?;
+        }
+        let end = self.output().end_of(payload);
+        self.write_part(payload, at..end)
+    }
+
+    fn write_page(&mut self, payload: &mut Payload, page: Page, raw: &[u8]) -> Result<(), ConvertError> {
+        if page.is_first {
+            let folder = Arc::clone(&self.spool_folder);
+            let before = self.output().hold(&folder)?;
+            self.hold = Some(Hold { before, is_bad: false, pages: 0, documents: 0, raw: Spool::default() });
+        }
+        if page.is_bad {
+            self.take_back()?;
+        }
+        let mut hold = self.hold.take().expect("the first page of a transaction comes first");
+        if !hold.is_bad {
+            hold.pages += 1;
+            hold.documents += page.documents;
+            match &mut hold.before {
+                OutputMark::Arrow(beside) => self.output().write_beside(beside, payload, page.output)?,
+                _ => self.write_part(payload, page.output)?,
+            }
+        }
+        if self.rejects.is_some() {
+            let io = ConvertError::io("write a temporary file in", &*self.spool_folder);
+            hold.raw.push(&raw[page.raw], &self.spool_folder).map_err(io)?;
+        }
+        if page.more {
+            self.hold = Some(hold);
+            return Ok(());
+        }
+        let tally = &mut self.state.tally;
+        if !hold.is_bad {
+            tally.records_in += hold.pages;
+            tally.records_out += hold.pages;
+            self.state.documents += hold.documents;
+            return self.output().release(hold.before);
+        }
+        tally.records_in += 1;
+        tally.records_rejected += 1;
+        let Some(files) = &mut self.rejects else { return Ok(()) };
+        let mut behind = Vec::new();
+        files.write_long(&page.around, true, hold.raw, &[], &mut behind)?;
+        files.append(&behind)
+    }
+
+    /// Takes what is written of the open transaction back.
+    pub(crate) fn take_back(&mut self) -> Result<(), ConvertError> {
+        let Some(mut hold) = self.hold.take() else { return Ok(()) };
+        if !core::mem::replace(&mut hold.is_bad, true) {
+            self.output().back_to(&mut hold.before)?;
+        }
+        self.hold = Some(hold);
+        Ok(())
+    }
+
+    fn write_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
+        self.output().write_part(payload, part)
+    }
+
+    /// Pages are those of a conversion without a map, which has one output.
+    fn output(&mut self) -> &mut OutputWriter {
+        &mut self.outputs[0]
+    }
+}
+
+impl OutputWriter {
+    /// The end of a payload in the unit of [`crate::engine::lane::Target::mark`].
+    fn end_of(&self, payload: &Payload) -> usize {
+        match self {
+            OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => payload.columns.len(),
+            OutputWriter::Text(output) if matches!(output.out, OutFile::Folder(_)) => payload.cuts.len(),
+            OutputWriter::Edi(output) if output.is_split() => payload.cuts.len(),
+            OutputWriter::Text(_) | OutputWriter::Edi(_) => payload.len,
+        }
+    }
+
+    /// Writes a part of a payload.
+    fn write_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
+        match self {
+            OutputWriter::Text(output) => output.put_part(payload, part),
+            OutputWriter::Edi(output) => output.put_part(payload, part),
+            OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => {
+                payload.columns[part].iter_mut().try_for_each(|columns| self.write_columns(columns.take()))
+            }
+        }
+    }
+
+    /// Keeps batches beside the output.
+    fn write_beside(
+        &mut self,
+        beside: &mut ArrowIpcWriter<SpoolWriter>,
+        payload: &mut Payload,
+        part: Range<usize>,
+    ) -> Result<(), ConvertError> {
+        let OutputWriter::Arrow(output) = self else { unreachable!("only batches stand beside their output") };
+        payload.columns[part].iter_mut().try_for_each(|columns| match columns.take() {
+            Columns::Batch(batch) => output.with(|_| beside.write(&batch)),
+            _ => unreachable!("lanes make the columns of their output"),
+        })
+    }
+
+    /// From here on, what is written may be taken back.
+    fn hold(&mut self, folder: &Arc<Path>) -> Result<OutputMark, ConvertError> {
+        match self {
+            OutputWriter::Text(output) => Ok(output.hold(folder)),
+            OutputWriter::Edi(output) => Ok(output.text().hold(folder)),
+            OutputWriter::Parquet(output) => {
+                let mark = output.with(|writer| writer.mark())?;
+                output.with(|writer| {
+                    writer.output().hold(folder);
+                    Ok(())
+                })?;
+                Ok(OutputMark::Parquet(mark))
+            }
+            OutputWriter::Arrow(output) => {
+                let out = SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) };
+                Ok(OutputMark::Arrow(Box::new(output.with(|writer| writer.beside(out))?)))
+            }
+        }
+    }
+
+    /// What was written since the mark stays.
+    fn release(&mut self, mark: OutputMark) -> Result<(), ConvertError> {
+        match (self, mark) {
+            (OutputWriter::Text(output), _) => output.release(),
+            (OutputWriter::Edi(output), _) => output.text().release(),
+            (OutputWriter::Parquet(output), _) => output.with(|writer| writer.settle()?.release().map_err(ColumnError::Output)),
+            (OutputWriter::Arrow(output), OutputMark::Arrow(beside)) => output.with(|writer| {
+                let (held, _) = beside.finish()?;
+                writer.append(SpoolReader::new(held.spool))
+            }),
+            (OutputWriter::Arrow(_), _) => unreachable!("an output is marked by itself"),
+        }
+    }
+
+    /// What was written since the mark is taken back.
+    fn back_to(&mut self, mark: &mut OutputMark) -> Result<(), ConvertError> {
+        match (self, mark) {
+            (OutputWriter::Text(output), OutputMark::Text { bytes, drop_first }) => output.back_to(*bytes, *drop_first),
+            (OutputWriter::Edi(output), OutputMark::Text { bytes, .. }) => output.text().back_to(*bytes, 0),
+            (OutputWriter::Parquet(output), OutputMark::Parquet(mark)) => {
+                output.with(|writer| writer.back_to(*mark)?.back_to(mark.bytes()).map_err(ColumnError::Output))
+            }
+            // Nothing of it is in the output.
+            (OutputWriter::Arrow(_), OutputMark::Arrow(_)) => Ok(()),
+            _ => unreachable!("an output is marked by itself"),
+        }
+    }
+}
+
+impl crate::engine::output::TextOutput {
+    fn hold(&mut self, folder: &Arc<Path>) -> OutputMark {
+        let mark = OutputMark::Text { bytes: self.out.bytes(), drop_first: self.drop_first };
+        self.out.hold(folder);
+        mark
+    }
+
+    fn release(&mut self) -> Result<(), ConvertError> {
+        self.out.release().map_err(|error| self.out.error(error))
+    }
+
+    fn back_to(&mut self, bytes: u64, drop_first: usize) -> Result<(), ConvertError> {
+        self.drop_first = drop_first;
+        self.out.back_to(bytes).map_err(|error| self.out.error(error))
+    }
+}
