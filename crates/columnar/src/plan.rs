@@ -185,10 +185,7 @@ impl Plan {
                 Finding::error(
                     Code("COL-004"),
                     Fault::Config,
-                    format!(
-                        "the record has {columns} columns, the limit columns_max is {}",
-                        options.limits.columns_max
-                    ),
+                    format!("the record has {columns} columns, the limit is {}", options.limits.columns_max),
                 )
                 .hint("exclude fields in the interface file or allow more with `--limit columns=N`"),
             );

@@ -152,7 +152,7 @@ fn too_many(shape: &Shape, widths: &[u64], total: u64, limit: usize) -> Finding 
         }
     }
     let (_, list, max) = worst;
-    let mut message = format!("{total} columns are more than the limit columns_max = {limit}");
+    let mut message = format!("{total} columns are more than the limit of {limit}");
     if list != NodeId::ROOT {
         let width = widths[list.index()];
         message.push_str(&format!("; most come from the list {}: {max} times {width}", shape.path(list)));

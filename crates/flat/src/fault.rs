@@ -84,7 +84,9 @@ impl FlatFault {
             FlatFaultKind::OpenQuote => {
                 "a quote that opens in this row is never closed: double each quote inside a quoted cell"
             }
-            FlatFaultKind::EndlessRow { .. } => "look for a quote that opens in this row and is never closed",
+            FlatFaultKind::EndlessRow { .. } => {
+                "look for a quote that opens in this row and is never closed, or allow more with `--limit line-bytes=N`"
+            }
             FlatFaultKind::NotUtf8 => "save the file as UTF-8",
         };
         let line = self.line.map(|line| u32::try_from(line).unwrap_or(u32::MAX));
@@ -104,7 +106,7 @@ impl fmt::Display for FlatFault {
                 write!(f, "the row has {found} cells, the header has {expected} columns")
             }
             FlatFaultKind::BehindQuote => f.write_str("text follows the closing quote of a cell"),
-            FlatFaultKind::EndlessRow { limit } => write!(f, "no end of the row within line_bytes_max = {limit} bytes"),
+            FlatFaultKind::EndlessRow { limit } => write!(f, "no end of the row within {limit} bytes"),
             FlatFaultKind::OpenQuote => f.write_str("the file ends inside quotes"),
             FlatFaultKind::NotUtf8 => f.write_str("the cell is not UTF-8"),
         }

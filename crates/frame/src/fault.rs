@@ -286,7 +286,7 @@ impl FrameFault {
                 "if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::TooLarge { .. } => {
-                "a record this long is not believed: `inspect` on the file proposes a framing"
+                "a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`"
             }
             FrameFaultKind::Reserved { segment: true, .. } => {
                 "the record is in segments: use `vbs` (with block headers) or `vbs:no-bdw`"
@@ -298,7 +298,7 @@ impl FrameFault {
                 "if the file has no block headers, use `rdw`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::EndlessLine { .. } => {
-                "the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing"
+                "the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`"
             }
             FrameFaultKind::SegmentOrder { .. } => "a block was lost or written twice: transfer the file again",
             FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",
@@ -348,14 +348,14 @@ impl fmt::Display for FrameFault {
             FrameFaultKind::TooSmall { part, found, least } => {
                 write!(f, "the {part} says {found}, expected at least {least}")?
             }
-            FrameFaultKind::TooLarge { part, most, bound, .. } if text => {
-                write!(f, "the {part} is no length of at most {most} ({bound})")?;
+            FrameFaultKind::TooLarge { part, most, .. } if text => {
+                write!(f, "the {part} is no length of at most {most}")?;
             }
-            FrameFaultKind::TooLarge { part: Part::Record, found, most, bound } => {
-                write!(f, "the record has {found} bytes or more, expected at most {most} ({bound})")?;
+            FrameFaultKind::TooLarge { part: Part::Record, found, most, .. } => {
+                write!(f, "the record has {found} bytes or more, expected at most {most}")?;
             }
-            FrameFaultKind::TooLarge { part, found, most, bound } => {
-                write!(f, "the {part} says {found}, expected at most {most} ({bound})")?;
+            FrameFaultKind::TooLarge { part, found, most, .. } => {
+                write!(f, "the {part} says {found}, expected at most {most}")?;
             }
             FrameFaultKind::Reserved { part, segment: true, .. } => {
                 write!(f, "the {part} has a segment control code, expected zeros")?
@@ -369,7 +369,7 @@ impl fmt::Display for FrameFault {
             FrameFaultKind::PastBlock { need, left } => {
                 write!(f, "the record needs {need} bytes, but its block has {left} left")?;
             }
-            FrameFaultKind::EndlessLine { limit } => write!(f, "no line end within line_bytes_max = {limit} bytes")?,
+            FrameFaultKind::EndlessLine { limit } => write!(f, "no line end within {limit} bytes")?,
             FrameFaultKind::SegmentOrder { found, open } => {
                 let expected = if open { "2 (last) or 3 (middle)" } else { "0 (complete) or 1 (first)" };
                 write!(f, "segment control code {found}, expected {expected}")?;

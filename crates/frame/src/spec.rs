@@ -265,7 +265,7 @@ pub enum SpecError {
     #[error("a fixed record length of 0 never ends the first record")]
     ZeroLength,
     /// Longer than the limit.
-    #[error("a fixed record length of {length} bytes is above the limit record_bytes_max = {limit}")]
+    #[error("a fixed record length of {length} bytes is above the limit of {limit}")]
     AboveLimit {
         /// As given.
         length: usize,
@@ -281,7 +281,7 @@ pub enum SpecError {
         most: usize,
     },
     /// The field starts behind the limit.
-    #[error("the length field starts at offset {offset}, behind the limit record_bytes_max = {limit}")]
+    #[error("the length field starts at offset {offset}, behind the limit of {limit}")]
     FieldOffset {
         /// As given.
         offset: usize,
@@ -343,7 +343,9 @@ impl SpecError {
         use quayline_core::{Code, Fault, Finding};
         let hint = match self {
             SpecError::ZeroLength => "give the length of a record in bytes, as in `fixed:200`",
-            SpecError::AboveLimit { .. } | SpecError::FieldOffset { .. } => "correct the number",
+            SpecError::AboveLimit { .. } | SpecError::FieldOffset { .. } => {
+                "correct the number, or allow more with `--limit record-bytes=N`"
+            }
             SpecError::FieldSize { .. } => "give the field's size in bytes, as in `length:size=2`",
             SpecError::StripBehindData { .. } => "leave out `strip` and describe the field in the copybook",
             SpecError::SkipLast { .. } => "skip fewer records",

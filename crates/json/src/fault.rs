@@ -146,7 +146,9 @@ impl JsonError {
             JsonError::Surrogate => "write both halves, such as \\ud83d\\ude00, or the character itself",
             JsonError::Utf8 => "JSON is UTF-8; convert the text from its code page first",
             JsonError::LeadingZero => "write the number without leading zeros, or as a string",
-            JsonError::Depth { .. } => "look for an object nested by mistake, or a bracket that is not closed",
+            JsonError::Depth { .. } => {
+                "look for an object nested by mistake or a bracket that is not closed, or allow more with `--limit depth=N`"
+            }
             JsonError::Behind { .. } => "write one document a line, or all of them in one array",
             JsonError::Duplicate => "leave one of the two out",
             JsonError::Unknown { nearest: Some(name) } => return Some(format!("did you mean `{name}`?")),
@@ -154,7 +156,9 @@ impl JsonError {
             JsonError::Digits { .. } => "write the number with fewer digits",
             JsonError::Float => "write a smaller number",
             JsonError::Hex => "write bytes as in \"00ff1a\"",
-            JsonError::TooLong { .. } => "look for a brace or quote that is not closed",
+            JsonError::TooLong { .. } => {
+                "look for a brace or quote that is not closed, or allow more with `--limit record-bytes=N`"
+            }
             JsonError::BehindArray { .. } => "put all documents into the array, or write them without one",
         };
         Some(hint.to_owned())

@@ -149,8 +149,12 @@ impl XmlFault {
             }
             XmlFaultKind::Encoding => "convert the file to UTF-8, for example with `iconv -t UTF-8`",
             XmlFaultKind::Truncated => "the transfer stopped early: compare the file's size with the sender's",
-            XmlFaultKind::TooLarge { .. } => "if the file's outermost element is the record, say that there is no root",
-            XmlFaultKind::TooDeep { .. } => "look for an element nested by mistake, or one that is not closed",
+            XmlFaultKind::TooLarge { .. } => {
+                "if the file's outermost element is the record, say that there is no root; or allow more with `--limit record-bytes=N`"
+            },
+            XmlFaultKind::TooDeep { .. } => {
+                "look for an element nested by mistake or one that is not closed, or allow more with `--limit depth=N`"
+            },
             XmlFaultKind::UnknownElement { expected: Some(expected), .. } => {
                 return format!("`{expected}` is expected");
             }
@@ -199,8 +203,8 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Doctype => f.write_str("the file has a document type definition with declarations"),
             XmlFaultKind::Encoding => f.write_str("the file is not in UTF-8"),
             XmlFaultKind::Truncated => f.write_str("the file ends inside an element"),
-            XmlFaultKind::TooLarge { limit } => write!(f, "an element is longer than record_bytes_max = {limit} bytes"),
-            XmlFaultKind::TooDeep { limit } => write!(f, "elements are nested deeper than depth_max = {limit}"),
+            XmlFaultKind::TooLarge { limit } => write!(f, "an element is longer than {limit} bytes"),
+            XmlFaultKind::TooDeep { limit } => write!(f, "elements are nested deeper than {limit}"),
             XmlFaultKind::UnknownElement { name, .. } if name.is_empty() => f.write_str("an element is not known here"),
             XmlFaultKind::UnknownElement { name, .. } => write!(f, "the element {name} is not known here"),
             XmlFaultKind::Repeated => f.write_str("the element stands here a second time"),

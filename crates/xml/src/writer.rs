@@ -116,6 +116,16 @@ impl XmlWriter {
         self.start = 0;
     }
 
+    /// Hands out the buffer instead of its bytes, so that nothing is copied. The writer goes on with `buffer`, whose content is lost. No document
+    /// is open.
+    #[must_use]
+    pub fn exchange(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        debug_assert!(!self.open, "a document is open");
+        buffer.clear();
+        self.start = 0;
+        core::mem::replace(&mut self.out, buffer)
+    }
+
     /// Takes what was written, the beginning of an open document too as far as nothing more goes into it: `discard` cannot take that back then.
     pub fn take_written(&mut self, into: &mut Vec<u8>) {
         let end = self.attributes.first().map_or(self.out.len(), |(_, at)| *at);

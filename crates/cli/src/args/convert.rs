@@ -68,7 +68,7 @@ pub(crate) struct ConvertArgs {
     ///
     /// Each page is a document with `transaction.page`, so that memory does not depend on how long a transaction is; written back, they are
     /// one again. K and M stand for 1024 and 1024 x 1024 bytes.
-    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size_of_arg, help_heading = "EDI")]
+    #[arg(long, value_name = "SIZE", default_value = "512K", value_parser = size_of_arg, help_heading = "EDI")]
     pub(crate) page: usize,
     /// Departures from the standards that are warnings else are errors
     #[arg(long, help_heading = "EDI")]

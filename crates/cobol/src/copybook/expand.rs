@@ -136,12 +136,12 @@ impl<'a> Expander<'a> {
             return None;
         }
         if self.stack.len() > self.limits.copy_depth_max {
-            let message = format!("COPY is nested deeper than {} (limit copy_depth_max)", self.limits.copy_depth_max);
+            let message = format!("COPY is nested deeper than {}", self.limits.copy_depth_max);
             self.error(
                 codes::COPY_DEPTH,
                 at,
                 message,
-                "look for a member that copies itself, or copy fewer levels deep".to_owned(),
+                "look for a member that copies itself, or allow more with `--limit copy-depth=N`".to_owned(),
             );
             return None;
         }
@@ -162,14 +162,14 @@ impl<'a> Expander<'a> {
         if self.bytes + found.text.len() > self.limits.copybook_bytes_max {
             self.exhausted = true;
             let message = format!(
-                "the copybook with everything it copies is longer than {} bytes (limit copybook_bytes_max)",
+                "the copybook with everything it copies is longer than {} bytes",
                 self.limits.copybook_bytes_max
             );
             self.error(
                 codes::SOURCE_TOO_LARGE,
                 at,
                 message,
-                "copy less: look for a member that is copied again and again".to_owned(),
+                "copy less: look for a member that is copied again and again, or allow more with `--limit copybook-bytes=N`".to_owned(),
             );
             return None;
         }
@@ -207,13 +207,12 @@ impl<'a> Expander<'a> {
         let replaced = replace(text, list, room);
         if replaced.overflow {
             self.exhausted = true;
-            let message =
-                format!("the copybook after REPLACING is longer than {room} bytes (limit copybook_bytes_max)");
+            let message = format!("the copybook after REPLACING is longer than {room} bytes");
             self.error(
                 codes::SOURCE_TOO_LARGE,
                 at,
                 message,
-                "replace less: look for a replacement that grows each time".to_owned(),
+                "replace less: look for a replacement that grows each time, or allow more with `--limit copybook-bytes=N`".to_owned(),
             );
             return;
         }

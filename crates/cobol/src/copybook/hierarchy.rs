@@ -84,13 +84,13 @@ pub(crate) fn records(
     for entry in entries {
         fields += 1;
         if fields > limits.fields_max {
-            let message = format!("the copybook has more than {} fields (limit fields_max)", limits.fields_max);
+            let message = format!("the copybook has more than {} fields", limits.fields_max);
             report.error(
                 sources,
                 codes::TOO_MANY_FIELDS,
                 entry.at,
                 message,
-                "keep the record descriptions that you need in a copybook of their own",
+                "keep the record descriptions that you need in a copybook of their own, or allow more with `--limit fields=N`",
             );
             break;
         }

@@ -133,13 +133,13 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     let mut report = Report::new(options.limits.findings_max);
     if source.text.len() > options.limits.copybook_bytes_max {
         let message = format!(
-            "{} has {} bytes, more than a copybook may have: {} (limit copybook_bytes_max)",
+            "{} has {} bytes, more than a copybook may have: {}",
             source.name,
             source.text.len(),
             options.limits.copybook_bytes_max
         );
         return Err(Finding::error(codes::SOURCE_TOO_LARGE, Fault::Config, message)
-            .hint("name the copybook itself: a record description has far less text")
+            .hint("name the copybook itself: a record description has far less text; or allow more with `--limit copybook-bytes=N`")
             .into());
     }
     let text = source.text.strip_prefix('\u{feff}').map_or_else(|| Arc::clone(&source.text), Arc::from);

@@ -83,7 +83,7 @@ impl Report {
         let failed = self.more > 0 || self.found.iter().any(|(_, f)| f.severity == Severity::Error);
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, f)| f).collect();
         if self.more > 0 {
-            let message = format!("{} more errors are not shown (limit findings_max)", self.more);
+            let message = format!("{} more errors are not shown; `--limit findings=N` shows more", self.more);
             findings.push(Finding::error(super::codes::SOURCE_TOO_LARGE, Fault::Config, message));
         }
         (findings, failed)

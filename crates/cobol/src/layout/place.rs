@@ -67,12 +67,17 @@ impl Placing<'_, '_> {
         if end > self.bytes_max && self.fits {
             self.fits = false;
             let message = format!(
-                "{} ends at byte {end}, but a record has at most {} (limit record_bytes_max)",
+                "{} ends at byte {end}, but a record has at most {}",
                 self.layout.field(index).name,
                 self.bytes_max
             );
             let at = entry(self.record, index).occurs.as_ref().map_or(entry(self.record, index).at, |o| o.at);
-            self.context.error(codes::RECORD_TOO_LONG, at, message, "check the OCCURS counts around it");
+            self.context.error(
+                codes::RECORD_TOO_LONG,
+                at,
+                message,
+                "check the OCCURS counts around it, or allow more with `--limit record-bytes=N`",
+            );
         }
     }
 

@@ -179,8 +179,8 @@ fn too_many(at: Range<usize>, positions_max: usize) -> PictureError {
     PictureError {
         code: codes::PICTURE_COUNT,
         at,
-        message: format!("the picture has more than {positions_max} character positions (limit record_bytes_max)"),
-        hint: "check the repeat count",
+        message: format!("the picture has more than {positions_max} character positions"),
+        hint: "check the repeat count, or allow more with `--limit record-bytes=N`",
     }
 }
 

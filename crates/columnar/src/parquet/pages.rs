@@ -126,8 +126,12 @@ impl ParquetEncoder {
         let (levels, nulls) = (levels.count, levels.count - values);
         let (range, keys) = self.values(leaf, len, form, &mut body);
         let body = match keys {
-            // The buffer holds the levels only and goes along.
-            Some((keys, distinct)) => PageBody::Keys { levels: body, keys, distinct },
+            Some((keys, distinct)) => {
+                // A copy: the buffer is as large as the largest page so far, and there is such a page for every column.
+                let levels = body.clone();
+                self.body = body;
+                PageBody::Keys { levels, keys, distinct }
+            }
             None => {
                 let bytes = self.compressor.compress(&body);
                 let uncompressed = body.len();

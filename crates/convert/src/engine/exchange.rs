@@ -40,6 +40,8 @@ pub(crate) struct Exchange<'r, W> {
     changed: Condvar,
     /// Bytes of memory of lots that wait to be written, from which on no further block is begun.
     ready_bytes_max: usize,
+    /// Bytes of memory that free lots keep.
+    free_bytes_max: usize,
     stop: AtomicBool,
     cancel: &'r AtomicBool,
     facts: &'r LaneFacts,
@@ -52,6 +54,8 @@ struct Order<W> {
     /// Bytes of memory of `ready`.
     ready_bytes: usize,
     free: Vec<Lot>,
+    /// Bytes of memory of `free`.
+    free_bytes: usize,
     /// `None` while a lane writes.
     writer: Option<W>,
     error: Option<ConvertError>,
@@ -74,11 +78,13 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 ready: Vec::with_capacity(lots),
                 ready_bytes: 0,
                 free: (0..lots).map(|_| Lot::new()).collect(),
+                free_bytes: 0,
                 writer: Some(writer),
                 error: None,
             }),
             changed: Condvar::new(),
             ready_bytes_max: READY_BYTES_A_LANE * lanes,
+            free_bytes_max: if lanes == 1 { usize::MAX } else { FREE_BYTES_A_LANE * lanes },
             stop: AtomicBool::new(false),
             cancel,
             facts,
@@ -194,6 +200,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             if (order.ready.is_empty() || order.ready_bytes < self.ready_bytes_max)
                 && let Some(lot) = order.free.pop()
             {
+                order.free_bytes -= lot.memory();
                 return Some(lot);
             }
             order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
@@ -226,6 +233,11 @@ impl<'r, W: Outlet> Exchange<'r, W> {
             order = lock(&self.order);
             order.writer = Some(writer);
             order.next += 1;
+            if order.free_bytes + lot.memory() > self.free_bytes_max {
+                // What large documents made large waits for nobody.
+                lot = Lot::new();
+            }
+            order.free_bytes += lot.memory();
             order.free.push(lot);
             if let Err(error) = done {
                 order.error = Some(error);
@@ -251,6 +263,9 @@ impl<W: Outlet> Drop for Alarm<'_, '_, W> {
 
 /// Some lots of usual size, or one of a large document.
 const READY_BYTES_A_LANE: usize = 1 << 20;
+
+/// One lot of usual size a lane, so that a lot that is taken has its memory most often.
+const FREE_BYTES_A_LANE: usize = 2 << 20;
 
 /// How many lots circulate: a few a lane, and not many where there are many lanes anyway.
 fn lots(lanes: usize) -> usize {

@@ -39,7 +39,12 @@ enum OutputMark {
 
 impl Writer<'_> {
     /// Writes what is output of a lot that has pages, and the transactions that ended in it.
-    pub(crate) fn write_pages(&mut self, payload: &mut Payload, pages: Vec<Page>, raw: &[u8]) -> Result<(), ConvertError> {
+    pub(crate) fn write_pages(
+        &mut self,
+        payload: &mut Payload,
+        pages: Vec<Page>,
+        raw: &[u8],
+    ) -> Result<(), ConvertError> {
         let mut at = 0;
         for page in pages {
             self.write_part(payload, at..page.output.start)?;
@@ -172,7 +177,9 @@ impl OutputWriter {
         match (self, mark) {
             (OutputWriter::Text(output), _) => output.release(),
             (OutputWriter::Edi(output), _) => output.text().release(),
-            (OutputWriter::Parquet(output), _) => output.with(|writer| writer.settle()?.release().map_err(ColumnError::Output)),
+            (OutputWriter::Parquet(output), _) => {
+                output.with(|writer| writer.settle()?.release().map_err(ColumnError::Output))
+            }
             (OutputWriter::Arrow(output), OutputMark::Arrow(beside)) => output.with(|writer| {
                 let (held, _) = beside.finish()?;
                 writer.append(SpoolReader::new(held.spool))

@@ -115,7 +115,9 @@ impl<'c> Ends<'c> {
     }
 
     pub(crate) fn block_bytes(&self) -> usize {
-        if self.appends() { BLOCK_BYTES } else { COLUMNS_BLOCK_BYTES }
+        // Segments are short, so that a small block has many rows.
+        let small = self.appends() || matches!(self.source, SourceFormat::Edi(_));
+        if small { BLOCK_BYTES } else { COLUMNS_BLOCK_BYTES }
     }
 
     pub(crate) fn block(&self) -> Block {

@@ -17,10 +17,16 @@ use crate::error::ConvertError;
 /// Where bytes go.
 pub(crate) enum OutFile {
     File(PartialFile),
-    Stream { stream: Box<dyn Write + Send>, bytes: u64 },
+    Stream {
+        stream: Box<dyn Write + Send>,
+        bytes: u64,
+    },
     Folder(SplitFolder),
     /// A stream, from which nothing can be taken back, and what does not go out yet.
-    Held { stream: Box<OutFile>, held: SpoolWriter },
+    Held {
+        stream: Box<OutFile>,
+        held: SpoolWriter,
+    },
 }
 
 impl OutFile {
@@ -57,7 +63,8 @@ impl OutFile {
             OutFile::Folder(split) => split.hold(),
             _ if self.is_stream() => {
                 let stream = Box::new(core::mem::replace(self, OutFile::nowhere()));
-                *self = OutFile::Held { stream, held: SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) } };
+                *self =
+                    OutFile::Held { stream, held: SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) } };
             }
             // A file is cut.
             _ => {}

@@ -5,6 +5,7 @@ mod edi;
 mod ends;
 mod kit;
 mod maps;
+mod pages;
 mod rejects;
 mod straight;
 mod text;

@@ -77,3 +77,42 @@ fn is_code(text: &str) -> bool {
     let area = (3..=4).contains(&area.len()) && area.bytes().all(|b| b.is_ascii_uppercase());
     area && number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit())
 }
+
+/// Bounds have one name for people, that of `--limit`, and `quayline_core::Limits::NAMES` is where it stands. A message that says
+/// `depth_max` leaves its reader to guess the option.
+#[test]
+fn findings_name_limits_as_the_command_line_does() {
+    let core = sources().into_iter().find(|file| file.path == "crates/core/src/limits.rs").expect("limits have a home");
+    let list = core.text.split("NAMES").nth(1).and_then(|rest| rest.split(';').nth(1)).expect("a list of names");
+    let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert!(names.contains(&"depth") && names.contains(&"segment-bytes"), "{names:?}");
+    let mut wrong = Vec::new();
+    for file in sources().iter().filter(|file| file.path != core.path) {
+        for (line, number) in file.text.lines().zip(1..) {
+            let code = line.trim_start();
+            if code.starts_with("//") {
+                continue;
+            }
+            for name in &names {
+                let field = format!("{}_max", name.replace('-', "_"));
+                // A word of a sentence, not a place holder or a field of code.
+                let told = code
+                    .split('"')
+                    .skip(1)
+                    .step_by(2)
+                    .any(|text| text.match_indices(&field).any(|(at, _)| !text[..at].ends_with(['{', '.', '_'])));
+                // Neither which bound it is nor a proof is told.
+                if told && !code.contains("bound: \"") && !code.contains("expect(") {
+                    wrong.push(format!("{}:{number} says {field}: say `--limit {name}=N` in the hint", file.path));
+                }
+            }
+            for option in code.split("--limit ").skip(1) {
+                let name = option.split(['=', '`', ' ', '"']).next().unwrap_or_default();
+                if option[name.len()..].starts_with('=') && !names.contains(&name) && name != "NAME" {
+                    wrong.push(format!("{}:{number} names the limit {name}, which is none", file.path));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -94,10 +94,9 @@ impl Cutter for RecordCutter {
                     let place =
                         Place { file: Some(Arc::clone(&self.file)), record: Some(started.next), ..Place::default() };
                     let limit = self.limits.record_bytes_max;
-                    let message =
-                        format!("this record and those nested in it take more than {limit} bytes (record_bytes_max)");
+                    let message = format!("this record and those nested in it take more than {limit} bytes");
                     let finding = Finding::error(codes::LARGE_FAMILY, Fault::Config, message).at(place);
-                    let hint = "convert the record types without `parent`";
+                    let hint = "convert the record types without `parent`, or allow more with `--limit record-bytes=N`";
                     return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };
                 }
                 if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges) {

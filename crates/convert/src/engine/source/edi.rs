@@ -96,8 +96,7 @@ impl Source for EdiSource {
                     lot.payload.names.push(name_of(&pass, is_transaction));
                 }
                 let (documents, around) = (u64::from(!refused), pass.surroundings());
-                let ended =
-                    EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
+                let ended = EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
                 let done = marks.page(ended, block, facts, target, lot);
                 if let Err(found) = done {
                     lot.end = Some(Findings(found).into());

@@ -43,8 +43,8 @@ impl Target for XmlTarget {
             core::mem::swap(cuts, &mut payload.cuts);
             cuts.clear();
         }
-        payload.fill(self.writer.bytes());
-        self.writer.clear();
+        payload.bytes = self.writer.exchange(core::mem::take(&mut payload.bytes));
+        payload.len = payload.bytes.len();
         Ok(())
     }
 }

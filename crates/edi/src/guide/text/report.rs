@@ -66,7 +66,7 @@ impl Report {
         self.found.sort_by_key(|(at, _)| *at);
         let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, finding)| finding).collect();
         if self.more > 0 {
-            let message = format!("{} more errors are not shown (limit findings_max)", self.more);
+            let message = format!("{} more errors are not shown; `--limit findings=N` shows more", self.more);
             findings.push(Finding::error(codes::LIMIT, Fault::Config, message));
         }
         Err(Findings(findings))
