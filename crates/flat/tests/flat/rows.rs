@@ -47,18 +47,18 @@ fn an_endless_row_is_refused() {
         "ab\n\"cdefghijklm\n",
         expect![[r#"
             1: ab
-            error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
+            error[FLAT-013]: no end of the row within 10 bytes
               at line 2
 
-            hint: look for a quote that opens in this row and is never closed"#]],
+            hint: look for a quote that opens in this row and is never closed, or allow more with `--limit line-bytes=N`"#]],
     );
     check(
         "abcdefghij\r\nabcdefghijk\r\n",
         expect![[r#"
             1: abcdefghij
-            error[FLAT-013]: no end of the row within line_bytes_max = 10 bytes
+            error[FLAT-013]: no end of the row within 10 bytes
               at line 2
 
-            hint: look for a quote that opens in this row and is never closed"#]],
+            hint: look for a quote that opens in this row and is never closed, or allow more with `--limit line-bytes=N`"#]],
     );
 }

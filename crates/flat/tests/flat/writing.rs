@@ -62,7 +62,7 @@ fn a_list_that_explodes_is_named() {
             b.scalar("Y", TEXT, Occurs::Once);
         },
         expect![[r#"
-            error[FLAT-001]: 50000 columns are more than the limit columns_max = 20000; most come from the list A.B: 9999 times 1
+            error[FLAT-001]: 50000 columns are more than the limit of 20000; most come from the list A.B: 9999 times 1
 
             hint: exclude the list in the interface, convert to JSON, XML or Parquet, or allow more with `--limit columns=N`"#]],
     );

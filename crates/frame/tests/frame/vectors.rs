@@ -175,11 +175,11 @@ fn rdw_above_the_belief_is_refused() {
         "rdw",
         b"\xff\xfe\0\0",
         expect![[r#"
-        error[FRM-003]: the RDW says 65534, expected at most 32760 (length_max)
-          at record 1, byte 0
+            error[FRM-003]: the RDW says 65534, expected at most 32760
+              at record 1, byte 0
 
-        hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
-    "#]],
+            hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
+        "#]],
     );
 }
 
@@ -190,10 +190,10 @@ fn rdw_above_the_limit_is_refused() {
         &small(),
         b"\0\x0d\0\0abcdefghi",
         expect![[r#"
-            error[FRM-003]: the RDW says 13, expected at most 8 (record_bytes_max)
+            error[FRM-003]: the RDW says 13, expected at most 8
               at record 1, byte 0
 
-            hint: a record this long is not believed: `inspect` on the file proposes a framing
+            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
         "#]],
     );
 }
@@ -219,12 +219,12 @@ fn text_instead_of_an_rdw_is_named_but_not_shown() {
         "rdw",
         b"\0\x05\0\0a\xc1\xc2\xc3\xc4\xc5",
         expect![[r#"
-        a
-        error[FRM-003]: the RDW is no length of at most 32760 (length_max); the bytes are EBCDIC text
-          at record 2, byte 5
+            a
+            error[FRM-003]: the RDW is no length of at most 32760; the bytes are EBCDIC text
+              at record 2, byte 5
 
-        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
-    "#]],
+            hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+        "#]],
     );
     check(
         "rdw",
@@ -536,10 +536,10 @@ fn a_spanned_record_above_the_limit_is_refused() {
         &small(),
         b"\0\x09\x01\0abcde\0\x09\x02\0fghij",
         expect![[r#"
-            error[FRM-003]: the record has 10 bytes or more, expected at most 8 (record_bytes_max)
+            error[FRM-003]: the record has 10 bytes or more, expected at most 8
               at record 1, byte 9
 
-            hint: a record this long is not believed: `inspect` on the file proposes a framing
+            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
         "#]],
     );
 }
@@ -627,24 +627,24 @@ fn an_endless_line_is_refused() {
         &small(),
         b"abcd\nabcde\n",
         expect![[r#"
-        abcd
-        error[FRM-006]: no line end within line_bytes_max = 4 bytes
-          at record 2, byte 5
+            abcd
+            error[FRM-006]: no line end within 4 bytes
+              at record 2, byte 5
 
-        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
-    "#]],
+            hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
+        "#]],
     );
     check_with(
         "lines:crlf",
         &small(),
         b"abcd\r\nabcdefgh",
         expect![[r#"
-        abcd
-        error[FRM-006]: no line end within line_bytes_max = 4 bytes
-          at record 2, byte 6
+            abcd
+            error[FRM-006]: no line end within 4 bytes
+              at record 2, byte 6
 
-        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
-    "#]],
+            hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
+        "#]],
     );
 }
 
@@ -734,11 +734,11 @@ fn a_length_field_out_of_range_is_refused() {
         &small(),
         b"0020",
         expect![[r#"
-        error[FRM-003]: the length field says 20, expected at most 8 (record_bytes_max)
-          at record 1, byte 0
+            error[FRM-003]: the length field says 20, expected at most 8
+              at record 1, byte 0
 
-        hint: a record this long is not believed: `inspect` on the file proposes a framing
-    "#]],
+            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
+        "#]],
     );
     check(
         "length:size=2",

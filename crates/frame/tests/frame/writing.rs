@@ -196,9 +196,9 @@ fn text_that_is_no_framing_is_refused() {
     check(
         "fixed:99999999",
         expect![[r#"
-        error[FRM-030]: a fixed record length of 99999999 bytes is above the limit record_bytes_max = 16777216
+            error[FRM-030]: a fixed record length of 99999999 bytes is above the limit of 16777216
 
-        hint: correct the number"#]],
+            hint: correct the number, or allow more with `--limit record-bytes=N`"#]],
     );
     check(
         "rdw:big",

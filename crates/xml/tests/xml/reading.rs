@@ -472,21 +472,21 @@ fn limits_hold() {
         &limits,
         b"<records><record><A><B><C></C></B></A></record></records>",
         expect![[r#"
-        error[XML-015]: elements are nested deeper than depth_max = 3
-          at line 1, column 24
+            error[XML-015]: elements are nested deeper than 3
+              at line 1, column 24
 
-        hint: look for an element nested by mistake, or one that is not closed
-    "#]],
+            hint: look for an element nested by mistake or one that is not closed, or allow more with `--limit depth=N`
+        "#]],
     );
     check_with(
         &style,
         &limits,
         b"<records><record><ID>12345678901234567890</ID></record></records>",
         expect![[r#"
-        error[XML-014]: an element is longer than record_bytes_max = 40 bytes
-          at line 1, column 10
+            error[XML-014]: an element is longer than 40 bytes
+              at line 1, column 10
 
-        hint: if the file's outermost element is the record, say that there is no root
-    "#]],
+            hint: if the file's outermost element is the record, say that there is no root; or allow more with `--limit record-bytes=N`
+        "#]],
     );
 }

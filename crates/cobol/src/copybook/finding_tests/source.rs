@@ -97,47 +97,47 @@ fn source_too_large() {
         &Limits { copybook_bytes_max: 10, ..Limits::default() },
         "01 A PIC X(10).",
         expect![[r#"
-        error[COB-005]: a.cpy has 15 bytes, more than a copybook may have: 10 (limit copybook_bytes_max)
+            error[COB-005]: a.cpy has 15 bytes, more than a copybook may have: 10
 
-        hint: name the copybook itself: a record description has far less text"#]],
+            hint: name the copybook itself: a record description has far less text; or allow more with `--limit copybook-bytes=N`"#]],
     );
     let library = library(&[("M", "05 B PIC X(20).")]);
     let limits = Limits { copybook_bytes_max: 20, ..Limits::default() };
     let options = ParseOptions { library: &library, limits: &limits, format: Format::Free, ..ParseOptions::default() };
     expect![[r#"
-        error[COB-005]: the copybook with everything it copies is longer than 20 bytes (limit copybook_bytes_max)
+        error[COB-005]: the copybook with everything it copies is longer than 20 bytes
           at a.cpy:1:7
           |
         1 | 01 A. COPY M.
           |       ^^^^^^
 
-        hint: copy less: look for a member that is copied again and again"#]]
+        hint: copy less: look for a member that is copied again and again, or allow more with `--limit copybook-bytes=N`"#]]
     .assert_eq(&shown("01 A. COPY M.", &options));
     let limits = Limits { copybook_bytes_max: 40, ..Limits::default() };
     let options =
         ParseOptions { limits: &limits, replacing: Some("==B== BY ==BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB=="), ..options };
     expect![[r#"
-        error[COB-005]: the copybook after REPLACING is longer than 40 bytes (limit copybook_bytes_max)
+        error[COB-005]: the copybook after REPLACING is longer than 40 bytes
           at replacing:1:1
           |
         1 | ==B== BY ==BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB==
           | ^
 
-        hint: replace less: look for a replacement that grows each time"#]]
+        hint: replace less: look for a replacement that grows each time, or allow more with `--limit copybook-bytes=N`"#]]
     .assert_eq(&shown("01 A. 05 B PIC X.", &options));
     limited(
         &Limits { findings_max: 1, ..Limits::default() },
         "01 A PIC Q. 01 B PIC Q. 01 C PIC Q.",
         expect![[r#"
-        error[COB-040]: `Q` is no picture symbol
-          at a.cpy:1:10
-          |
-        1 | 01 A PIC Q. 01 B PIC Q. 01 C PIC Q.
-          |          ^
+            error[COB-040]: `Q` is no picture symbol
+              at a.cpy:1:10
+              |
+            1 | 01 A PIC Q. 01 B PIC Q. 01 C PIC Q.
+              |          ^
 
-        hint: the symbols are X A 9 N G U 1 S V P, and for edited items Z * + - CR DB , . B 0 / and the currency symbol
+            hint: the symbols are X A 9 N G U 1 S V P, and for edited items Z * + - CR DB , . B 0 / and the currency symbol
 
-        error[COB-005]: 2 more errors are not shown (limit findings_max)"#]],
+            error[COB-005]: 2 more errors are not shown; `--limit findings=N` shows more"#]],
     );
 }
 
@@ -224,13 +224,13 @@ fn copy_depth() {
     let limits = Limits { copy_depth_max: 1, ..Limits::default() };
     let options = ParseOptions { library: &library, limits: &limits, format: Format::Free, ..ParseOptions::default() };
     expect![[r#"
-        error[COB-012]: COPY is nested deeper than 1 (limit copy_depth_max)
+        error[COB-012]: COPY is nested deeper than 1
           at M:1:13 (copied at a.cpy:1)
           |
         1 | 05 B PIC X. COPY N.
           |             ^^^^^^
 
-        hint: look for a member that copies itself, or copy fewer levels deep"#]]
+        hint: look for a member that copies itself, or allow more with `--limit copy-depth=N`"#]]
     .assert_eq(&shown("01 A. COPY M.", &options));
 }
 

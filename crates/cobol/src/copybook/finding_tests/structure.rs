@@ -361,38 +361,38 @@ fn limits() {
         &Limits { record_bytes_max: 1000, ..Limits::default() },
         "01 A.\n 05 B OCCURS 4000000000.\n  10 C PIC X(500) OCCURS 4000000000.\n  10 D PIC X(1001).",
         expect![[r#"
-            error[COB-042]: the picture has more than 1000 character positions (limit record_bytes_max)
+            error[COB-042]: the picture has more than 1000 character positions
               at a.cpy:4:12
               |
             4 |   10 D PIC X(1001).
               |            ^^^^^^^
 
-            hint: check the repeat count"#]],
+            hint: check the repeat count, or allow more with `--limit record-bytes=N`"#]],
     );
     limited(
         &Limits { record_bytes_max: 1000, ..Limits::default() },
         "01 A.\n 05 B OCCURS 4000000000.\n  10 C OCCURS 4000000000.\n   15 D PIC X(500) OCCURS 4000000000.",
         expect![[r#"
-            error[COB-090]: D ends at byte 2000000000000, but a record has at most 1000 (limit record_bytes_max)
+            error[COB-090]: D ends at byte 2000000000000, but a record has at most 1000
               at a.cpy:4:20
               |
             4 |    15 D PIC X(500) OCCURS 4000000000.
               |                    ^^^^^^^^^^^^^^^^^
 
-            hint: check the OCCURS counts around it
+            hint: check the OCCURS counts around it, or allow more with `--limit record-bytes=N`
         "#]],
     );
     limited(
         &Limits { fields_max: 2, ..Limits::default() },
         "01 A.\n 05 B PIC X.\n 05 C PIC X.",
         expect![[r#"
-        error[COB-091]: the copybook has more than 2 fields (limit fields_max)
-          at a.cpy:3:5
-          |
-        3 |  05 C PIC X.
-          |     ^
+            error[COB-091]: the copybook has more than 2 fields
+              at a.cpy:3:5
+              |
+            3 |  05 C PIC X.
+              |     ^
 
-        hint: keep the record descriptions that you need in a copybook of their own"#]],
+            hint: keep the record descriptions that you need in a copybook of their own, or allow more with `--limit fields=N`"#]],
     );
 }
 

@@ -409,8 +409,8 @@ fn pictures_are_refused_with_the_rule() {
         -   PIC 9(0) -> error[COB-042]: the repeat count is zero
         -   PIC 9() -> error[COB-042]: the repeat count is not a whole number
         -   PIC 9(A) -> error[COB-042]: the repeat count is not a whole number
-        -   PIC 9(99999999999) -> error[COB-042]: the picture has more than 16777216 character positions (limit record_bytes_max)
-        -   PIC X(99999999) -> error[COB-042]: the picture has more than 16777216 character positions (limit record_bytes_max)
+        -   PIC 9(99999999999) -> error[COB-042]: the picture has more than 16777216 character positions
+        -   PIC X(99999999) -> error[COB-042]: the picture has more than 16777216 character positions
         -   PIC 9(39) -> error[COB-043]: the picture has 39 digit positions, at most 38 are supported
         -   PIC Z(39) -> error[COB-043]: the picture has 39 digit positions, at most 38 are supported
         -   PIC Z9Z -> error[COB-041]: zeros are suppressed to the right of a 9
