@@ -136,7 +136,7 @@ fn short_help_is_a_line_an_option() {
           -l, --level <LEVEL>  How much to check by guide: envelope, guide, notes or rules
               --names <WHICH>  Members by guide: reference (NM103) or name
               --rows           One document a segment instead of one a transaction
-              --page <SIZE>    Bytes from which on a transaction is converted in pages [default: 1M]
+              --page <SIZE>    Bytes from which on a transaction is converted in pages [default: 512K]
               --strict         Departures from the standards that are warnings else are errors
 
         Records:

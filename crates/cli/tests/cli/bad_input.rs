@@ -33,7 +33,7 @@ fn a_truncated_last_record() {
     world.run("convert cut.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
         exit 1
         --- stderr
-        error[FRM-003]: the RDW is no length of at most 32760 (length_max); the bytes are EBCDIC text
+        error[FRM-003]: the RDW is no length of at most 32760; the bytes are EBCDIC text
           at cut.dat, record 1, byte 0
 
         hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
@@ -83,7 +83,7 @@ fn an_rdw_below_4_or_above_the_limit() {
         --- stdout
         {"SKU":"A1","QUANTITY":123,"PRICE":1.50}
         --- stderr
-        error[FRM-003]: the RDW says 65535, expected at most 32760 (length_max)
+        error[FRM-003]: the RDW says 65535, expected at most 32760
           at above.dat, record 2, byte 18
 
         hint: if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing
@@ -345,10 +345,10 @@ fn an_endless_line() {
     world.run("convert endless.dat -c items.cpy -e cp037 -f lines:nl").check(expect![[r#"
         exit 1
         --- stderr
-        error[FRM-006]: no line end within line_bytes_max = 16777216 bytes
+        error[FRM-006]: no line end within 16777216 bytes
           at endless.dat, record 1, byte 0
 
-        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing
+        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
 
         error[FRM-040]: junk from the first record on: `lines:nl` does not hold there, and no other framing is evident in the first 16777316 bytes
           at endless.dat, record 1
@@ -364,7 +364,7 @@ fn an_endless_line() {
         error[JSON-020]: the document is longer than 16777216 bytes
           at endless.jsonl:1:16777217, record 1, byte 16777216
 
-        hint: look for a brace or quote that is not closed
+        hint: look for a brace or quote that is not closed, or allow more with `--limit record-bytes=N`
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 

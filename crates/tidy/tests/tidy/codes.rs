@@ -114,5 +114,13 @@ fn findings_name_limits_as_the_command_line_does() {
             }
         }
     }
+    for file in tracked_files().iter().filter(|file| file.path.starts_with("docs/errors/")) {
+        for name in &names {
+            let field = format!("`{}_max`", name.replace('-', "_"));
+            if file.text.contains(&field) {
+                wrong.push(format!("{} says {field}: say `--limit {name}`", file.path));
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
