@@ -214,7 +214,7 @@ fn files_of_a_bad_transaction_in_pages_are_gone() {
 
 #[test]
 fn pages_resume_at_every_step() {
-    check(&kit(EdiDocuments::Transactions, 400, jsonl(), 1), Unsynced::Kept);
+    check(&kit(EdiDocuments::Transactions, 500, jsonl(), 1), Unsynced::Kept);
     check(&kit(EdiDocuments::Transactions, 400, to_edi(), 2), Unsynced::Garbage);
 }
 

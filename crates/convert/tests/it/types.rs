@@ -258,10 +258,10 @@ fn a_family_has_a_limit() {
     conversion.limits.record_bytes_max = 500_000;
     let error = checked(conversion.run()).expect_err("800,000 bytes in one family");
     expect![[r#"
-        error[CNV-023]: this record and those nested in it take more than 500000 bytes (record_bytes_max)
+        error[CNV-023]: this record and those nested in it take more than 500000 bytes
           at in.dat, record 1
 
-        hint: convert the record types without `parent`"#]]
+        hint: convert the record types without `parent`, or allow more with `--limit record-bytes=N`"#]]
     .assert_eq(&said(&kit, &error));
     assert_eq!(kit.ok().documents, 1);
 }
