@@ -28,7 +28,7 @@ impl SourceFile {
         };
         let unreadable = |error: &std::io::Error| {
             let finding = refused(format!("cannot be read: {}", system_error_text(error)));
-            finding.hint("check the path; it is seen from the map's folder")
+            finding.hint("check the path; paths in a map are seen from the map's folder")
         };
         let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
         if meta.len() > BYTES_MAX {

@@ -311,7 +311,7 @@ fn what_does_not_go_together_is_said() {
         error[SHP-001]: cannot be read: no such file or directory
           at gone.qmap
 
-        hint: check the path; it is seen from the map's folder
+        hint: check the path; paths in a map are seen from the map's folder
     "#]]);
     world.run("translate --map claims.qmap gone.x12").check(expect![[r#"
         exit 2

@@ -195,6 +195,6 @@ fn outlines() {
         Error SHP-002 a.docx: the name does not say what describes the shape (it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline))
     "#]].assert_eq(&load("a.docx", &[("a.docx", "")]));
     expect![[r#"
-        Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; it is seen from the map's folder)
+        Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; paths in a map are seen from the map's folder)
     "#]].assert_eq(&load("gone.shape", &[]));
 }
