@@ -25,11 +25,26 @@ impl CpuClock {
         CpuClock { ids }
     }
 
+    /// The processes.
+    pub(crate) fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
     /// CPU time so far, in nanoseconds as the scheduler counts them: the first number of each thread's `schedstat`.
     #[must_use]
     pub fn read(&self) -> Duration {
+        CpuClock::of(&self.ids)
+    }
+
+    /// The same of those that the process has started: program workers.
+    #[must_use]
+    pub fn read_children(&self) -> Duration {
+        CpuClock::of(self.ids.get(1..).unwrap_or_default())
+    }
+
+    fn of(ids: &[u32]) -> Duration {
         let mut total = 0u64;
-        for id in &self.ids {
+        for id in ids {
             for task in std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten() {
                 let stat = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
                 total += stat.split_ascii_whitespace().next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);

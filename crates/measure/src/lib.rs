@@ -6,18 +6,23 @@
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
-//! connection was free; with think time a client that waits for its answer sends nothing else by definition of the workload, and the report
-//! says how far throughput stayed behind what was asked for.
+//! connection was free, and what was due within the measured time counts although its answer comes later; with think time a client that
+//! waits for its answer sends nothing else by definition of the workload, and the report says how far throughput stayed behind what was
+//! asked for.
 
 mod client;
 mod cpu;
+mod draw;
 mod figures;
+mod instructions;
 mod load;
 mod outside;
 mod server;
 mod study;
+mod tables;
 
 pub use cpu::CpuClock;
+pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
 pub use outside::OutsideLoad;
 pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};

@@ -12,6 +12,7 @@ use tokio::task::LocalSet;
 
 use crate::CpuClock;
 use crate::client::Client;
+use crate::instructions::{Counter, Instructions};
 
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,16 +43,20 @@ pub struct Load {
 /// What one run came to.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Answers with status 200 to 299.
+    /// Answers with status 200 to 299 that came within the measured time.
     pub answers: u64,
-    /// All others, and broken connections.
+    /// All others, broken connections, and requests that were due and never answered.
     pub failures: u64,
     /// Seconds.
     pub seconds: f64,
-    /// Response times in microseconds.
+    /// Response times in microseconds of the requests that were due within the measured time, however late their answers came.
     pub times_us: Histogram,
     /// CPU time of the server and its workers.
     pub cpu: Duration,
+    /// CPU time of the workers alone.
+    pub cpu_workers: Duration,
+    /// Instructions of both, where they can be counted.
+    pub instructions: Option<Instructions>,
     /// Bytes of the last answer's body.
     pub body_bytes: usize,
     /// Resident bytes of server and workers at the end.
@@ -71,6 +76,30 @@ impl Run {
         self.cpu.as_secs_f64() * 1e3 / self.answers.max(1) as f64
     }
 
+    /// CPU microseconds a transaction.
+    #[must_use]
+    pub fn cpu_us(&self) -> f64 {
+        self.cpu_ms() * 1e3
+    }
+
+    /// CPU microseconds a transaction of the server without its program workers.
+    #[must_use]
+    pub fn server_us(&self) -> f64 {
+        self.cpu.saturating_sub(self.cpu_workers).as_secs_f64() * 1e6 / self.answers.max(1) as f64
+    }
+
+    /// CPU use in per cent of one core.
+    #[must_use]
+    pub fn busy_percent(&self) -> f64 {
+        self.cpu.as_secs_f64() / self.seconds * 100.0
+    }
+
+    /// Thousands of instructions a transaction.
+    #[must_use]
+    pub fn kilo_instructions(&self) -> Option<f64> {
+        Some(self.instructions?.all() as f64 / 1e3 / self.answers.max(1) as f64)
+    }
+
     /// A percentile of response time in milliseconds.
     #[must_use]
     pub fn ms(&self, percent: f64) -> f64 {
@@ -86,26 +115,46 @@ impl Run {
 
 #[derive(Default)]
 struct Tally {
-    measuring: bool,
+    /// When the measured time began and ended.
+    from: Option<Instant>,
+    to: Option<Instant>,
     answers: u64,
     failures: u64,
     times: Histogram,
     body_bytes: usize,
-    over: bool,
+    /// Requests that were due within the measured time and are not answered yet.
+    owed: u64,
 }
 
 impl Tally {
-    fn note(&mut self, begun: Instant, reply: io::Result<crate::client::Reply>) {
-        if !self.measuring {
+    fn is_measured(&self, at: Instant) -> bool {
+        self.from.is_some_and(|from| at >= from) && self.to.is_none_or(|to| at < to)
+    }
+
+    /// A request is due: whether or not it can be sent, its time runs.
+    fn due(&mut self, at: Instant) {
+        self.owed += u64::from(self.is_measured(at));
+    }
+
+    fn answered(&mut self, due: Instant, reply: &io::Result<crate::client::Reply>) {
+        let now = Instant::now();
+        let good = match reply {
+            Ok(reply) if (200..300).contains(&reply.status) => Some(reply.body_bytes),
+            _ => None,
+        };
+        if self.is_measured(now) {
+            self.answers += u64::from(good.is_some());
+        }
+        if !self.is_measured(due) {
             return;
         }
-        match reply {
-            Ok(reply) if (200..300).contains(&reply.status) => {
-                self.answers += 1;
-                self.body_bytes = reply.body_bytes;
-                self.times.record(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
+        self.owed = self.owed.saturating_sub(1);
+        match good {
+            Some(bytes) => {
+                self.body_bytes = bytes;
+                self.times.record(u64::try_from((now - due).as_micros()).unwrap_or(u64::MAX));
             }
-            _ => self.failures += 1,
+            None => self.failures += 1,
         }
     }
 }
@@ -138,17 +187,23 @@ impl Load {
             };
             tokio::task::spawn_local(async move {
                 tokio::time::sleep(first).await;
-                while !tally.borrow().over {
-                    let begun = match pace {
+                loop {
+                    let due = match pace {
+                        // Noted as due when it was; it may have waited for a connection since.
                         Pace::Open(_) => match arrivals.lock().await.recv().await {
                             Some(due) => due,
                             None => return,
                         },
-                        _ => Instant::now(),
+                        _ if tally.borrow().to.is_some() => return,
+                        _ => {
+                            let now = Instant::now();
+                            tally.borrow_mut().due(now);
+                            now
+                        }
                     };
                     let reply = client.call(&request).await;
                     let broken = reply.is_err();
-                    tally.borrow_mut().note(begun, reply);
+                    tally.borrow_mut().answered(due, &reply);
                     if broken {
                         match Client::connect(address).await {
                             Ok(new) => client = new,
@@ -166,32 +221,132 @@ impl Load {
             tokio::task::spawn_local(async move {
                 let mut at = Instant::now();
                 let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-                while !tally.borrow().over {
+                while tally.borrow().to.is_none() {
                     seed ^= seed << 13;
                     seed ^= seed >> 7;
                     seed ^= seed << 17;
                     let uniform = ((seed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
                     at += Duration::from_secs_f64(-uniform.ln() / rate);
                     tokio::time::sleep_until(at.into()).await;
+                    tally.borrow_mut().due(at);
                     let _ = due.send(at);
                 }
             });
         }
+        let mut counter = Counter::attach(cpu.ids());
         tokio::time::sleep(self.warm_up).await;
-        let (began, cpu_before) = (Instant::now(), cpu.read());
-        tally.borrow_mut().measuring = true;
+        let counting = counter.as_mut().is_some_and(|counter| counter.begin().is_some());
+        let (began, cpu_before, workers_before) = (Instant::now(), cpu.read(), cpu.read_children());
+        tally.borrow_mut().from = Some(began);
         tokio::time::sleep(self.time).await;
-        let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu.read());
+        // Where the machine gave this process no time at all, the measured time goes on until it has something to tell.
+        while tally.borrow().answers == 0 && began.elapsed() < self.time + LATEST {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let end = Instant::now();
+        let (seconds, cpu_after, workers_after) = ((end - began).as_secs_f64(), cpu.read(), cpu.read_children());
+        tally.borrow_mut().to = Some(end);
+        let instructions = counter.filter(|_| counting).and_then(Counter::end);
+        // What was due is waited for: a server that stands still must not shorten its own times.
+        while tally.borrow().owed > 0 && end.elapsed() < LATEST {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         let mut tally = tally.borrow_mut();
-        tally.over = true;
         Ok(Run {
             answers: tally.answers,
-            failures: tally.failures,
+            failures: tally.failures + tally.owed,
             seconds,
             times_us: core::mem::take(&mut tally.times),
             cpu: cpu_after.saturating_sub(cpu_before),
+            cpu_workers: workers_after.saturating_sub(workers_before),
+            instructions,
             body_bytes: tally.body_bytes,
             resident_bytes: cpu.resident_bytes(),
         })
+    }
+}
+
+/// How long answers are waited for behind the measured time.
+const LATEST: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A server on a thread of its own that answers at once, and stands still for `pause` when it has run for `after`.
+    fn server(after: Duration, pause: Duration) -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            LocalSet::new().block_on(&runtime, async move {
+                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+                tokio::task::spawn_local(async move {
+                    tokio::time::sleep(after).await;
+                    std::thread::sleep(pause);
+                });
+                while let Ok((mut stream, _)) = listener.accept().await {
+                    tokio::task::spawn_local(async move {
+                        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+                        let mut buffer = [0; 1024];
+                        while stream.read(&mut buffer).await.is_ok_and(|n| n > 0) {
+                            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+                        }
+                    });
+                }
+            });
+        });
+        address
+    }
+
+    fn load(pace: Pace, clients: usize) -> Run {
+        let address = server(Duration::from_millis(700), Duration::from_millis(800));
+        let load = Load {
+            clients,
+            pace,
+            warm_up: Duration::from_millis(200),
+            time: Duration::from_millis(1800),
+            target: "/".to_owned(),
+        };
+        load.run(address, &CpuClock::of_family(std::process::id())).unwrap()
+    }
+
+    /// Of a second and a half at 400 a second, 320 are due while the server stands still, with at most 4 on their way: if only those counted
+    /// that were sent, 4 late answers in 600 would leave the 98th percentile untouched.
+    #[test]
+    fn a_server_that_stands_still_is_late_for_all_that_were_due() {
+        let run = load(Pace::Open(400.0), 4);
+        assert_eq!(run.failures, 0);
+        assert!((500..=950).contains(&run.times_us.count()), "{}", run.times_us.count());
+        // Those due at the pause's begin wait 800 ms, those at its end not at all, evenly between.
+        assert!(run.ms(70.0) > 50.0, "p70 {} ms", run.ms(70.0));
+        assert!(run.ms(98.0) > 600.0, "p98 {} ms", run.ms(98.0));
+        assert!(run.mean_ms() > 80.0, "mean {} ms", run.mean_ms());
+        // A closed loop of the same clients sees four late answers among thousands: that is what the open arrivals are for.
+        let closed = load(Pace::NoPause, 4);
+        assert!(closed.ms(98.0) < 100.0 && closed.ms(100.0) > 600.0, "p98 {} ms", closed.ms(98.0));
+    }
+
+    /// What is due is counted although its answer comes behind the measured time.
+    #[test]
+    fn answers_behind_the_end_count_with_their_whole_time() {
+        let address = server(Duration::from_millis(400), Duration::from_millis(1500));
+        let load = Load {
+            clients: 2,
+            pace: Pace::Open(100.0),
+            warm_up: Duration::from_millis(100),
+            time: Duration::from_millis(1000),
+            target: "/".to_owned(),
+        };
+        let run = load.run(address, &CpuClock::of_family(std::process::id())).unwrap();
+        // About 30 before the pause, about 70 in it, none of which is answered within the time.
+        assert!(
+            run.answers < run.times_us.count() && run.times_us.count() > 60,
+            "{} {}",
+            run.answers,
+            run.times_us.count()
+        );
+        assert!(run.failures == 0 && run.ms(50.0) > 300.0, "{} p50 {} ms", run.failures, run.ms(50.0));
     }
 }

@@ -1,7 +1,6 @@
 //! The report's measurements over the dealership, and the bars.
 
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::client::Client;
@@ -102,11 +101,17 @@ pub(crate) const SCENARIOS: [Scenario; 7] = [
     Scenario { title: "ODO 10 % cars", target: "/car100/models?maxCars=10&maxDealers=25", printed: 10_578 },
 ];
 
-/// Largest CPU time a transaction by smallest, over all numbers of clients.
-const SPREAD_MAX: f64 = 1.10;
+/// Largest cost of a transaction by smallest, over all numbers of clients.
+pub(crate) const SPREAD_MAX: f64 = 1.10;
+
+/// Least part of the variance of CPU time that a straight line over payload explains.
+pub(crate) const LINEAR_MIN: f64 = 0.98;
 
 /// Think time of the report's clients.
 const THINK: Duration = Duration::from_millis(500);
+
+/// Cars of the linearity runs.
+const LINEAR_CARS: [u32; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
 /// A row of the think-time runs.
 #[derive(Clone, Debug)]
@@ -116,38 +121,82 @@ pub(crate) struct Row {
     pub(crate) run: Run,
 }
 
+/// Runs of the same load, some at another time than others: medians count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Runs(pub(crate) Vec<Run>);
+
+impl Runs {
+    pub(crate) fn median(&self, of: impl Fn(&Run) -> f64) -> f64 {
+        median(self.0.iter().map(of))
+    }
+
+    pub(crate) fn cpu_us(&self) -> f64 {
+        self.median(Run::cpu_us)
+    }
+
+    /// Thousands of instructions a transaction, where they were counted.
+    pub(crate) fn kilo_instructions(&self) -> Option<f64> {
+        let counted: Option<Vec<f64>> = self.0.iter().map(Run::kilo_instructions).collect();
+        counted.filter(|all| !all.is_empty()).map(|all| median(all.into_iter()))
+    }
+
+    pub(crate) fn body_bytes(&self) -> usize {
+        self.0.last().map_or(0, |run| run.body_bytes)
+    }
+}
+
 /// The saturated comparison of one payload.
 #[derive(Clone, Debug)]
 pub(crate) struct Twin {
     pub(crate) title: &'static str,
-    pub(crate) bytes: usize,
-    pub(crate) gateway_us: f64,
-    pub(crate) fixed_us: f64,
-    pub(crate) gateway_rps: f64,
-    pub(crate) fixed_rps: f64,
-    /// Largest ratio that is allowed.
+    pub(crate) gateway: Runs,
+    pub(crate) fixed: Runs,
+    /// Largest ratio of CPU time that is allowed.
     pub(crate) bar: f64,
 }
 
 impl Twin {
     pub(crate) fn ratio(&self) -> f64 {
-        self.gateway_us / self.fixed_us
+        self.gateway.cpu_us() / self.fixed.cpu_us()
     }
+}
+
+/// How far the cost of a transaction lies apart over the numbers of clients: largest by smallest.
+#[derive(Clone, Debug)]
+pub(crate) struct Spread {
+    pub(crate) title: &'static str,
+    pub(crate) time: f64,
+    pub(crate) instructions: Option<f64>,
+}
+
+/// A straight line through points, by least squares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fit {
+    /// At none.
+    pub(crate) rest: f64,
+    /// For each.
+    pub(crate) slope: f64,
+    /// The part of the variance that it explains.
+    pub(crate) explained: f64,
 }
 
 /// Everything that was measured.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayStudy {
     pub(crate) rows: Vec<Row>,
-    /// Cars and the run, for the linearity of CPU time in payload.
-    pub(crate) linear: Vec<(u32, Run)>,
-    /// The car array left out of the answer: read all the same, and not read.
-    pub(crate) wasted: Option<(Run, Run)>,
+    /// Static bytes of the baseline under the same loads: clients and run.
+    pub(crate) control: Vec<(usize, Run)>,
+    /// Cars and the saturated runs, for the linearity of cost in payload.
+    pub(crate) linear: Vec<(u32, Runs)>,
+    /// The car array left out of the answer: read all the same, and not read; saturated.
+    pub(crate) wasted: Option<(Runs, Runs)>,
     pub(crate) open: Option<(f64, Run)>,
     pub(crate) twins: Vec<Twin>,
     pub(crate) failures: u64,
     /// Whether the figures are none to go by.
     pub(crate) short: bool,
+    /// Processes that could run, by the kernel's count over the last minute, at the begin and at the end: a busy machine measures badly.
+    pub(crate) busy: (f64, f64),
 }
 
 impl GatewayStudy {
@@ -158,16 +207,21 @@ impl GatewayStudy {
     pub fn run(options: &StudyOptions) -> Result<GatewayStudy, String> {
         let options = &options.resolved();
         let mut study = GatewayStudy { short: options.short, ..GatewayStudy::default() };
+        study.busy.0 = load_average();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The server has the first core to itself, the driver the last.
         let core = (cores > 1).then_some(0);
         if cores > 1 {
             crate::server::pin(cores - 1);
         }
-        study.saturated(options, core)?;
-        if !options.saturated_only {
-            study.think_times(options, core)?;
-        }
+        let place = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
+        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
+        let done = study
+            .saturated(options, core, &place)
+            .and_then(|()| if options.saturated_only { Ok(()) } else { study.think_times(options, core, &place) });
+        let _ = std::fs::remove_dir_all(&place);
+        done?;
+        study.busy.1 = load_average();
         if let Some(out) = &options.out {
             let write = |name: &str, text: String| {
                 std::fs::create_dir_all(out)
@@ -181,51 +235,56 @@ impl GatewayStudy {
     }
 
     /// Gateway and static bytes in turns, so that a busy machine treats both alike; the medians count.
-    fn saturated(&mut self, options: &StudyOptions, core: Option<usize>) -> Result<(), String> {
-        let place = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
-        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
+    fn saturated(&mut self, options: &StudyOptions, core: Option<usize>, place: &Path) -> Result<(), String> {
+        let rounds = if options.short { 1 } else { 3 };
+        let load = |target: &str, seconds: f64| Load {
+            clients: 100,
+            pace: Pace::NoPause,
+            warm_up: Duration::from_millis(if options.short { 100 } else { 500 }),
+            time: Duration::from_secs_f64(options.seconds.min(seconds)),
+            target: target.to_owned(),
+        };
         for (title, scenario, bar) in [("Baseline, 100 cars", &SCENARIOS[0], 2.2), ("10 cars", &SCENARIOS[6], 2.5)] {
-            let mut gateway = Vec::new();
-            let mut fixed = Vec::new();
-            let mut bytes = 0;
-            let rounds = if options.short { 1 } else { 3 };
+            let mut twin = Twin { title, gateway: Runs::default(), fixed: Runs::default(), bar };
             for round in 1..=rounds {
-                eprint_line(&format!("saturated: {title}, round {round} of {rounds}"));
+                say(&format!("saturated: {title}, round {round} of {rounds}"));
                 let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
                 let body = fetch(server.address, scenario.target)?;
-                bytes = body.len();
-                let file = place.join("fixed.json");
-                std::fs::write(&file, &body).map_err(|e| e.to_string())?;
-                let load = Load {
-                    clients: 100,
-                    pace: Pace::NoPause,
-                    warm_up: Duration::from_millis(500),
-                    time: Duration::from_secs_f64(options.seconds.min(3.0)),
-                    target: scenario.target.to_owned(),
-                };
-                gateway.push(self.measured(&load, &server)?);
+                twin.gateway.0.push(self.measured(&load(scenario.target, 3.0), &server)?);
                 drop(server);
-                let server = ServerProcess::fixed(&file, core).map_err(|e| e.to_string())?;
-                fixed.push(self.measured(&load, &server)?);
+                let server = fixed(place, &body, core)?;
+                twin.fixed.0.push(self.measured(&load(scenario.target, 3.0), &server)?);
             }
-            let us = |runs: &[Run]| median(runs.iter().map(|run| run.cpu_ms() * 1e3));
-            let rps = |runs: &[Run]| median(runs.iter().map(Run::tps));
-            self.twins.push(Twin {
-                title,
-                bytes,
-                gateway_us: us(&gateway),
-                fixed_us: us(&fixed),
-                gateway_rps: rps(&gateway),
-                fixed_rps: rps(&fixed),
-                bar,
-            });
+            self.twins.push(twin);
         }
-        let _ = std::fs::remove_dir_all(&place);
+        if options.saturated_only {
+            return Ok(());
+        }
+        let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
+        let every = if options.short { 5 } else { 1 };
+        self.linear = LINEAR_CARS.iter().step_by(every).map(|cars| (*cars, Runs::default())).collect();
+        let (mut read, mut not) = (Runs::default(), Runs::default());
+        for round in 1..=rounds {
+            say(&format!("saturated: linearity and maxCars, round {round} of {rounds}"));
+            for i in 0..self.linear.len() {
+                let target = format!("/car100/models?maxCars={}&maxDealers=25", self.linear[i].0);
+                let run = self.measured(&load(&target, 1.5), &server)?;
+                self.linear[i].1.0.push(run);
+            }
+            for (runs, cars) in [(&mut read, 100), (&mut not, 0)] {
+                let target = format!("/scenarios/exclude-cars?maxCars={cars}&maxDealers=25");
+                runs.0.push(self.measured(&load(&target, 3.0), &server)?);
+            }
+        }
+        self.wasted = Some((read, not));
         Ok(())
     }
 
-    fn think_times(&mut self, options: &StudyOptions, core: Option<usize>) -> Result<(), String> {
+    /// The report's own load; static bytes under the same, in turns.
+    fn think_times(&mut self, options: &StudyOptions, core: Option<usize>, place: &Path) -> Result<(), String> {
         let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
+        let body = fetch(server.address, SCENARIOS[0].target)?;
+        let static_bytes = fixed(place, &body, core)?;
         let think = if options.short { THINK / 5 } else { THINK };
         let load = |target: &str, clients: usize| Load {
             clients,
@@ -234,25 +293,20 @@ impl GatewayStudy {
             time: Duration::from_secs_f64(options.seconds),
             target: target.to_owned(),
         };
-        for scenario in SCENARIOS {
-            for clients in &options.clients {
-                eprint_line(&format!("{}: {clients} clients", scenario.title));
+        for clients in &options.clients {
+            say(&format!("{clients} clients: static bytes"));
+            let run = self.measured(&load("/", *clients), &static_bytes)?;
+            self.control.push((*clients, run));
+            for scenario in SCENARIOS {
+                say(&format!("{clients} clients: {}", scenario.title));
                 let run = self.measured(&load(scenario.target, *clients), &server)?;
                 self.rows.push(Row { scenario, clients: *clients, run });
             }
         }
-        let clients = options.clients.get(options.clients.len() / 2).copied().unwrap_or(300);
-        for cars in [20, 40, 60, 80, 100] {
-            eprint_line(&format!("linearity: {cars} cars"));
-            let run =
-                self.measured(&load(&format!("/car100/models?maxCars={cars}&maxDealers=25"), clients), &server)?;
-            self.linear.push((cars, run));
-        }
-        eprint_line("maxCars: read and left out, and not read");
-        let read = self.measured(&load("/scenarios/exclude-cars?maxCars=100&maxDealers=25", clients), &server)?;
-        let not = self.measured(&load(SCENARIOS[2].target, clients), &server)?;
-        self.wasted = Some((read, not));
-        eprint_line("open arrivals");
+        // By scenario, as the report has them.
+        let place_of = |row: &Row| SCENARIOS.iter().position(|known| known.title == row.scenario.title);
+        self.rows.sort_by_key(|row| (place_of(row), row.clients));
+        say("open arrivals");
         let open = Load { pace: Pace::Open(1000.0), ..load(SCENARIOS[0].target, 500) };
         self.open = Some((1000.0, self.measured(&open, &server)?));
         Ok(())
@@ -267,120 +321,97 @@ impl GatewayStudy {
         Ok(run)
     }
 
-    /// Whether the bars hold: the ratios to static bytes, no failed request, CPU per transaction the same for any number of clients. Of a
-    /// short study only that nothing failed.
+    /// Whether the bars hold. Of a short study only that nothing failed.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let figures = self.twins.iter().all(|twin| twin.ratio() <= twin.bar)
-            && self.spreads().iter().all(|(_, spread)| *spread <= SPREAD_MAX);
-        self.failures == 0 && (self.short || figures)
+        self.failures == 0 && (self.short || self.missed().is_empty())
     }
 
-    /// CPU time as a straight line over JSON bytes: microseconds at none, microseconds a kilobyte, and how much of the variance that is.
-    pub(crate) fn fit(&self) -> Option<(f64, f64, f64)> {
-        let points: Vec<(f64, f64)> =
-            self.linear.iter().map(|(_, run)| (run.body_bytes as f64 / 1e3, run.cpu_ms() * 1e3)).collect();
-        let n = points.len() as f64;
-        let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
-        let (x, y) = (mean(|p| p.0), mean(|p| p.1));
-        let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(px, py)| of(px - x, py - y)).sum::<f64>();
-        let (xx, xy, yy) = (sum(&|dx, _| dx * dx), sum(&|dx, dy| dx * dy), sum(&|_, dy| dy * dy));
-        (points.len() > 2 && xx > 0.0 && yy > 0.0).then(|| (y - xy / xx * x, xy / xx, xy * xy / (xx * yy)))
+    /// The bars that do not hold, in words.
+    pub(crate) fn missed(&self) -> Vec<String> {
+        let mut missed = Vec::new();
+        for twin in self.twins.iter().filter(|twin| twin.ratio() > twin.bar) {
+            missed.push(format!("{}: {:.2} times static bytes, bar {}", twin.title, twin.ratio(), twin.bar));
+        }
+        for spread in self.spreads().iter().filter(|spread| !self.is_constant(spread)) {
+            missed.push(format!("{}: cost by clients {}", spread.title, spread.text()));
+        }
+        if let Some(fit) = self.fit(Runs::cpu_us).filter(|fit| fit.explained < LINEAR_MIN) {
+            missed.push(format!("linearity: r² {:.4}, bar {LINEAR_MIN}", fit.explained));
+        }
+        missed
     }
 
-    /// Spread of CPU time a transaction over the numbers of clients, largest by smallest, for each scenario.
-    pub(crate) fn spreads(&self) -> Vec<(&'static str, f64)> {
-        SCENARIOS
-            .iter()
-            .filter_map(|scenario| {
-                let of =
-                    self.rows.iter().filter(|row| row.scenario.title == scenario.title).map(|row| row.run.cpu_ms());
-                let (low, high) = of.fold((f64::MAX, 0.0f64), |(low, high), ms| (low.min(ms), high.max(ms)));
-                (high > 0.0).then(|| (scenario.title, high / low))
-            })
-            .collect()
+    /// CPU time decides, where the machine gives static bytes the same time for any number of clients; where it does not, instructions do.
+    fn is_constant(&self, spread: &Spread) -> bool {
+        let machine_is_constant = self.control_spread().is_some_and(|control| control.time <= SPREAD_MAX);
+        match spread.instructions {
+            Some(instructions) if !machine_is_constant => instructions <= SPREAD_MAX,
+            _ => spread.time <= SPREAD_MAX,
+        }
     }
 
-    /// The tables as Markdown.
-    #[must_use]
-    pub fn tables(&self) -> String {
-        let mut text = String::new();
-        let _ = self.write_tables(&mut text);
-        text
+    /// Cost of the linearity runs as a straight line over kilobytes of JSON.
+    pub(crate) fn fit(&self, cost: impl Fn(&Runs) -> f64) -> Option<Fit> {
+        let point = |(_, runs): &(u32, Runs)| (runs.body_bytes() as f64 / 1e3, cost(runs));
+        fit(&self.linear.iter().map(point).collect::<Vec<_>>())
     }
 
-    fn write_tables(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(
-            text,
-            "## Saturated, server on one core: CPU a request against the same HTTP stack with static bytes\n"
-        )?;
-        writeln!(text, "| payload | bytes | gateway us | static us | ratio | bar | gateway req/s | static req/s |")?;
-        writeln!(text, "|---|---|---|---|---|---|---|---|")?;
-        for twin in &self.twins {
-            let Twin { title, bytes, gateway_us, fixed_us, gateway_rps, fixed_rps, bar } = twin;
-            let ratio = twin.ratio();
-            writeln!(
-                text,
-                "| {title} | {bytes} | {gateway_us:.1} | {fixed_us:.1} | {ratio:.2} | {bar} | {gateway_rps:.0} | {fixed_rps:.0} |"
-            )?;
-        }
-        writeln!(text, "\nFailed requests so far: {}", self.failures)?;
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        writeln!(text, "\n## Think time 500 ms (the report's Tables 1 and 2, figures 9 to 15)\n")?;
-        writeln!(
-            text,
-            "| scenario | printed bytes | bytes | clients | TPS | CPU ms/tx | CPU % | mean ms | p50 | p90 | p99 |"
-        )?;
-        writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|")?;
-        for Row { scenario, clients, run } in &self.rows {
-            let busy = run.cpu.as_secs_f64() / run.seconds * 100.0;
-            writeln!(
-                text,
-                "| {} | {} | {} | {clients} | {:.0} | {:.4} | {busy:.1} | {:.2} | {:.2} | {:.2} | {:.2} |",
-                scenario.title,
-                scenario.printed,
-                run.body_bytes,
-                run.tps(),
-                run.cpu_ms(),
-                run.mean_ms(),
-                run.ms(50.0),
-                run.ms(90.0),
-                run.ms(99.0)
-            )?;
-        }
-        writeln!(text, "\nCPU a transaction over all numbers of clients, largest by smallest (bar {SPREAD_MAX}):")?;
-        for (title, spread) in self.spreads() {
-            writeln!(text, "- {title}: {spread:.2}")?;
-        }
-        writeln!(text, "\n| cars | bytes | CPU ms/tx |\n|---|---|---|")?;
-        for (cars, run) in &self.linear {
-            writeln!(text, "| {cars} | {} | {:.4} |", run.body_bytes, run.cpu_ms())?;
-        }
-        if let Some((rest, slope, explained)) = self.fit() {
-            writeln!(text, "\nLinear: {rest:.1} us and {slope:.3} us a kilobyte of JSON, r² {explained:.4}.")?;
-        }
-        if let Some((read, not)) = &self.wasted {
-            writeln!(
-                text,
-                "\nCar array left out of the answer: maxCars=100 costs {:.4} ms, maxCars=0 {:.4} ms (the report: 0.64 and 0.35).",
-                read.cpu_ms(),
-                not.cpu_ms()
-            )?;
-        }
-        if let Some((rate, run)) = &self.open {
-            writeln!(
-                text,
-                "\nOpen arrivals, {rate:.0} a second, baseline: {:.0} TPS, mean {:.2} ms, p50 {:.2}, p99 {:.2} from when each was due.",
-                run.tps(),
-                run.mean_ms(),
-                run.ms(50.0),
-                run.ms(99.0)
-            )?;
-        }
-        writeln!(text, "\nFailed requests: {}", self.failures)
+    /// The same for instructions, where they were counted.
+    pub(crate) fn fit_instructions(&self) -> Option<Fit> {
+        self.linear.iter().all(|(_, runs)| runs.kilo_instructions().is_some()).then_some(())?;
+        self.fit(|runs| runs.kilo_instructions().unwrap_or(0.0))
     }
+
+    pub(crate) fn spreads(&self) -> Vec<Spread> {
+        let of = |scenario: &Scenario| {
+            let rows = self.rows.iter().filter(|row| row.scenario.title == scenario.title);
+            Spread::of(scenario.title, rows.map(|row| &row.run))
+        };
+        SCENARIOS.iter().filter_map(of).collect()
+    }
+
+    pub(crate) fn control_spread(&self) -> Option<Spread> {
+        Spread::of("Static bytes", self.control.iter().map(|(_, run)| run))
+    }
+}
+
+impl Spread {
+    fn of<'a>(title: &'static str, runs: impl Iterator<Item = &'a Run>) -> Option<Spread> {
+        let runs: Vec<&Run> = runs.collect();
+        let apart = |values: Vec<f64>| {
+            let (low, high) = values.iter().fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+            (high > 0.0).then_some(high / low)
+        };
+        let time = apart(runs.iter().map(|run| run.cpu_us()).collect())?;
+        let counted: Option<Vec<f64>> = runs.iter().map(|run| run.kilo_instructions()).collect();
+        Some(Spread { title, time, instructions: counted.and_then(apart) })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let instructions = self.instructions.map_or_else(String::new, |spread| format!(", instructions {spread:.2}"));
+        format!("CPU time {:.2}{instructions} (largest by smallest, bar {SPREAD_MAX:.2})", self.time)
+    }
+}
+
+/// Least squares.
+fn fit(points: &[(f64, f64)]) -> Option<Fit> {
+    let n = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|(px, py)| of(px - x, py - y)).sum::<f64>();
+    let (xx, xy, yy) = (sum(&|dx, _| dx * dx), sum(&|dx, dy| dx * dy), sum(&|_, dy| dy * dy));
+    (points.len() > 2 && xx > 0.0 && yy > 0.0).then(|| Fit {
+        rest: y - xy / xx * x,
+        slope: xy / xx,
+        explained: xy * xy / (xx * yy),
+    })
+}
+
+fn fixed(place: &Path, body: &[u8], core: Option<usize>) -> Result<ServerProcess, String> {
+    let file = place.join("fixed.json");
+    std::fs::write(&file, body).map_err(|e| e.to_string())?;
+    ServerProcess::fixed(&file, core).map_err(|e| e.to_string())
 }
 
 fn fetch(address: std::net::SocketAddr, target: &str) -> Result<Vec<u8>, String> {
@@ -396,14 +427,32 @@ fn fetch(address: std::net::SocketAddr, target: &str) -> Result<Vec<u8>, String>
     }
 }
 
+fn load_average() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_ascii_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0)
+}
+
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn eprint_line(line: &str) {
+fn say(line: &str) {
     use std::io::Write as _;
     // Where the study is; nothing can be done where nobody listens.
     let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_and_noise_is_told() {
+        let line = fit(&[(0.0, 1.0), (1.0, 3.0), (2.0, 5.0)]).unwrap();
+        assert!((line.rest - 1.0).abs() < 1e-9 && (line.slope - 2.0).abs() < 1e-9 && line.explained > 0.999);
+        assert!(fit(&[(0.0, 1.0), (1.0, 3.0), (2.0, 0.0), (3.0, 2.0)]).unwrap().explained < 0.2);
+        assert!(fit(&[(1.0, 1.0), (1.0, 2.0), (1.0, 3.0)]).is_none());
+    }
 }

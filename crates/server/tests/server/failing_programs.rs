@@ -10,6 +10,7 @@ DATA DIVISION.
 WORKING-STORAGE SECTION.
 01 CALLS PIC 9(4) VALUE 0.
 01 I PIC 9(9) COMP-5.
+01 PLACE USAGE POINTER.
 LINKAGE SECTION.
 01 ECHO-AREA.
    05 REQ-TEXT  PIC X(20).
@@ -28,6 +29,15 @@ PROCEDURE DIVISION USING ECHO-AREA.
           SET ADDRESS OF BEYOND TO ADDRESS OF ECHO-AREA
           MOVE ALL 'X' TO BEYOND
        WHEN 'STOP' STOP RUN
+       WHEN 'EAT'
+          MOVE 0 TO I
+          SET PLACE TO ADDRESS OF CALLS
+          PERFORM UNTIL PLACE = NULL OR I >= 2000
+             ADD 1 TO I
+             ALLOCATE 1000000 CHARACTERS RETURNING PLACE
+          END-PERFORM
+          MOVE I TO RESP-CODE
+          MOVE 0 TO CALLS
        WHEN 'GARBAGE' MOVE LOW-VALUES TO ECHO-AREA MOVE 'SECRET' TO RESP-CODE
     END-EVALUATE.
     GOBACK.
@@ -135,4 +145,14 @@ fn a_program_that_is_not_there_is_503_until_it_is() {
         return;
     }
     crate::world::wait_for("the program", || server.get("/v1/echo/FINE", "").status == 200);
+}
+
+/// Memory beyond the limit is refused to the program; here it counts how many megabytes it gets. libcob ends a program that gets none.
+#[test]
+fn a_program_gets_no_more_memory_than_it_may_have() {
+    let Some(server) = server("memory-mib = 256") else { return };
+    let answer = server.get("/v1/echo/EAT", "");
+    let got = serde_json::from_str::<serde_json::Value>(&answer.text()).unwrap()["respCode"].as_u64();
+    assert!(answer.status == 502 || got.is_some_and(|megabytes| megabytes < 256), "{}", answer.text());
+    assert_eq!(server.get("/v1/echo/FINE", "").status, 200);
 }
