@@ -79,6 +79,16 @@ pub fn is_ascii_printable(bytes: &[u8]) -> bool {
     find(bytes, |block| !mask_range(block, 0x20, 0x7e), |byte| !printable(byte)).is_none()
 }
 
+/// Whether every byte is printable ASCII, CR or LF: for texts of some hundred bytes and more, since it looks at all of them.
+#[inline]
+#[must_use]
+pub fn is_printable_but_breaks(bytes: &[u8]) -> bool {
+    // Without a branch, so that the compiler takes a vector at a time.
+    let odd =
+        |byte: u8| u8::from(byte.wrapping_sub(b' ') > b'~' - b' ') & u8::from(byte != b'\n') & u8::from(byte != b'\r');
+    bytes.iter().fold(0, |found, byte| found | odd(*byte)) == 0
+}
+
 /// Offset of the first byte from 0x80.
 #[inline]
 #[must_use]

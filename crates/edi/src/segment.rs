@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_charset::Ends;
+use quayline_charset::{Ends, scan};
 use quayline_core::Run;
 
 use crate::delimiters::Delimiters;
@@ -23,6 +23,8 @@ pub struct Segment<'a> {
     pub(crate) delimiters: &'a Delimiters,
     /// The last element is binary data.
     pub(crate) binary: bool,
+    /// All of it is known to be printable ASCII; of other segments nobody knows yet.
+    pub(crate) printable: bool,
 }
 
 impl<'a> Segment<'a> {
@@ -105,6 +107,18 @@ impl<'a> Segment<'a> {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.parts.is_empty() && self.marks.is_empty()
+    }
+
+    /// Whether all of it is printable ASCII.
+    #[inline(always)]
+    pub(crate) fn is_printable(&self) -> bool {
+        self.printable || scan::is_ascii_printable(self.raw())
+    }
+
+    /// What stands from `start` to before `end`, with the separators in there; the segment has no marks.
+    #[inline(always)]
+    pub(crate) fn span(&self, start: u32, end: u32, parts: &'a [u32]) -> Element<'a> {
+        Element { text: self.text, start, end, parts, marks: &[], delimiters: self.delimiters }
     }
 
     /// Whether there are release characters or line breaks in it.
@@ -368,6 +382,7 @@ struct Kept {
     marks: usize,
     positions_end: usize,
     binary: bool,
+    printable: bool,
 }
 
 impl SegmentBuffer {
@@ -398,6 +413,8 @@ impl SegmentBuffer {
         let end = self.text.len();
         self.text.extend_from_slice(segment.tag());
         let tag_end = self.text.len();
+        // Blocks of 16 bytes can be read of whatever stands in it.
+        self.text.extend_from_slice(&[0; 16]);
         let mut put = |positions: &[u32]| {
             let from = self.positions.len();
             self.positions.extend(positions.iter().map(|at| at - segment.start));
@@ -405,7 +422,8 @@ impl SegmentBuffer {
         };
         let (ends, parts, marks) = (put(segment.ends.positions()), put(segment.parts), put(segment.marks));
         let positions_end = self.positions.len();
-        self.kept.push(Kept { text, end, tag_end, ends, parts, marks, positions_end, binary: segment.binary });
+        let Segment { binary, printable, .. } = *segment;
+        self.kept.push(Kept { text, end, tag_end, ends, parts, marks, positions_end, binary, printable });
     }
 
     pub(crate) fn get<'s>(&'s self, number: usize, delimiters: &'s Delimiters) -> Segment<'s> {
@@ -419,6 +437,7 @@ impl SegmentBuffer {
             marks: &self.positions[kept.marks..kept.positions_end],
             delimiters,
             binary: kept.binary,
+            printable: kept.printable,
         }
     }
 }

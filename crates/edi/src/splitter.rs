@@ -71,6 +71,8 @@ pub struct SegmentSplitter {
     /// The segment found last is what is left at the end of the source; it has no terminator.
     pub(crate) open_end: bool,
     index: DelimiterIndex,
+    /// The window of the index is printable ASCII, but for line breaks.
+    printable: bool,
     extended: Extended,
 }
 
@@ -187,6 +189,7 @@ impl SegmentSplitter {
             cut: false,
             open_end: false,
             index: DelimiterIndex::new(),
+            printable: false,
             extended: Extended::default(),
         }
     }
@@ -397,7 +400,18 @@ impl Pass<'_> {
         let (index, text, delimiters) = (&self.splitter.index, self.text, &self.splitter.delimiters);
         if self.next != self.settled {
             let SegmentSpan { start, ends, parts } = index.segment(self.next - 1).expect("it was found in the index");
-            return Segment { own_tag: &[], text, start, ends, parts, marks: &[], delimiters, binary: false };
+            let printable = self.splitter.printable;
+            return Segment {
+                own_tag: &[],
+                text,
+                start,
+                ends,
+                parts,
+                marks: &[],
+                delimiters,
+                binary: false,
+                printable,
+            };
         }
         let Found { start, own: Own(ref own), number, marks, .. } = self.found;
         let SegmentSpan { ends, parts, .. } = index.segment(number).expect("it was found in the index");
@@ -406,7 +420,17 @@ impl Pass<'_> {
         let text = self.splitter.extended.text().unwrap_or(text);
         // The range is right; `get` lets the compiler drop what the caller does not look at.
         let marks = index.marks().get(marks.0 as usize..marks.1 as usize).unwrap_or_default();
-        Segment { own_tag, text, start, ends, parts, marks, delimiters, binary: *tag_len == Own::BINARY }
+        Segment {
+            own_tag,
+            text,
+            start,
+            ends,
+            parts,
+            marks,
+            delimiters,
+            binary: *tag_len == Own::BINARY,
+            printable: false,
+        }
     }
 
     /// Position of the segment that was found last, by interchange and segment in it.

@@ -371,6 +371,7 @@ impl Header {
             marks: &self.marks,
             delimiters: &self.delimiters,
             binary: false,
+            printable: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A guide as flat tables: what its items are, what each segment leads to, what its elements must be.
 
 mod ambiguity;
+mod cell;
 mod check;
 mod codes;
 mod distinguish;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use quayline_core::{Finding, Findings, Severity, packed};
 
 pub use ambiguity::Ambiguity;
+pub(crate) use cell::{Cell, Way};
 pub(crate) use distinguish::{Condition, reference};
 pub(crate) use layout::{Form, Layouts, Note, Spec};
 pub(crate) use transitions::{Candidate, NO_SLOT, Transitions, tag_key};

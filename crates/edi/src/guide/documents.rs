@@ -4,6 +4,7 @@ pub(crate) mod body;
 pub(crate) mod draft;
 mod number;
 mod plan;
+mod send;
 
 use std::sync::Arc;
 

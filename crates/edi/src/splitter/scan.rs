@@ -1,5 +1,7 @@
 //! Behind the last segment that the index has: the next window, and segments that end late or never.
 
+use quayline_charset::scan;
+
 use super::binary::Terminator;
 use super::{EndOfInput, Found, Mode, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
@@ -33,6 +35,7 @@ impl Pass<'_> {
             let window = self.window.min(most).min(rest.len());
             self.splitter.index.scan(&self.splitter.delimiters.set(), &rest[..window]);
             if self.splitter.index.segments() > 0 {
+                self.splitter.printable = scan::is_printable_but_breaks(&rest[..window]);
                 self.next_mark = 0;
                 self.window = if self.window < WINDOW { self.window * 4 } else { WINDOW };
                 return self.first_segment();

@@ -1,7 +1,7 @@
 //! Whether a value is what its place asks for: the fast answer, yes or no.
 
-use crate::guide::code_set::{Key, Standing};
-use crate::guide::compile::{Form, Layouts, Spec};
+use crate::guide::code_set::Key;
+use crate::guide::compile::{Cell, Form};
 
 /// What values are checked against besides their place.
 #[derive(Clone, Copy, Debug)]
@@ -11,33 +11,32 @@ pub(super) struct Settings {
     pub(super) decimal_mark: u8,
 }
 
-/// Whether a value that stands alone, of printable ASCII and at least one byte, is right.
+/// Whether a value that stands alone, of printable ASCII and at least one byte, has the form and length that its place asks for.
 ///
-/// `format` is the value of the element that says what a date looks like, where the form asks for one.
+/// `format` gives the value of the element that says what a date looks like, where the form asks for one.
 #[inline(always)]
-pub(super) fn is_right(tables: &Layouts, spec: &Spec, key: Key<'_>, format: u64, settings: Settings) -> bool {
-    let len = key.bytes.len();
-    let form_is_right = match spec.form {
-        Form::Text | Form::Binary => length_fits(spec, len),
-        Form::Decimal => decimal_is_right(spec, key, settings.decimal_mark),
-        Form::Integer => integer_is_right(spec, key),
-        Form::Date => length_fits(spec, len) && is_date(key.bytes),
-        Form::Time => length_fits(spec, len) && is_time(key.bytes),
-        Form::Letters => length_fits(spec, len) && is_letters(key.bytes),
-        Form::X12Period => length_fits(spec, len) && x12_period(format).is_none_or(|period| period.fits(key.bytes)),
-        Form::EdifactPeriod => {
-            length_fits(spec, len) && edifact_period(format).is_none_or(|period| period.fits(key.bytes))
-        }
-        Form::Composite => false,
-    };
-    form_is_right
-        && (spec.codes == 0
-            || matches!(tables.code_sets[spec.codes as usize - 1].set.standing(key, settings.day), Standing::Valid))
+pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, mark: u8, format: impl FnOnce() -> u64) -> bool {
+    let fits = cell.fits(key.bytes.len());
+    match cell.form {
+        Form::Text | Form::Binary => fits,
+        Form::Decimal => decimal_is_right(cell, key, mark),
+        Form::Integer => integer_is_right(cell, key),
+        Form::Date => fits && is_date(key.bytes),
+        Form::Time => fits && is_time(key.bytes),
+        Form::Letters => fits && is_letters(key.bytes),
+        Form::X12Period => fits && is_x12_period(format(), key.bytes),
+        Form::EdifactPeriod | Form::Composite => false,
+    }
 }
 
+/// Whether a date, time or range looks as a code of X12 data element 1250 says.
 #[inline(always)]
-fn length_fits(spec: &Spec, len: usize) -> bool {
-    len >= spec.min as usize && len <= spec.max as usize
+fn is_x12_period(format: u64, bytes: &[u8]) -> bool {
+    const D8: u64 = code("D8");
+    if format == D8 {
+        return bytes.len() == 8 && is_date(bytes);
+    }
+    x12_period(format).is_none_or(|period| period.fits(bytes))
 }
 
 /// Whether all bytes are digits.
@@ -58,22 +57,22 @@ fn word_is_digits(word: u64) -> bool {
 }
 
 #[inline(always)]
-fn integer_is_right(spec: &Spec, key: Key<'_>) -> bool {
+fn integer_is_right(cell: &Cell, key: Key<'_>) -> bool {
     if is_digits(key) {
-        return length_fits(spec, key.bytes.len());
+        return cell.fits(key.bytes.len());
     }
     match key.bytes.split_first() {
-        Some((b'-', rest)) => !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && length_fits(spec, rest.len()),
+        Some((b'-', rest)) => !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) && cell.fits(rest.len()),
         _ => false,
     }
 }
 
 #[inline(always)]
-fn decimal_is_right(spec: &Spec, key: Key<'_>, mark: u8) -> bool {
+fn decimal_is_right(cell: &Cell, key: Key<'_>, mark: u8) -> bool {
     if is_digits(key) {
-        return length_fits(spec, key.bytes.len());
+        return cell.fits(key.bytes.len());
     }
-    decimal_digits(key.bytes, mark).is_some_and(|digits| length_fits(spec, digits))
+    decimal_digits(key.bytes, mark).is_some_and(|digits| cell.fits(digits))
 }
 
 /// Digits of a number in the form that both standards give decimals: a minus sign, digits, a decimal mark, and in X12 an exponent, which does

@@ -1,128 +1,137 @@
 //! Whether a segment is right at its place: one pass over its elements, by tables, without an allocation.
 
-use super::element::{Settings, is_right};
-use crate::guide::code_set::Key;
-use crate::guide::compile::{Form, Layouts, Spec};
+use super::element::{Settings, edifact_period, is_of_form};
+use crate::guide::code_set::{Key, Standing};
+use crate::guide::compile::{Cell, Layouts, Way};
 use crate::segment::Segment;
 
 /// Whether nothing is wrong with the segment, as far as that is quickly seen; `explain` tells what is, and may find that nothing is.
 #[inline(always)]
 pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<'_>, settings: Settings) -> bool {
-    let layout = &tables.layouts[layout as usize];
-    let specs = &tables.specs[layout.specs.0 as usize..layout.specs.1 as usize];
-    let Segment { text, ends, .. } = *segment;
-    let Some((tag_end, ends)) = ends.split_first() else { return false };
+    let row = &tables.cells.rows[layout as usize];
+    let cells = row.cells(&tables.cells);
+    let text = segment.text;
+    let [tag_end, ends @ ..] = segment.ends.positions() else { return false };
     // A tag may have parts too, where it is not one.
     let in_tag = segment.parts.first().is_some_and(|at| at < tag_end);
-    let unusual = in_tag || segment.binary || !segment.marks.is_empty() || {
-        let end = ends.last().unwrap_or(tag_end);
-        is_unusual(text, segment.start as usize, *end as usize)
-    };
-    if ends.len() > specs.len() || ends.len() < layout.last_mandatory as usize || unusual {
+    let unusual = in_tag
+        || segment.binary
+        || !segment.marks.is_empty()
+        || !segment.printable && {
+            let end = ends.last().unwrap_or(tag_end);
+            is_unusual(text, segment.start as usize, *end as usize)
+        };
+    if ends.len() > cells.len() || unusual {
         return false;
     }
-    let mut start = *tag_end as usize + 1;
-    let (mut present, mut bit, mut previous) = (0u64, 1u64, 0u64);
+    let check = Check { tables, text, settings };
+    let mut before = (*tag_end as usize, *tag_end as usize);
+    let mut start = before.1 + 1;
+    let (mut present, mut bit) = (0u64, 1u64);
     let mut parts = segment.parts;
-    let mut len = 1;
-    for (spec, end) in specs.iter().zip(ends) {
-        let end = *end as usize;
-        len = end - start;
-        if len == 0 {
-            if spec.mandatory {
-                return false;
-            }
-            previous = 0;
-        } else {
+    for (cell, end) in cells.iter().zip(ends) {
+        let (from, end) = (start, *end as usize);
+        start = end + 1;
+        if from < end {
+            present |= bit;
             let mut own: &[u32] = &[];
-            if !parts.is_empty() {
+            if parts.first().is_some_and(|at| (*at as usize) < end) {
                 let count = parts.iter().take_while(|at| (**at as usize) < end).count();
                 (own, parts) = parts.split_at(count);
             }
-            present |= bit;
-            let key = Key::within(text, start, len);
-            let right = if spec.form == Form::Composite {
-                composite_is_right(tables, spec, segment, start, end, own, settings)
+            let right = if cell.way == Way::Composite {
+                check.composite(cell, segment.delimiters.component, (from, end), own)
             } else {
-                own.is_empty() && is_right(tables, spec, key, previous, settings)
+                own.is_empty() && check.value(cell, (from, end), before)
             };
-            if !right || spec.not_used {
+            if !right {
                 return false;
             }
-            previous = key.word;
         }
         bit <<= 1;
-        start = end + 1;
+        before = (from, end);
     }
-    let notes = &tables.notes[layout.notes.0 as usize..layout.notes.1 as usize];
-    len > 0 && notes.iter().all(|note| note.holds(present))
+    // Separators at the end separate nothing.
+    (before.0 < before.1 || ends.is_empty()) && row.allows(&tables.cells, present)
 }
 
-/// A composite without repetitions.
-#[inline]
-fn composite_is_right(
-    tables: &Layouts,
-    spec: &Spec,
-    segment: &Segment<'_>,
-    start: usize,
-    end: usize,
-    parts: &[u32],
+/// What values of one segment are checked by.
+struct Check<'a> {
+    tables: &'a Layouts,
+    text: &'a [u8],
     settings: Settings,
-) -> bool {
-    let specs = &tables.specs[spec.components.0 as usize..spec.components.1 as usize];
-    let text = segment.text;
-    if parts.len() >= specs.len() {
-        return false;
+}
+
+impl Check<'_> {
+    /// A value that is there; where it stands, and where the one before it.
+    #[inline(always)]
+    fn value(&self, cell: &Cell, (from, end): (usize, usize), before: (usize, usize)) -> bool {
+        let len = end - from;
+        let key = || Key::within(self.text, from, len);
+        let form = |key| is_of_form(cell, key, self.settings.decimal_mark, || self.word(before));
+        match cell.way {
+            Way::Length => cell.fits(len),
+            Way::Code => cell.fits(len) && self.is_code(cell, key()),
+            Way::Form => form(key()),
+            Way::FormAndCode => form(key()) && self.is_code(cell, key()),
+            Way::Composite | Way::EdifactPeriod | Way::Never => false,
+        }
     }
-    let (mut from, mut present, mut bit, mut previous, mut len) = (start, 0u64, 1u64, 0u64, 0);
-    for (i, spec) in specs.iter().enumerate() {
-        let Some(to) = (match parts.get(i) {
-            Some(at) => Some(*at as usize),
-            None if i == parts.len() => Some(end),
-            None => None,
-        }) else {
-            if spec.mandatory {
-                return false;
-            }
-            continue;
-        };
-        if to < end && text[to] != segment.delimiters.component {
+
+    #[inline(always)]
+    fn is_code(&self, cell: &Cell, key: Key<'_>) -> bool {
+        let set = &self.tables.code_sets[cell.more as usize].set;
+        matches!(set.standing(key, self.settings.day), Standing::Valid)
+    }
+
+    #[inline(always)]
+    fn word(&self, (from, end): (usize, usize)) -> u64 {
+        Key::within(self.text, from, end - from).word
+    }
+
+    /// A composite without repetitions.
+    #[inline(never)]
+    fn composite(&self, cell: &Cell, separator: u8, (start, end): (usize, usize), parts: &[u32]) -> bool {
+        let row = &self.tables.cells.composites[cell.more as usize];
+        let cells = row.cells(&self.tables.cells);
+        if parts.len() >= cells.len() {
             return false;
         }
-        len = to - from;
-        if len == 0 {
-            if spec.mandatory {
+        let mut before = (start, start);
+        let mut from = start;
+        let (mut present, mut bit) = (0u64, 1u64);
+        for (number, cell) in cells[..=parts.len()].iter().enumerate() {
+            let to = parts.get(number).map_or(end, |at| *at as usize);
+            if to < end && self.text[to] != separator {
                 return false;
             }
-            previous = 0;
-        } else {
-            present |= bit;
-            let key = Key::within(text, from, len);
-            let format = if spec.form == Form::EdifactPeriod {
-                format_behind(text, to, end, parts.get(i + 1))
-            } else {
-                previous
-            };
-            if spec.not_used || !is_right(tables, spec, key, format, settings) {
-                return false;
+            if from < to {
+                present |= bit;
+                let right = if cell.way == Way::EdifactPeriod {
+                    let next = parts.get(number + 1).map_or(end, |at| *at as usize);
+                    self.period(cell, (from, to), (next.min(to + 1), next))
+                } else {
+                    self.value(cell, (from, to), before)
+                };
+                if !right {
+                    return false;
+                }
             }
-            previous = key.word;
+            bit <<= 1;
+            before = (from, to);
+            from = to + 1;
         }
-        bit <<= 1;
-        from = to + 1;
+        before.0 < before.1 && row.allows(&self.tables.cells, present)
     }
-    let notes = &tables.notes[spec.notes.0 as usize..spec.notes.1 as usize];
-    len > 0 && notes.iter().all(|note| note.holds(present))
-}
 
-/// The component behind one that ends at `to`.
-#[inline(always)]
-fn format_behind(text: &[u8], to: usize, end: usize, next: Option<&u32>) -> u64 {
-    if to >= end {
-        return 0;
+    /// A date, time or range that looks as the component behind it says.
+    fn period(&self, cell: &Cell, (from, end): (usize, usize), behind: (usize, usize)) -> bool {
+        let key = Key::within(self.text, from, end - from);
+        let period = edifact_period(self.word(behind));
+        cell.fits(end - from)
+            && period.is_none_or(|period| period.fits(key.bytes))
+            && (cell.more as usize >= self.tables.code_sets.len() || self.is_code(cell, key))
     }
-    let behind = next.map_or(end, |at| *at as usize);
-    Key::within(text, to + 1, behind - to - 1).word
 }
 
 /// Whether there are bytes other than printable ASCII, as far as words tell: none is not missed.

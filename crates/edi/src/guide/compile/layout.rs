@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use quayline_core::packed;
 
+use super::cell::{self, Cells};
 use super::effective::{self, Allowed, Effective};
 use super::{CompiledItem, check::note_name, small};
 use crate::delimiters::Standard;
@@ -23,6 +24,8 @@ pub(crate) struct Layouts {
     pub(crate) code_sets: Vec<Allowance>,
     /// Numbers and names of elements, for messages.
     pub(crate) names: Vec<Box<str>>,
+    /// What good data is checked against.
+    pub(crate) cells: Cells,
 }
 
 impl Layouts {
@@ -124,17 +127,24 @@ pub(crate) struct Note {
 
 impl Note {
     /// Whether it is kept.
-    #[inline(always)]
     pub(crate) fn holds(&self, present: u64) -> bool {
-        let these = present & self.all;
-        let first = present & self.first != 0;
-        let others = these & !self.first;
-        match self.kind {
-            NoteKind::AllOrNone => these == 0 || these == self.all,
+        self.kind.holds(self.first, self.all, present)
+    }
+}
+
+impl NoteKind {
+    /// Whether a note is kept over the elements that are there, as bits: its first element, and all that it has.
+    #[inline(always)]
+    pub(crate) fn holds(self, first: u64, all: u64, present: u64) -> bool {
+        let these = present & all;
+        let others = these & !first;
+        let first = present & first != 0;
+        match self {
+            NoteKind::AllOrNone => these == 0 || these == all,
             NoteKind::OneOrMore => these != 0,
             NoteKind::OneOrNone => these & these.wrapping_sub(1) == 0,
             NoteKind::ExactlyOne => these != 0 && these & these.wrapping_sub(1) == 0,
-            NoteKind::IfFirstThenAll => !first || these == self.all,
+            NoteKind::IfFirstThenAll => !first || these == all,
             NoteKind::IfFirstThenOne => !first || others != 0,
             NoteKind::IfFirstThenNone => !first || others == 0,
         }
@@ -161,6 +171,7 @@ pub(super) fn build(guide: &Guide, uses: &[Option<&SegmentUse>], items: &[Compil
             maker.made.of_item[i] = maker.layout(segment);
         }
     }
+    maker.made.cells = cell::build(&maker.made);
     maker.made
 }
 
@@ -382,7 +393,7 @@ impl<'g> Maker<'g> {
     }
 }
 
-packed!(struct Layouts { of_item, layouts, specs, notes, code_sets, names });
+packed!(struct Layouts { of_item, layouts, specs, notes, code_sets, names, cells });
 packed!(struct Layout { specs, notes, last_mandatory });
 packed!(struct Spec { form, mandatory, not_used, min, max, codes, repeat, components, notes, number, name });
 packed!(enum Form {

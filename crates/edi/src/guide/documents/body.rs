@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use quayline_charset::scan;
-use quayline_core::{NodeId, Sink, Value};
+use quayline_core::{NodeId, Sink};
 
-use super::number::{self, Marks};
-use super::{ElementPlan, GuideDocuments, ItemPlan, Kind, Plan};
+use super::number::Marks;
+use super::send::Sender;
+use super::{GuideDocuments, ItemPlan, Plan};
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Closed, EnvelopePass};
 use crate::generic::{Characters, Fit};
 use crate::guide::{CompiledGuide, ItemId, Placement, Walk};
 use crate::position::Position;
-use crate::segment::{Element, Segment, SegmentBuffer};
+use crate::segment::{Segment, SegmentBuffer};
 use crate::validate::{Validator, ValidatorOptions};
 
 /// Sends the segments of transactions as their guide places them.
@@ -394,7 +394,9 @@ impl Open {
         if !SEND || frame.is_out {
             return Sent::Whole(Fit::Fits);
         }
-        if plan.items[item].gathered {
+        let this = &plan.items[item];
+        // The first of all is sent as it comes, where no other of its kind is to be put to it.
+        if this.gathered && (this.list || !self.gathered.is_empty()) {
             if self.gathered_bytes > GATHERED_BYTES_MAX {
                 self.send_gathered(sink, plan, segment.delimiters(), characters);
             }
@@ -529,7 +531,8 @@ impl Open {
         sink.enter(item.node);
         let mut sender = Sender {
             sink,
-            ascii: scan::is_ascii_printable(segment.raw()) && !segment.binary,
+            plan,
+            ascii: segment.is_printable() && !segment.binary,
             characters,
             marks: if segment.delimiters().standard == Standard::X12 { Marks::Point } else { Marks::Either },
             binary: segment.binary,
@@ -538,121 +541,9 @@ impl Open {
             scratch: &mut self.scratch,
             decoded: &mut self.decoded,
         };
-        let elements = &plan.elements[item.elements.clone()];
-        let mut number = 0u16;
-        for element in segment.elements() {
-            let known = elements.get(usize::from(number));
-            number = number.saturating_add(1);
-            if element.is_empty() {
-                continue;
-            }
-            match known {
-                Some(known) => sender.element(plan, known, &element, number),
-                None => sender.out = number,
-            }
-        }
+        sender.elements(&plan.elements[item.elements.clone()], segment);
         let (fit, out) = (sender.fit, sender.out);
         sink.leave(item.node);
         if out == 0 { Sent::Whole(fit) } else { Sent::Part(fit, Left::Element(out)) }
-    }
-}
-
-/// Sends the elements of one segment.
-struct Sender<'a, S> {
-    sink: &'a mut S,
-    /// All of the segment is printable ASCII.
-    ascii: bool,
-    characters: Characters,
-    marks: Marks,
-    binary: bool,
-    fit: Fit,
-    /// An element that documents have no place for.
-    out: u16,
-    scratch: &'a mut Vec<u8>,
-    decoded: &'a mut Vec<u8>,
-}
-
-impl<S: Sink> Sender<'_, S> {
-    #[inline(always)]
-    fn element(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
-        match known.kind {
-            Kind::Out => self.out = number,
-            Kind::Composite => self.composite(plan, known, element, number),
-            _ if !known.list => self.leaf(known, element),
-            _ => {
-                self.sink.open_list(known.node);
-                for repetition in element.repetitions() {
-                    if repetition.is_empty() {
-                        self.sink.value(known.node, Value::Null);
-                    } else {
-                        self.leaf(known, &repetition);
-                    }
-                }
-                self.sink.close_list(known.node);
-            }
-        }
-    }
-
-    fn composite(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
-        if !known.list {
-            self.components(plan, known, element, number);
-            return;
-        }
-        self.sink.open_list(known.node);
-        for repetition in element.repetitions() {
-            self.components(plan, known, &repetition, number);
-        }
-        self.sink.close_list(known.node);
-    }
-
-    #[inline(always)]
-    fn components(&mut self, plan: &Plan, known: &ElementPlan, element: &Element<'_>, number: u16) {
-        self.sink.enter(known.node);
-        let mut components = plan.elements[known.components.clone()].iter();
-        for component in element.components() {
-            let known = components.next();
-            if component.is_empty() {
-                continue;
-            }
-            match known {
-                Some(known) if known.kind != Kind::Out => self.leaf(known, &component),
-                _ => self.out = number,
-            }
-        }
-        self.sink.leave(known.node);
-    }
-
-    #[inline(always)]
-    fn leaf(&mut self, known: &ElementPlan, element: &Element<'_>) {
-        let node = known.node;
-        match known.kind {
-            Kind::Decimal => self.number(node, None, element),
-            Kind::Implied(places) => self.number(node, Some(places), element),
-            Kind::Bytes if self.binary => self.sink.value(node, Value::Bytes(element.raw())),
-            _ => self.text(node, element),
-        }
-    }
-
-    #[inline(always)]
-    fn number(&mut self, node: NodeId, implied: Option<u8>, element: &Element<'_>) {
-        let mut digits = [0; 64];
-        if let Some(value) = number::number(element.data(self.scratch), implied, self.marks, &mut digits) {
-            self.sink.value(node, value);
-        } else {
-            self.text(node, element);
-        }
-    }
-
-    #[inline(always)]
-    fn text(&mut self, node: NodeId, element: &Element<'_>) {
-        if self.ascii {
-            self.sink.value(node, Value::Ascii(element.data(self.scratch)));
-            return;
-        }
-        let (value, fit) = self.characters.value(element.data(self.scratch), self.decoded);
-        if fit == Fit::Foreign {
-            self.fit = fit;
-        }
-        self.sink.value(node, value);
     }
 }

@@ -510,7 +510,7 @@ fn roles(documents: &GuideDocuments) -> Arc<[Role]> {
                 } else {
                     Role::Leaf { element, component: 0, list: known.list, kind: known.kind, min: known.min }
                 };
-                for (part, component) in plan.elements[known.components.clone()].iter().zip(1u8..) {
+                for (part, component) in plan.components(known).iter().zip(1u8..) {
                     if part.kind != Kind::Out {
                         roles[part.node.index()] =
                             Role::Leaf { element, component, list: false, kind: part.kind, min: part.min };

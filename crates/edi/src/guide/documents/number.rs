@@ -1,5 +1,6 @@
 //! Numbers of elements as exact decimals.
 
+use quayline_charset::scan::mask_digits;
 use quayline_core::{Digits, Run, Value};
 
 /// Room for the digits of a number.
@@ -14,6 +15,33 @@ pub(crate) fn number<'a>(
     marks: Marks,
     scratch: &'a mut Scratch,
 ) -> Option<Value<'a>> {
+    let len = data.len();
+    let Some(block) = data.tail().first_chunk::<16>().filter(|_| len <= 16) else {
+        return any_number(data, implied, marks, scratch);
+    };
+    // What is no digit, and a bit behind the last byte.
+    let other = !u32::from(mask_digits(block)) | 1 << len;
+    let first = other.trailing_zeros() as usize;
+    if first == len && len > 0 {
+        return Some(Value::Digits(Digits { digits: data, negative: false, scale: implied.unwrap_or(0).into() }));
+    }
+    let rest = (other & (other - 1)).trailing_zeros() as usize;
+    if implied.is_some() || rest != len || len < 2 || !marks.are(block[first]) {
+        return any_number(data, implied, marks, scratch);
+    }
+    // The digits behind the mark go to its place.
+    let digits = u128::from_le_bytes(*block);
+    let before = (1u128 << (8 * first)) - 1;
+    let joined = (digits & before) | (digits >> 8 & !before);
+    let out = scratch.first_chunk_mut::<16>()?;
+    *out = joined.to_le_bytes();
+    let scale = i16::try_from(len - 1 - first).ok()?;
+    Some(Value::Digits(Digits { digits: Run::new(&scratch[..16], len - 1), negative: false, scale }))
+}
+
+/// Any number: the definition.
+#[inline(never)]
+fn any_number<'a>(data: Run<'a>, implied: Option<u8>, marks: Marks, scratch: &'a mut Scratch) -> Option<Value<'a>> {
     let bytes = data.bytes();
     let negative = bytes.first() == Some(&b'-');
     let digits = data.skip(usize::from(negative));
@@ -35,9 +63,15 @@ pub(crate) enum Marks {
     Either,
 }
 
-#[inline(always)]
+impl Marks {
+    #[inline(always)]
+    fn are(self, byte: u8) -> bool {
+        byte == b'.' || byte == b',' && self == Marks::Either
+    }
+}
+
 fn with_mark<'a>(digits: &[u8], negative: bool, marks: Marks, scratch: &'a mut Scratch) -> Option<Value<'a>> {
-    let mark = digits.iter().position(|byte| *byte == b'.' || *byte == b',' && marks == Marks::Either)?;
+    let mark = digits.iter().position(|byte| marks.are(*byte))?;
     let (whole, places) = (&digits[..mark], &digits[mark + 1..]);
     let len = whole.len() + places.len();
     if len == 0 || len > scratch.len() {
@@ -59,11 +93,17 @@ mod tests {
     #[test]
     fn numbers_are_exact() {
         let check = |text: &str, implied: Option<u8>, marks: Marks| {
-            let mut scratch = [0; 64];
-            let value = number(Run::from(text.as_bytes()), implied, marks, &mut scratch)?;
-            let mut out = Vec::new();
-            quayline_core::write_number(&mut out, value)?;
-            String::from_utf8(out).ok()
+            // What stands behind it in the input changes nothing.
+            let [alone, among] = ["", "1.0-123456789012345"].map(|behind| {
+                let (text, mut scratch) = ([text, behind].concat(), [0; 64]);
+                let run = Run::new(text.as_bytes(), text.len() - behind.len());
+                let value = number(run, implied, marks, &mut scratch)?;
+                let mut out = Vec::new();
+                quayline_core::write_number(&mut out, value)?;
+                String::from_utf8(out).ok()
+            });
+            assert_eq!(alone, among, "{text}");
+            alone
         };
         for (text, implied, marks, expected) in [
             ("1250", Some(2), Marks::Point, Some("12.50")),
@@ -78,6 +118,11 @@ mod tests {
             (".", None, Marks::Point, None),
             ("1.2.3", None, Marks::Point, None),
             ("1E5", None, Marks::Point, None),
+            ("", None, Marks::Point, None),
+            ("0123456789.12345", None, Marks::Point, Some("123456789.12345")),
+            ("01234567890.12345", None, Marks::Point, Some("1234567890.12345")),
+            ("1234567890123456", Some(2), Marks::Point, Some("12345678901234.56")),
+            ("12345678901234567", Some(2), Marks::Point, Some("123456789012345.67")),
         ] {
             assert_eq!(check(text, implied, marks).as_deref(), expected, "{text}");
         }

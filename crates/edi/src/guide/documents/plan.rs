@@ -5,7 +5,7 @@ use core::ops::Range;
 use quayline_core::{NodeId, Occurs, Scalar, ShapeBuilder, packed};
 
 use super::{NodeNames, ranks};
-use crate::guide::compile::effective;
+use crate::guide::compile::{effective, small};
 use crate::guide::{DataType, ElementOf, Guide, Item, LoopUse, Requirement, SegmentUse, item_names};
 
 /// The nodes of one guide.
@@ -54,13 +54,13 @@ impl ItemPlan {
 }
 
 /// Where an element or component goes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ElementPlan {
     pub(crate) node: NodeId,
     pub(crate) kind: Kind,
     pub(crate) list: bool,
-    /// Of a composite.
-    pub(crate) components: Range<usize>,
+    /// Of a composite: where they stand in [`Plan::elements`].
+    pub(crate) components: (u32, u32),
     /// Fewest characters.
     pub(crate) min: u32,
     pub(crate) mandatory: bool,
@@ -84,6 +84,12 @@ pub(crate) enum Kind {
 const MANY: u32 = 1000;
 
 impl Plan {
+    /// The components of a composite.
+    #[inline(always)]
+    pub(crate) fn components(&self, of: &ElementPlan) -> &[ElementPlan] {
+        &self.elements[of.components.0 as usize..of.components.1 as usize]
+    }
+
     /// Adds the nodes of a guide to what is open in `shape`.
     pub(crate) fn new(
         guide: &Guide,
@@ -322,13 +328,13 @@ impl Builder<'_, '_> {
                         parts.push(self.leaf(name, effective.data_type, length, effective.requirement, Some(1)));
                     }
                     self.shape.close();
-                    let from = self.plan.elements.len();
+                    let from = small(self.plan.elements.len());
                     self.plan.elements.extend(parts);
                     made.push(ElementPlan {
                         node,
                         kind: Kind::Composite,
                         list,
-                        components: from..self.plan.elements.len(),
+                        components: (from, small(self.plan.elements.len())),
                         min: 0,
                         mandatory: requirement == Requirement::Mandatory,
                     });
@@ -371,7 +377,7 @@ impl Builder<'_, '_> {
         };
         let node = self.shape.scalar(name, scalar, occurs(requirement, repeat));
         let mandatory = requirement == Requirement::Mandatory;
-        ElementPlan { node, kind, list: repeat != Some(1), components: 0..0, min, mandatory }
+        ElementPlan { node, kind, list: repeat != Some(1), components: (0, 0), min, mandatory }
     }
 
     /// A name that no sibling has.
@@ -385,7 +391,7 @@ impl Builder<'_, '_> {
 }
 
 fn out() -> ElementPlan {
-    ElementPlan { node: NodeId::ROOT, kind: Kind::Out, list: false, components: 0..0, min: 0, mandatory: false }
+    ElementPlan { node: NodeId::ROOT, kind: Kind::Out, list: false, components: (0, 0), min: 0, mandatory: false }
 }
 
 /// The name, or with a number behind it where it is taken.

@@ -1,0 +1,151 @@
+//! The same tables as [`super::layout`], as small as the check of good data needs them.
+
+use quayline_core::packed;
+
+use super::layout::{Form, Layouts, Spec};
+use crate::guide::model::NoteKind;
+
+/// What good data is checked against.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    /// By layout.
+    pub(crate) rows: Vec<Row>,
+    /// As `Layouts::specs`.
+    pub(crate) cells: Vec<Cell>,
+    /// Those of composites, by `Cell::more`.
+    pub(crate) composites: Vec<Row>,
+    /// As `Layouts::notes`.
+    notes: Vec<NoteMask>,
+}
+
+/// The elements of a segment, or the components of a composite.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Row {
+    cells: (u32, u32),
+    notes: (u32, u32),
+    /// Element n as bit n - 1.
+    mandatory: u64,
+    /// Some that must be there have no bit.
+    beyond: bool,
+}
+
+/// An element or a component.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cell {
+    /// Shortest and longest, as the longest less the shortest.
+    min: u32,
+    span: u32,
+    /// Number of its codes, or of a composite's row.
+    pub(crate) more: u32,
+    pub(crate) way: Way,
+    pub(crate) form: Form,
+}
+
+/// How a value is checked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[repr(u8)]
+pub(crate) enum Way {
+    /// By its length.
+    Length,
+    /// By its length, and it is one of some codes.
+    Code,
+    /// By its form.
+    Form,
+    /// By its form, and it is one of some codes.
+    FormAndCode,
+    /// By its components.
+    Composite,
+    /// By what the component behind says, and it is one of some codes, if there are any.
+    EdifactPeriod,
+    /// No value is right.
+    Never,
+}
+
+/// A syntax note.
+#[derive(Clone, Copy, Debug)]
+struct NoteMask {
+    first: u64,
+    all: u64,
+    kind: NoteKind,
+}
+
+impl Cell {
+    /// Whether a value of so many characters or digits is neither too short nor too long.
+    #[inline(always)]
+    pub(crate) fn fits(&self, len: usize) -> bool {
+        len.wrapping_sub(self.min as usize) <= self.span as usize
+    }
+
+    fn of(spec: &Spec, composites: &mut Vec<Row>, specs: &[Spec]) -> Self {
+        let mut cell = Cell {
+            min: spec.min,
+            span: spec.max.saturating_sub(spec.min),
+            more: spec.codes.wrapping_sub(1),
+            way: Way::Form,
+            form: spec.form,
+        };
+        cell.way = match (spec.form, spec.codes > 0) {
+            _ if spec.not_used => Way::Never,
+            (Form::Composite, _) => {
+                cell.more = super::small(composites.len());
+                composites.push(Row::of(spec.components, spec.notes, specs));
+                Way::Composite
+            }
+            _ if spec.max < spec.min => Way::Never,
+            (Form::Text | Form::Binary, false) => Way::Length,
+            (Form::Text | Form::Binary, true) => Way::Code,
+            (Form::EdifactPeriod, _) => Way::EdifactPeriod,
+            (_, false) => Way::Form,
+            (_, true) => Way::FormAndCode,
+        };
+        cell
+    }
+}
+
+impl Row {
+    fn of(cells: (u32, u32), notes: (u32, u32), specs: &[Spec]) -> Self {
+        let these = &specs[cells.0 as usize..cells.1 as usize];
+        let bit = |number| 1u64.checked_shl(super::small(number));
+        let mandatory = || these.iter().enumerate().filter(|(_, spec)| spec.mandatory).map(|(number, _)| bit(number));
+        Row {
+            cells,
+            notes,
+            mandatory: mandatory().flatten().fold(0, |bits, bit| bits | bit),
+            beyond: mandatory().any(|bit| bit.is_none()),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn cells<'c>(&self, tables: &'c Cells) -> &'c [Cell] {
+        &tables.cells[self.cells.0 as usize..self.cells.1 as usize]
+    }
+
+    /// Whether those that must be there are, and all notes are kept, over the bits of those that are there.
+    #[inline(always)]
+    pub(crate) fn allows(&self, tables: &Cells, present: u64) -> bool {
+        let notes = &tables.notes[self.notes.0 as usize..self.notes.1 as usize];
+        self.mandatory & !present == 0
+            && !self.beyond
+            && notes.iter().all(|note| note.kind.holds(note.first, note.all, present))
+    }
+}
+
+/// Makes them of the full tables.
+pub(super) fn build(layouts: &Layouts) -> Cells {
+    let mut composites = Vec::new();
+    let cells = layouts.specs.iter().map(|spec| Cell::of(spec, &mut composites, &layouts.specs)).collect();
+    let row = |layout: &super::layout::Layout| Row::of(layout.specs, layout.notes, &layouts.specs);
+    let note = |note: &super::layout::Note| NoteMask { first: note.first, all: note.all, kind: note.kind };
+    Cells {
+        rows: layouts.layouts.iter().map(row).collect(),
+        cells,
+        composites,
+        notes: layouts.notes.iter().map(note).collect(),
+    }
+}
+
+packed!(struct Cells { rows, cells, composites, notes });
+packed!(struct Row { cells, notes, mandatory, beyond });
+packed!(struct Cell { min, span, more, way, form });
+packed!(enum Way { 0 Length, 1 Code, 2 Form, 3 FormAndCode, 4 Composite, 5 EdifactPeriod, 6 Never });
+packed!(struct NoteMask { first, all, kind });
