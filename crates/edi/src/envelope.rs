@@ -319,6 +319,7 @@ impl EnvelopePass<'_> {
     }
 
     /// Bytes of the input that are done with.
+    #[inline(always)]
     #[must_use]
     pub fn consumed(&self) -> usize {
         self.pass.consumed()

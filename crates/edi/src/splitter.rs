@@ -452,6 +452,7 @@ impl Pass<'_> {
     }
 
     /// Bytes of the input before the segment that was found last.
+    #[inline(always)]
     #[must_use]
     pub fn segment_start(&self) -> usize {
         if self.next == self.settled {
@@ -476,6 +477,7 @@ impl Pass<'_> {
     }
 
     /// Bytes of the input that are done with.
+    #[inline(always)]
     #[must_use]
     pub fn consumed(&self) -> usize {
         let behind = || self.base + self.splitter.index.behind(self.next) as usize;

@@ -120,6 +120,7 @@ impl DelimiterIndex {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline(always)]
     #[must_use]
     pub fn behind(&self, segments: u32) -> u32 {
         self.ends[self.stops[segments as usize].end as usize].wrapping_add(1)

@@ -19,7 +19,7 @@ use crate::conversion::{
 };
 use crate::engine::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::engine::csv_header::CsvHeader;
-use crate::engine::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter};
+use crate::engine::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
 use crate::engine::intake::Cutter;
 use crate::engine::lane::{Lane, Loop, Target};
 use crate::engine::map_lanes;
@@ -136,7 +136,11 @@ impl<'c> Ends<'c> {
             SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
             SourceFormat::Csv(style) => Box::new(CsvCutter::new(*style, self.limits, from, file)),
             SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
-            SourceFormat::Edi(read) => Box::new(EdiCutter::new(&self.edi(read), self.block_bytes(), from)),
+            SourceFormat::Edi(read) => {
+                let options = self.edi(read);
+                let options = if options.page_bytes.is_none() { without_guides(options) } else { options };
+                Box::new(EdiCutter::new(&options, self.block_bytes(), from))
+            }
         })
     }
 

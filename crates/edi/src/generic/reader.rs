@@ -190,13 +190,21 @@ impl DocumentReader {
         self.clone()
     }
 
-    /// Goes on from a snapshot of another reader with the same options; buffers are kept.
+    /// Goes on from a snapshot of another reader with the same options; buffers are kept. Between two documents, but not two pages, the other
+    /// may be one without guides: transactions begin and end at the same places.
     pub fn go_to(&mut self, snapshot: &DocumentReader) {
         self.envelope.go_to(&snapshot.envelope);
         self.charset = snapshot.charset;
-        let state = &mut self.state;
+        let (state, other) = (&mut self.state, &snapshot.state);
         let buffers = (core::mem::take(&mut state.scratch), core::mem::take(&mut state.decoded));
-        *state = snapshot.state.clone();
+        if state.body.is_some() == other.body.is_some() {
+            *state = other.clone();
+        } else {
+            debug_assert!(other.open.is_none() && other.page.is_none(), "between two documents");
+            let own = (Arc::clone(&state.nodes), Arc::clone(&state.shape), state.body.take());
+            *state = other.clone();
+            (state.nodes, state.shape, state.body) = own;
+        }
         (state.scratch, state.decoded) = buffers;
     }
 

@@ -26,17 +26,25 @@ pub(crate) struct EdiCutter {
     whole: bool,
 }
 
+/// What a cutter reads by where nobody asks for pages: documents begin and end where they do without guides, which take most of the time.
+pub(crate) fn without_guides(options: GenericOptions) -> GenericOptions {
+    GenericOptions { guides: None, validation: None, ..options }
+}
+
 /// So many times the bytes of a page, a transaction ends as a page anywhere.
 const GUIDE_PAGES: u64 = 16;
 
 impl EdiCutter {
-    /// `None` where the state is not one of a reader.
+    /// A cutter that finds what readers with these options do.
     pub(crate) fn new(options: &GenericOptions, block_bytes: usize, from: &Position) -> Self {
         // By guide, pages end where loops begin, which the reader sees; only where none begins for long do they end here.
         let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
         let page_bytes = options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages));
         let page_bytes = usize::try_from(page_bytes).unwrap_or(usize::MAX);
-        let mut reader = from.reader.as_deref().map_or_else(|| DocumentReader::new(options), DocumentReader::clone);
+        let mut reader = DocumentReader::new(options);
+        if let Some(from) = &from.reader {
+            reader.go_to(from);
+        }
         EdiCutter {
             before: Arc::new(reader.snapshot()),
             reader,
