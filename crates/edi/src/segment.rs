@@ -372,7 +372,7 @@ pub(crate) struct SegmentBuffer {
 /// Where a segment lies in the buffer.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// First byte; behind the segment, up to `tag_end`, its tag once more.
+    /// First byte; behind the segment, up to `tag_end`, its tag where that does not stand in it as it is.
     text: usize,
     end: usize,
     tag_end: usize,
@@ -411,13 +411,16 @@ impl SegmentBuffer {
         let text = self.text.len();
         self.text.extend_from_slice(segment.raw());
         let end = self.text.len();
-        self.text.extend_from_slice(segment.tag());
+        // Most tags stand in the text.
+        self.text.extend_from_slice(segment.own_tag);
         let tag_end = self.text.len();
         // Blocks of 16 bytes can be read of whatever stands in it.
         self.text.extend_from_slice(&[0; 16]);
         let mut put = |positions: &[u32]| {
             let from = self.positions.len();
-            self.positions.extend(positions.iter().map(|at| at - segment.start));
+            if !positions.is_empty() {
+                self.positions.extend(positions.iter().map(|at| at - segment.start));
+            }
             from
         };
         let (ends, parts, marks) = (put(segment.ends.positions()), put(segment.parts), put(segment.marks));

@@ -32,7 +32,8 @@ pub struct GenericOptions {
     pub validation: Option<ValidatorOptions>,
     /// Bytes of a transaction from which on it is sent in pages, each a document of its own: a page ends where, behind so many bytes, a loop
     /// begins that may come a thousand times or more, or any loop behind four times as many. Each page repeats what stands before the first
-    /// loop in the transaction and in the loops that it goes on in. Absent, a transaction is one document. Only by guide.
+    /// loop in the transaction and in the loops that it goes on in. Absent, a transaction is one document, and a page that
+    /// [`DocumentPass::break_page`] begins repeats nothing. Only by guide.
     pub page_bytes: Option<u64>,
 }
 

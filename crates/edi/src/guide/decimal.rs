@@ -25,22 +25,16 @@ impl Decimal {
             Some((b'-', rest)) => (true, rest),
             _ => (false, text),
         };
-        if digits.is_empty() || digits.len() > 34 {
-            return None;
-        }
-        let (mut units, mut behind, mut any) = (0i128, None, false);
-        for byte in digits {
-            if byte.is_ascii_digit() {
-                units = units * 10 + i128::from(byte - b'0');
-                behind = behind.map(|n: u32| n + 1);
-                any = true;
-            } else if (*byte == mark || *byte == b'.') && behind.is_none() {
-                behind = Some(0);
-            } else {
-                return None;
+        let (units, behind, any) = match digits.len() {
+            0 | 35.. => return None,
+            // As many as surely fit.
+            1..=19 => {
+                let (units, behind, any) = units(digits, mark, 0u64, |units, digit| units * 10 + u64::from(digit))?;
+                (i128::from(units), behind, any)
             }
-        }
-        let scale = behind.unwrap_or(0) + implied;
+            _ => units(digits, mark, 0i128, |units, digit| units * 10 + i128::from(digit))?,
+        };
+        let scale = behind + implied;
         any.then_some(Decimal { units: if negative { -units } else { units }, scale })
     }
 
@@ -52,6 +46,9 @@ impl Decimal {
 
     #[inline]
     pub(crate) fn add(self, other: Decimal) -> Option<Decimal> {
+        if self.scale == other.scale {
+            return Some(Decimal { units: self.units.checked_add(other.units)?, scale: self.scale });
+        }
         let scale = self.scale.max(other.scale);
         Some(Decimal { units: self.at(scale)?.checked_add(other.at(scale)?)?, scale })
     }
@@ -82,12 +79,34 @@ impl Decimal {
     }
 
     pub(crate) fn compare(self, other: Decimal) -> Option<Ordering> {
+        if self.scale == other.scale {
+            return Some(self.units.cmp(&other.units));
+        }
         let scale = self.scale.max(other.scale);
         Some(self.at(scale)?.cmp(&other.at(scale)?))
     }
 }
 
 quayline_core::packed!(struct Decimal { units, scale });
+
+/// The digits as a number, how many stand behind the mark, and whether there are any.
+#[inline(always)]
+fn units<N: Copy>(digits: &[u8], mark: u8, zero: N, push: impl Fn(N, u8) -> N) -> Option<(N, u32, bool)> {
+    let (mut units, mut behind, mut step, mut any) = (zero, 0, 0, false);
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            units = push(units, digit);
+            behind += step;
+            any = true;
+        } else if (*byte == mark || *byte == b'.') && step == 0 {
+            step = 1;
+        } else {
+            return None;
+        }
+    }
+    Some((units, behind, any))
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ mod parse;
 
 use quayline_core::{Code, Fault, Finding, Place, packed};
 
-use super::compile::{CompiledItem, ItemId};
+use super::compile::{CompiledItem, ItemId, ItemKind};
 use super::decimal::Decimal;
 use super::model::Guide;
 
@@ -22,6 +22,19 @@ pub(crate) struct RulePlan {
     pub(crate) resets_of: Vec<Vec<u32>>,
     /// By item: rules that are decided where a loop ends, or at a segment.
     pub(crate) rules_of: Vec<Vec<u32>>,
+    /// By item: whether rules look at it at all.
+    pub(crate) weights: Vec<Weight>,
+}
+
+/// Whether rules look at an item.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weight {
+    /// At the segment: something is taken of it, or decided at it.
+    pub(crate) segment: bool,
+    /// At the loop: operands begin anew with it, or rules are decided at its end or at segments in it.
+    pub(crate) inside: bool,
+    /// At the loop that the segment opens.
+    pub(crate) trigger: bool,
 }
 
 /// A rule at one loop or segment.
@@ -180,10 +193,31 @@ pub(crate) fn compile(guide: &Guide, items: &[CompiledItem], findings: &mut Vec<
         plan.feeds_of[same[0].item.index()] = (from, to);
         from = to;
     }
+    plan.weigh(items);
     plan
 }
 
-packed!(struct RulePlan { rules, operands, feeds, feeds_of, resets_of, rules_of });
+impl RulePlan {
+    fn weigh(&mut self, items: &[CompiledItem]) {
+        self.weights = vec![Weight::default(); items.len()];
+        for (number, item) in items.iter().enumerate() {
+            let (from, to) = self.feeds_of[number];
+            let decides = !self.rules_of[number].is_empty();
+            if item.kind == ItemKind::Segment {
+                self.weights[number].segment = from < to || decides;
+                self.weights[item.parent.index()].inside |= decides;
+            } else {
+                self.weights[number].inside |= decides || !self.resets_of[number].is_empty();
+            }
+        }
+        for (number, item) in items.iter().enumerate() {
+            self.weights[number].trigger = self.weights[item.parent.index()].inside;
+        }
+    }
+}
+
+packed!(struct RulePlan { rules, operands, feeds, feeds_of, resets_of, rules_of, weights });
+packed!(struct Weight { segment, inside, trigger });
 packed!(struct CompiledRule { name, message, warning, test, places, here, asks });
 packed!(enum Asks { 0 Value, 1 Presence { there, tag, element, component } });
 packed!(struct Operand { kind, data, element, component });

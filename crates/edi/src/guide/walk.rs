@@ -127,7 +127,16 @@ impl Walk {
             self.after_doubt(segment);
             return Placement { doubtful: true, ..placement };
         }
-        self.repair(tag, segment)
+        // Not as a whole: then the place of good data would lie in memory too, written in parts and read as one, for which processors wait.
+        let (item, left, entered, occurrence, doubtful) = self.repaired(tag, segment);
+        Placement { item, left, entered, occurrence, doubtful }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn repaired(&mut self, tag: Option<u32>, segment: &Segment<'_>) -> (Option<ItemId>, u32, u32, u32, bool) {
+        let Placement { item, left, entered, occurrence, doubtful } = self.repair(tag, segment);
+        (item, left, entered, occurrence, doubtful)
     }
 
     /// Ends the transaction, before its trailer or where it is cut off: all loops that are open end.

@@ -19,8 +19,10 @@ const VALUE_BYTES_MAX: usize = 512;
 pub(super) struct RuleRun {
     guide: Option<Arc<CompiledGuide>>,
     held: Vec<Held>,
-    /// Loops that are open, the transaction first.
+    /// Loops that are open and that rules look at, the transaction first.
     open: Vec<Open>,
+    /// Loops that are open, whether rules look at them or not; 1 in the transaction alone.
+    depth: u32,
     decimal_mark: u8,
     day: Option<u32>,
 }
@@ -28,6 +30,8 @@ pub(super) struct RuleRun {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     item: ItemId,
+    /// Loops around it, and itself.
+    depth: u32,
     /// Where it begins.
     at: Mark,
     /// Something inside is wrong besides, so its balances prove nothing.
@@ -92,6 +96,7 @@ impl RuleRun {
             self.held.clear();
             self.held.resize(guide.rules.operands.len(), Held::new());
         }
+        self.depth = 1;
         self.enter(guide, ItemId::TRANSACTION, at);
     }
 
@@ -106,15 +111,23 @@ impl RuleRun {
         self.open.clear();
     }
 
-    /// Whether a segment at a place matters.
+    /// Whether a segment at a place matters; goes past it where it does not.
     #[inline(always)]
-    pub(super) fn matters(&self, placement: &Placement) -> bool {
-        let Some(guide) = &self.guide else { return false };
-        let fed = placement.item.is_some_and(|item| {
-            let (from, to) = guide.rules.feeds_of[item.index()];
-            from < to || !guide.rules.rules_of[item.index()].is_empty()
-        });
-        self.is_active() && (fed || placement.left + placement.entered > 0 || placement.doubtful)
+    pub(super) fn matters(&mut self, placement: &Placement) -> bool {
+        let (Some(guide), Some(open)) = (&self.guide, self.open.last()) else { return false };
+        let Some(item) = placement.item else { return true };
+        let depth = self.depth.saturating_sub(placement.left);
+        let weight = guide.rules.weights[item.index()];
+        let entered = match placement.entered {
+            0 => false,
+            1 => weight.trigger,
+            _ => true,
+        };
+        if weight.segment || entered || placement.doubtful || open.depth > depth {
+            return true;
+        }
+        self.depth = depth + placement.entered;
+        false
     }
 
     /// The next segment.
@@ -128,7 +141,8 @@ impl RuleRun {
     ) -> Vec<RuleFault> {
         let mut faults = Vec::new();
         let Some(guide) = self.guide.take() else { return faults };
-        for _ in 0..placement.left {
+        self.depth = self.depth.saturating_sub(placement.left);
+        while self.open.last().is_some_and(|open| open.depth > self.depth) {
             self.leave(&guide, &mut faults);
         }
         if let Some(item) = placement.item {
@@ -137,7 +151,10 @@ impl RuleRun {
                 for _ in 0..outer {
                     inner = guide.item(inner).parent;
                 }
-                self.enter(&guide, inner, at);
+                self.depth += 1;
+                if guide.rules.weights[inner.index()].inside {
+                    self.enter(&guide, inner, at);
+                }
             }
             let (from, to) = guide.rules.feeds_of[item.index()];
             let feeds = &guide.rules.feeds[from as usize..to as usize];
@@ -187,7 +204,7 @@ impl RuleRun {
             let held = &mut self.held[*operand as usize];
             (held.there, held.broken, held.number) = (false, false, Decimal::ZERO);
         }
-        self.open.push(Open { item, at, tainted: false });
+        self.open.push(Open { item, depth: self.depth, at, tainted: false });
     }
 
     fn leave(&mut self, guide: &CompiledGuide, faults: &mut Vec<RuleFault>) {

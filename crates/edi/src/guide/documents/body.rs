@@ -41,7 +41,8 @@ struct Open {
     serial: u64,
     /// The loop occurrence in which a node was sent last, by node.
     seen: Vec<u64>,
-    /// Segments of the loops that are open, up to the first loop in them, for the next page.
+    /// Segments of the loops that are open, up to the first loop in them, for the next page, where there may be one.
+    pages: bool,
     heads: SegmentBuffer,
     head_items: Vec<usize>,
     /// Segments that are sent once all that may come in any order are there.
@@ -131,6 +132,7 @@ impl GuideBody {
                 frames: Vec::new(),
                 serial: 0,
                 seen: vec![0; nodes],
+                pages: page_bytes.is_some(),
                 heads: SegmentBuffer::default(),
                 head_items: Vec::new(),
                 gathered: SegmentBuffer::default(),
@@ -385,7 +387,8 @@ impl Open {
     ) -> Sent {
         let level = self.frames.len() - 1;
         let frame = &self.frames[level];
-        if frame.is_head && self.heads.len() - frame.heads < HEAD_MAX && plan.items[frame.item].has_loops {
+        if self.pages && frame.is_head && self.heads.len() - frame.heads < HEAD_MAX && plan.items[frame.item].has_loops
+        {
             self.head_items.truncate(self.heads.len());
             self.heads.push(segment);
             self.head_items.push(item);

@@ -20,7 +20,7 @@ pub(crate) fn number<'a>(
         return any_number(data, implied, marks, scratch);
     };
     // What is no digit, and a bit behind the last byte.
-    let other = !u32::from(mask_digits(block)) | 1 << len;
+    let other = !u32::from(mask_digits(block)) | 1 << (len & 31);
     let first = other.trailing_zeros() as usize;
     if first == len && len > 0 {
         return Some(Value::Digits(Digits { digits: data, negative: false, scale: implied.unwrap_or(0).into() }));

@@ -405,7 +405,13 @@ impl State {
 #[inline(always)]
 pub(super) fn fulfils(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> bool {
     let (from, to) = candidate.conditions;
-    (from..to).all(|at| is_true(&table.conditions[at as usize], segment))
+    // Most have one, if any.
+    for condition in &table.conditions[from as usize..to as usize] {
+        if !is_true(condition, segment) {
+            return false;
+        }
+    }
+    true
 }
 
 #[inline(always)]
