@@ -100,12 +100,6 @@ impl RuleRun {
         self.enter(guide, ItemId::TRANSACTION, at);
     }
 
-    /// Whether there is anything to compute.
-    #[inline(always)]
-    pub(super) fn is_active(&self) -> bool {
-        !self.open.is_empty()
-    }
-
     /// Nothing is computed any more.
     pub(super) fn stop(&mut self) {
         self.open.clear();
