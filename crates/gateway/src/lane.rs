@@ -10,7 +10,7 @@ use quayline_xml::{XmlStyle, XmlWriter};
 use crate::api::{Operation, ParameterPlace, Projection, ResponseBody};
 use crate::gate::{Gate, GateState};
 use crate::problem::{FieldError, Problem};
-use crate::provider::Outgoing;
+use crate::provider::{Held, Measure, Outgoing};
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::typed::Range;
 use crate::{codes, uri};
@@ -70,6 +70,8 @@ pub struct OperationLane {
     reader: JsonReader,
     gate: GateState,
     probe: Option<RecordDecoder>,
+    /// Tells how long an answer of varying length is, and by how many of its bytes.
+    length: Option<(usize, RecordDecoder)>,
     values: Vec<Vec<u8>>,
     responses: Vec<Option<ResponseLane>>,
     shaping: ShapingState,
@@ -92,6 +94,12 @@ impl OperationLane {
             reader: JsonReader::new(&request.shape, ReaderOptions::default()).strict(),
             gate: GateState::default(),
             probe: operation.probe.as_ref().map(crate::rule::Probe::decoder),
+            length: operation.responses.iter().find_map(|response| match &response.body {
+                ResponseBody::Answer(projection) => {
+                    Some((projection.plan.length_front()?, RecordDecoder::new(&projection.plan)))
+                }
+                _ => None,
+            }),
             values: Vec::new(),
             responses: operation.responses.iter().map(|_| None).collect(),
             shaping: ShapingState::default(),
@@ -157,7 +165,9 @@ impl OperationLane {
         gate.sink.leave(NodeId::ROOT);
         let mut errors = core::mem::take(&mut state.errors);
         match encoder.take() {
-            Ok(record) if errors.is_empty() => Ok(Outgoing { front: record, tail: &side.tail }),
+            Ok(record) if errors.is_empty() => {
+                Ok(Outgoing { front: record, tail: &side.tail, tail_used: side.tail_used })
+            }
             Ok(_) => Err(Box::new(refused(errors))),
             Err(faults) => {
                 errors.extend(faults.0.iter().map(|fault| {
@@ -172,6 +182,17 @@ impl OperationLane {
                 }));
                 Err(Box::new(refused(errors)))
             }
+        }
+    }
+
+    /// Takes the record that a provider holds, no more of it than its counts say that there is.
+    pub fn take(&mut self, held: Box<dyn Held>, record: &mut Vec<u8>) {
+        match &mut self.length {
+            Some((front, decoder)) => {
+                let mut length = |front: &[u8]| decoder.length(front);
+                held.take(Some(Measure { front: *front, length: &mut length }), record);
+            }
+            None => held.take(None, record),
         }
     }
 

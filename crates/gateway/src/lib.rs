@@ -64,7 +64,7 @@ pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed};
 pub use propose::{ServiceRow, layout_of, service_file, service_rows, service_table};
 pub use provider::{
-    Answered, CannedRecords, Held, HttpSpec, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
+    Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
     ProviderSpec, RecordsSpec, Returned,
 };
 pub use quayline_project::UserText;

@@ -15,6 +15,8 @@ pub struct Outgoing<'a> {
     pub front: &'a [u8],
     /// The rest, which is the same for every call of a service: who waits need not copy it.
     pub tail: &'a Arc<[u8]>,
+    /// How many bytes of the tail are not the 0x00 that it ends with.
+    pub tail_used: usize,
 }
 
 impl Outgoing<'_> {
@@ -35,8 +37,16 @@ pub enum Returned {
 
 /// A record that lies in a provider's memory until it is taken, or dropped.
 pub trait Held {
-    /// Copies it and gives its place back. `to` is emptied before.
-    fn take(self: Box<Self>, to: &mut Vec<u8>);
+    /// Copies it and gives its place back; `to` is emptied before. Of a record that `length` measures no more than it has is copied.
+    fn take(self: Box<Self>, length: Option<Measure<'_>>, to: &mut Vec<u8>);
+}
+
+/// Tells how long a record is by its first bytes.
+pub struct Measure<'a> {
+    /// How many bytes that takes.
+    pub front: usize,
+    /// Gets them; `None` says that the record is to be copied whole.
+    pub length: &'a mut dyn FnMut(&[u8]) -> Option<usize>,
 }
 
 impl core::fmt::Debug for Returned {

@@ -175,14 +175,15 @@ impl Area {
         unsafe { core::ptr::write_bytes(to.add(at), 0, self.geometry.length - at) };
     }
 
-    /// Copies a COMMAREA out, so that nothing that is read can change while it is read.
-    pub(crate) fn copy_out(&self, slot: usize, to: &mut Vec<u8>) {
-        to.clear();
-        to.reserve(self.geometry.length);
-        // SAFETY: the source is mapped, the target has room for as many bytes, and they do not overlap.
+    /// Copies a COMMAREA out, so that nothing that is read can change while it is read: what `to` does not have yet of its first `length` bytes.
+    pub(crate) fn copy_out(&self, slot: usize, length: usize, to: &mut Vec<u8>) {
+        let have = to.len();
+        let Some(more) = length.min(self.geometry.length).checked_sub(have) else { return };
+        to.reserve(more);
+        // SAFETY: the source is mapped up to the COMMAREA's length, the target has room for as many bytes, and they do not overlap.
         unsafe {
-            core::ptr::copy_nonoverlapping(self.commarea(slot), to.as_mut_ptr(), self.geometry.length);
-            to.set_len(self.geometry.length);
+            core::ptr::copy_nonoverlapping(self.commarea(slot).add(have), to.as_mut_ptr().add(have), more);
+            to.set_len(have + more);
         }
     }
 

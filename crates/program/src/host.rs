@@ -218,15 +218,22 @@ impl Worker {
         }
     }
 
-    /// Copies the COMMAREA of a done call into `to` and frees its slot.
-    pub fn take(&mut self, slot: Slot, to: &mut Vec<u8>) {
-        self.area.copy_out(slot.0, to);
+    /// Copies the COMMAREA of a done call and frees its slot: what `to` does not have yet of its first `length` bytes, at most all that there are.
+    pub fn take(&mut self, slot: Slot, length: usize, to: &mut Vec<u8>) {
+        self.area.copy_out(slot.0, length, to);
         self.release(slot);
+    }
+
+    /// Copies the first `length` bytes of the COMMAREA of a done call.
+    pub fn look(&self, slot: Slot, length: usize, to: &mut Vec<u8>) {
+        to.clear();
+        self.area.copy_out(slot.0, length, to);
     }
 
     /// Copies the COMMAREA of a call that has not begun when the worker ended, so that it can be submitted elsewhere.
     pub fn recall(&self, slot: Slot, to: &mut Vec<u8>) {
-        self.area.copy_out(slot.0, to);
+        to.clear();
+        self.area.copy_out(slot.0, usize::MAX, to);
     }
 
     /// Frees the slot of a done call.

@@ -109,10 +109,10 @@ impl Body {
         Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home), written: None }))
     }
 
-    /// Counts the time from now until the last byte is handed to the system.
-    pub(crate) fn time_writing(&mut self, metrics: &Arc<OperationMetrics>) {
+    /// Counts the time from `now` until the last byte is handed to the system.
+    pub(crate) fn time_writing(&mut self, metrics: Arc<OperationMetrics>, now: Instant) {
         if let Some(Chunk::Owned { written, .. }) = &mut self.0 {
-            *written = Some((Instant::now(), Arc::clone(metrics)));
+            *written = Some((now, metrics));
         }
     }
 

@@ -16,7 +16,7 @@ use crate::body::Body;
 use crate::compress;
 use crate::journal::Journal;
 use crate::limiter::Refused;
-use crate::metrics::Phase;
+use crate::metrics::{OperationMetrics, Phase};
 use crate::negotiate::accepted;
 use crate::pages;
 use crate::shared::Shared;
@@ -35,6 +35,7 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct Known {
     operation: Option<Arc<Operation>>,
+    metrics: Option<Arc<OperationMetrics>>,
     identity: Option<Rc<Identity>>,
     /// It was refused because it cannot be put on record.
     unaudited: bool,
@@ -81,10 +82,10 @@ pub(crate) async fn handle(
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     cross_origin(&thread, origin.as_ref(), headers);
     let (status, bytes) = (response.status().as_u16(), response.body().len());
-    if let Some(operation) = &known.operation {
-        let metrics = thread.metrics(operation);
-        metrics.answered(status, bytes, began.elapsed());
-        response.body_mut().time_writing(&metrics);
+    if let Some(metrics) = known.metrics.take() {
+        let now = Instant::now();
+        metrics.answered(status, bytes, now - began);
+        response.body_mut().time_writing(metrics, now);
     }
     record(&thread, &peer, &known, &method, status, bytes, began, &trace);
     // The length of what GET would answer with; an answer that never has a body says none.
@@ -151,6 +152,8 @@ async fn respond(
     };
     let operation = &version.definitions.operations[index];
     known.operation = Some(Arc::clone(operation));
+    let metrics = thread.metrics(operation);
+    known.metrics = Some(Arc::clone(&metrics));
     unambiguous(operation, &head.headers)?;
     if let Err(denied) = admit(thread, peer, operation, &head.headers, known) {
         // A token by a key that is not known may be one of the issuer's new ones.
@@ -162,19 +165,18 @@ async fn respond(
         }
     }
     let media = accepted(&head.headers).ok_or_else(|| Box::new(Problem::not_acceptable()))?;
-    let metrics = thread.metrics(operation);
     let parsed = Instant::now();
     metrics.phase(Phase::Parse, parsed - began);
-    let body = if body.is_end_stream() {
-        Vec::new()
+    let (body, received) = if body.is_end_stream() {
+        (Vec::new(), parsed)
     } else {
         let limit = limits.body_seconds;
         let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes));
         let body = read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??;
-        metrics.phase(Phase::Wait, parsed.elapsed());
-        body
+        let received = Instant::now();
+        metrics.phase(Phase::Wait, received - parsed);
+        (body, received)
     };
-    let received = Instant::now();
     let media_type = text(&head.headers, "content-type").map(|value| value.split(';').next().unwrap_or("").trim());
     let header = |name: &str| text(&head.headers, name);
     let parts =
@@ -194,7 +196,7 @@ async fn respond(
         Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, &client),
         Returned::Held(held) => {
             let mut record = thread.record.borrow_mut();
-            held.take(&mut record);
+            version.with_lane(index, |lane| lane.take(held, &mut record));
             answer(thread, &version, index, operation, &mut record, &client)
         }
     };

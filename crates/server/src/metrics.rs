@@ -75,8 +75,14 @@ fn bucket(ns: u64) -> usize {
     // Sixteen thousandths of 2^(k/8), k = 0 … 8.
     const STEPS: [u64; 9] = [16384, 17867, 19484, 21247, 23170, 25268, 27554, 30048, 32768];
     // In units of 2^-34 s.
-    let scaled = (u128::from(ns) << 34).div_ceil(1_000_000_000);
-    let Ok(scaled) = u64::try_from(scaled) else { return BUCKETS - 1 };
+    const NS: u64 = 1_000_000_000;
+    let scaled = if ns < 1 << 30 {
+        (ns << 34).div_ceil(NS)
+    } else {
+        let scaled = (u128::from(ns) << 34).div_ceil(u128::from(NS));
+        let Ok(scaled) = u64::try_from(scaled) else { return BUCKETS - 1 };
+        scaled
+    };
     if scaled <= STEPS[0] {
         return 0;
     }

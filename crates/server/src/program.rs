@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quayline_gateway::{Answered, Held, Outgoing, ProgramSpec, Provider, ProviderFault, Returned};
+use quayline_gateway::{Answered, Held, Measure, Outgoing, ProgramSpec, Provider, ProviderFault, Returned};
 use quayline_program::{Completion, End, Slot, Worker, WorkerSpec};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -77,8 +77,15 @@ struct Filled {
 }
 
 impl Held for Filled {
-    fn take(self: Box<Self>, to: &mut Vec<u8>) {
-        self.worker.borrow_mut().take(self.slot, to);
+    fn take(self: Box<Self>, length: Option<Measure<'_>>, to: &mut Vec<u8>) {
+        let mut worker = self.worker.borrow_mut();
+        to.clear();
+        let length = length.and_then(|Measure { front, length }| {
+            worker.look(self.slot, front, to);
+            length(to)
+        });
+        // What was measured is not read again: the worker might have changed it.
+        worker.take(self.slot, length.unwrap_or(usize::MAX), to);
     }
 }
 
@@ -163,10 +170,12 @@ impl Provider for ProgramProvider {
 
 impl Shared {
     fn submit(&self, record: Outgoing<'_>, call: Call) {
-        let Outgoing { front, tail } = record;
+        let Outgoing { front, tail, tail_used } = record;
         // Calls that wait already come first.
         let behind = !self.waiting.borrow().is_empty();
-        let Some(call) = (if behind { Some(call) } else { self.try_submit(front, tail, call) }) else { return };
+        let Some(call) = (if behind { Some(call) } else { self.try_submit(front, &tail[..tail_used], call) }) else {
+            return;
+        };
         if let Some(why) = self.all_down() {
             let _ = call.reply.send(Err(ProviderFault::Absent { reason: why }));
             return;

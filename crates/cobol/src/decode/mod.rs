@@ -63,6 +63,30 @@ impl RecordDecoder {
         done
     }
 
+    /// How long a record of varying length is, by its first bytes, as many as [`RecordPlan::length_front`] says. `None` where they hold no counts that
+    /// are allowed.
+    pub fn length(&mut self, front: &[u8]) -> Option<usize> {
+        let plan = &*self.plan.0;
+        let State { loaded, scratch, .. } = &mut self.state;
+        let Loaded { raw, text, len } = &mut *loaded;
+        for buffer in [&mut *raw, &mut *text] {
+            if buffer.len() < front.len() + PAD {
+                buffer.resize(front.len() + PAD, 0);
+            }
+        }
+        *len = front.len();
+        raw[..front.len()].copy_from_slice(front);
+        quayline_charset::translate(plan.text.to_ascii, front, &mut text[..front.len()]);
+        let mut length = plan.layout.length_max;
+        for table in &plan.slides {
+            let item = &plan.items[table.counter? as usize];
+            let count = counter_value(plan, item, loaded, item.offset, scratch).ok()?;
+            let missing = table.max.checked_sub(u32::try_from(count).ok()?)?;
+            length = length.checked_sub(missing as usize * table.stride)?;
+        }
+        Some(length)
+    }
+
     /// Decodes the first `len` bytes of the raw buffer.
     #[inline]
     fn decode_loaded<S: Sink>(&mut self, len: usize, sink: &mut S) -> Result<(), RecordFaults> {
@@ -365,7 +389,7 @@ impl State {
             (_, all) => end(all),
         };
         let behind = table.behind(base.wrapping_add(count as usize * stride), base);
-        let until = if until == usize::MAX { *len } else { behind.wrapping_add(until).min(*len) };
+        let until = behind.wrapping_add(until).min(*len);
         if start < until {
             quayline_charset::translate(plan.text.to_ascii, &raw[start..until], &mut text[start..until]);
         }

@@ -70,6 +70,23 @@ impl RecordPlan {
         }
     }
 
+    /// How many of a record's first bytes say how long it is, for [`crate::RecordDecoder::length`]. `None` where its length is fixed, or where that
+    /// takes more than counts in front of all tables.
+    #[must_use]
+    pub fn length_front(&self) -> Option<usize> {
+        let tables = &self.0.slides;
+        if self.0.layout.fields.iter().any(|field| field.redefines.is_some()) {
+            return None;
+        }
+        let first = tables.iter().map(|table| table.offset).min()?;
+        let counter = |table: &Slide| {
+            let item = &self.0.items[table.counter? as usize];
+            (table.len == 0 && table.counter_depth == 0).then_some(item.offset + item.size)
+        };
+        let ends: Option<Vec<usize>> = tables.iter().map(counter).collect();
+        ends?.into_iter().max().filter(|end| *end <= first)
+    }
+
     /// The record of a document without members: defaults of the interface, then what the policy for absent members says, every table at
     /// its maximum.
     #[must_use]

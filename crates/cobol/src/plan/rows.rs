@@ -22,8 +22,8 @@ pub(crate) struct TextTable {
     pub(crate) group: NodeId,
     /// Texts of an occurrence, whose operations begin two behind the table's.
     pub(crate) texts: usize,
-    /// Where the next table of texts begins, with all tables at their maximum: what is between is translated with this one. `None` where the
-    /// whole record is translated at first.
+    /// Where the next table of texts begins, or the last field that is read ends, with all tables at their maximum: what is between is translated
+    /// with this one. `None` where the whole record is translated at first.
     pub(crate) until: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ impl TextTables {
             }
         }
         if let Some((_, eager)) = first_offsets.first().copied()
-            && is_read_in_order(plan)
+            && let Some(read_end) = end_if_in_order(plan)
             && plan.captures.iter().all(|item| {
                 let item = &plan.items[*item as usize];
                 item.offset + item.size <= eager
@@ -56,7 +56,7 @@ impl TextTables {
         {
             rows.eager = Some(eager);
             for (n, (table, _)) in first_offsets.iter().enumerate() {
-                rows.tables[*table].until = Some(first_offsets.get(n + 1).map_or(usize::MAX, |(_, first)| *first));
+                rows.tables[*table].until = Some(first_offsets.get(n + 1).map_or(read_end, |(_, first)| *first));
             }
         }
         plan.rows = rows;
@@ -78,10 +78,11 @@ fn text_table(plan: &Plan, at: usize, len: usize) -> Option<(TextTable, usize)> 
         .then_some((TextTable { group: *group, texts: texts.len(), until: None }, first))
 }
 
-/// Whether operations read one place behind another, so that what a table leaves untranslated nobody looks at.
-fn is_read_in_order(plan: &Plan) -> bool {
+/// Where the last field that is read ends, if operations read one place behind another, so that what a table leaves untranslated nobody looks
+/// at.
+fn end_if_in_order(plan: &Plan) -> Option<usize> {
     if plan.preserve_node.is_some() || !plan.unions.is_empty() {
-        return false;
+        return None;
     }
     let mut behind = 0;
     let mut open = Vec::new();
@@ -95,20 +96,20 @@ fn is_read_in_order(plan: &Plan) -> bool {
             | Op::Item(_) => {
                 let item = &plan.items[*item as usize];
                 if item.offset < behind {
-                    return false;
+                    return None;
                 }
                 behind = item.offset + item.size;
             }
             Op::Loop { table, .. } => open.push(plan.tables[table as usize]),
             Op::Next => {
-                let Some(table) = open.pop() else { return false };
+                let table: super::Table = open.pop()?;
                 behind += table.stride * (table.max as usize).saturating_sub(1);
             }
             Op::Enter(_) | Op::Leave(_) | Op::Skip { .. } | Op::Capture { .. } => {}
-            Op::Union { .. } => return false,
+            Op::Union { .. } => return None,
         }
     }
-    true
+    Some(behind)
 }
 
 fn as_is(to_ascii: &[u8; 256]) -> bool {

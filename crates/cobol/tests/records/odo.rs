@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use quayline_cobol::layout::Dialect;
-use quayline_cobol::{FieldRule, Interface, Policies};
+use quayline_cobol::{FieldRule, Interface, Policies, RecordDecoder};
 
 use crate::{decode, ebcdic, encode, layout_with, plan, plan_in, to_hex};
 
@@ -134,4 +134,31 @@ fn records_end_where_they_should() {
     .assert_eq(&decode(&plan, &ebcdic("22AB1CZ  ")).expect_err("long"));
     let padded = [ebcdic("22AB1CZ"), vec![0x40; 10]].concat();
     assert!(decode(&plan, &padded).is_ok(), "padded to its maximum, as a COMMAREA is");
+}
+
+#[test]
+fn the_front_of_a_record_says_how_long_it_is() {
+    let tables = "01 R.
+ 05 N PIC 9.
+ 05 M PIC 9(3) COMP-3.
+ 05 H PIC X(4).
+ 05 T PIC X(5) OCCURS 0 TO 5 TIMES DEPENDING ON N.
+ 05 U OCCURS 0 TO 4 TIMES DEPENDING ON M.
+  10 A PIC X(3).
+ 05 Z PIC X(2).";
+    let plan = plan(tables, &Interface::default(), &Policies::default());
+    assert_eq!(plan.length_front(), Some(3));
+    let mut decoder = RecordDecoder::new(&plan);
+    let mut length = |n: &str, m: [u8; 2]| decoder.length(&[&ebcdic(n)[..], &m].concat());
+    assert_eq!(length("0", [0x00, 0x0c]), Some(9));
+    assert_eq!(length("2", [0x00, 0x3c]), Some(9 + 10 + 9));
+    assert_eq!(length("5", [0x00, 0x4c]), Some(9 + 25 + 12));
+    assert_eq!(length("6", [0x00, 0x4c]), None, "more than the table holds");
+    assert_eq!(length("5", [0xff, 0xff]), None, "no number");
+    for other in [
+        "01 R.\n 05 A PIC X(3).\n 05 T PIC X OCCURS 3.",
+        "01 R.\n 05 T OCCURS 2.\n  10 N PIC 9.\n  10 U PIC X OCCURS 0 TO 3 TIMES DEPENDING ON N.",
+    ] {
+        assert_eq!(super::plan(other, &Interface::default(), &Policies::default()).length_front(), None, "{other}");
+    }
 }

@@ -439,7 +439,8 @@ pub(crate) fn request_side(
         interface.fields.iter().find(rule)?.default.clone()
     };
     let defaults = shape.iter().map(|(node, _)| default(node)).collect();
-    Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into() })
+    let tail_used = tail.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into(), tail_used })
 }
 
 /// The layout up to the first top-level field at or behind `reach`; `None` where that is all of it.

@@ -71,6 +71,8 @@ pub(crate) struct RequestSide {
     pub(crate) defaults: Vec<Option<String>>,
     /// What follows the plan's record: fields that no client sets.
     pub(crate) tail: std::sync::Arc<[u8]>,
+    /// Bytes of the tail without the 0x00 at its end.
+    pub(crate) tail_used: usize,
 }
 
 /// The shape with the types that a service gives: the same nodes under the same ids.

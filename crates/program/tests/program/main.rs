@@ -99,7 +99,13 @@ fn calls_are_answered_in_order_and_slots_come_back() {
         assert_eq!(end, None);
         assert_eq!(done.iter().map(|(slot, _)| *slot).collect::<Vec<_>>(), slots);
         for (i, (slot, code)) in (0..).zip(done) {
-            worker.take(slot, &mut area);
+            worker.look(slot, 8, &mut area);
+            assert_eq!(area.len(), 8);
+            // What was looked at is not copied again.
+            area[0] = b'x';
+            worker.take(slot, if i % 2 == 0 { usize::MAX } else { 24 }, &mut area);
+            assert_eq!(core::mem::replace(&mut area[0], b'0'), b'x');
+            assert_eq!(area.len(), if i % 2 == 0 { LENGTH } else { 24 });
             let n = round * 8 + i;
             assert_eq!(code, 7);
             assert_eq!(area[..24], *format!("{n:08}{:08}{:08}", 2 * n, n + 1).as_bytes());
