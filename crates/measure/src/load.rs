@@ -36,6 +36,8 @@ pub struct Load {
     pub warm_up: Duration,
     /// What is measured.
     pub time: Duration,
+    /// Behind that, how long instructions are counted; zero for not at all.
+    pub count: Duration,
     /// Path and query.
     pub target: String,
 }
@@ -55,8 +57,8 @@ pub struct Run {
     pub cpu: Duration,
     /// CPU time of the workers alone.
     pub cpu_workers: Duration,
-    /// Instructions of both, where they can be counted.
-    pub instructions: Option<Instructions>,
+    /// Instructions of both for so many answers, where they can be counted.
+    pub instructions: Option<(Instructions, u64)>,
     /// Bytes of the last answer's body.
     pub body_bytes: usize,
     /// Resident bytes of server and workers at the end.
@@ -97,7 +99,8 @@ impl Run {
     /// Thousands of instructions a transaction.
     #[must_use]
     pub fn kilo_instructions(&self) -> Option<f64> {
-        Some(self.instructions?.all() as f64 / 1e3 / self.answers.max(1) as f64)
+        let (instructions, answers) = self.instructions?;
+        Some(instructions.all() as f64 / 1e3 / answers.max(1) as f64)
     }
 
     /// A percentile of response time in milliseconds.
@@ -118,6 +121,10 @@ struct Tally {
     /// When the measured time began and ended.
     from: Option<Instant>,
     to: Option<Instant>,
+    /// Whether clients end.
+    over: bool,
+    /// Good answers, whenever they came.
+    all: u64,
     answers: u64,
     failures: u64,
     times: Histogram,
@@ -142,6 +149,7 @@ impl Tally {
             Ok(reply) if (200..300).contains(&reply.status) => Some(reply.body_bytes),
             _ => None,
         };
+        self.all += u64::from(good.is_some());
         if self.is_measured(now) {
             self.answers += u64::from(good.is_some());
         }
@@ -194,7 +202,7 @@ impl Load {
                             Some(due) => due,
                             None => return,
                         },
-                        _ if tally.borrow().to.is_some() => return,
+                        _ if tally.borrow().over => return,
                         _ => {
                             let now = Instant::now();
                             tally.borrow_mut().due(now);
@@ -221,7 +229,7 @@ impl Load {
             tokio::task::spawn_local(async move {
                 let mut at = Instant::now();
                 let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-                while tally.borrow().to.is_none() {
+                while !tally.borrow().over {
                     seed ^= seed << 13;
                     seed ^= seed >> 7;
                     seed ^= seed << 17;
@@ -233,9 +241,17 @@ impl Load {
                 }
             });
         }
-        let mut counter = Counter::attach(cpu.ids());
+        if self.pace == Pace::NoPause {
+            // Whoever answers a client that sleeps has to wake it, and pays for that; whether clients sleep depends on who is faster, not on what an
+            // answer costs. So these never do.
+            let tally = Rc::clone(&tally);
+            tokio::task::spawn_local(async move {
+                while !tally.borrow().over {
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
         tokio::time::sleep(self.warm_up).await;
-        let counting = counter.as_mut().is_some_and(|counter| counter.begin().is_some());
         let (began, cpu_before, workers_before) = (Instant::now(), cpu.read(), cpu.read_children());
         tally.borrow_mut().from = Some(began);
         tokio::time::sleep(self.time).await;
@@ -246,7 +262,8 @@ impl Load {
         let end = Instant::now();
         let (seconds, cpu_after, workers_after) = ((end - began).as_secs_f64(), cpu.read(), cpu.read_children());
         tally.borrow_mut().to = Some(end);
-        let instructions = counter.filter(|_| counting).and_then(Counter::end);
+        let instructions = self.count(cpu, &tally).await;
+        tally.borrow_mut().over = true;
         // What was due is waited for: a server that stands still must not shorten its own times.
         while tally.borrow().owed > 0 && end.elapsed() < LATEST {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -263,6 +280,23 @@ impl Load {
             body_bytes: tally.body_bytes,
             resident_bytes: cpu.resident_bytes(),
         })
+    }
+}
+
+impl Load {
+    /// Instructions, behind the measured time and not within it: a change between processes takes many times longer while perf counts in them.
+    async fn count(&self, cpu: &CpuClock, tally: &RefCell<Tally>) -> Option<(Instructions, u64)> {
+        if self.count.is_zero() {
+            return None;
+        }
+        let mut counter = Counter::attach(cpu.ids())?;
+        // Clients have waited while it was attached.
+        tokio::time::sleep(self.count / 4).await;
+        counter.begin()?;
+        let before = tally.borrow().all;
+        tokio::time::sleep(self.count).await;
+        let answers = tally.borrow().all - before;
+        Some((counter.end()?, answers))
     }
 }
 
@@ -306,6 +340,7 @@ mod tests {
             clients,
             pace,
             warm_up: Duration::from_millis(200),
+            count: Duration::ZERO,
             time: Duration::from_millis(1800),
             target: "/".to_owned(),
         };
@@ -336,6 +371,7 @@ mod tests {
             clients: 2,
             pace: Pace::Open(100.0),
             warm_up: Duration::from_millis(100),
+            count: Duration::ZERO,
             time: Duration::from_millis(1000),
             target: "/".to_owned(),
         };

@@ -34,6 +34,7 @@ impl OutsideLoad {
                 pace: Pace::NoPause,
                 warm_up: Duration::from_secs(1),
                 time: Duration::from_secs(5),
+                count: Duration::ZERO,
                 target: target.clone(),
             },
         };

@@ -113,6 +113,13 @@ const THINK: Duration = Duration::from_millis(500);
 /// Cars of the linearity runs.
 const LINEAR_CARS: [u32; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 
+/// Turns of a saturated comparison, each of so many seconds.
+const TURNS: usize = 15;
+const TURN_S: f64 = 0.5;
+
+/// How long instructions are counted.
+const COUNT: Duration = Duration::from_millis(300);
+
 /// A row of the think-time runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -136,8 +143,8 @@ impl Runs {
 
     /// Thousands of instructions a transaction, where they were counted.
     pub(crate) fn kilo_instructions(&self) -> Option<f64> {
-        let counted: Option<Vec<f64>> = self.0.iter().map(Run::kilo_instructions).collect();
-        counted.filter(|all| !all.is_empty()).map(|all| median(all.into_iter()))
+        let counted: Vec<f64> = self.0.iter().filter_map(Run::kilo_instructions).collect();
+        (!counted.is_empty()).then(|| median(counted.into_iter()))
     }
 
     pub(crate) fn body_bytes(&self) -> usize {
@@ -156,8 +163,21 @@ pub(crate) struct Twin {
 }
 
 impl Twin {
+    /// Gateway by static bytes: the median of all turns.
     pub(crate) fn ratio(&self) -> f64 {
-        self.gateway.cpu_us() / self.fixed.cpu_us()
+        median(self.ratios())
+    }
+
+    /// The ratios between which the middle half of the turns lies.
+    pub(crate) fn middle(&self) -> (f64, f64) {
+        let mut ratios: Vec<f64> = self.ratios().collect();
+        ratios.sort_by(f64::total_cmp);
+        let at = |i: usize| ratios.get(i).copied().unwrap_or(f64::NAN);
+        (at(ratios.len() / 4), at(ratios.len().saturating_sub(1 + ratios.len() / 4)))
+    }
+
+    fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.gateway.0.iter().zip(&self.fixed.0).map(|(gateway, fixed)| gateway.cpu_us() / fixed.cpu_us())
     }
 }
 
@@ -234,7 +254,8 @@ impl GatewayStudy {
         Ok(study)
     }
 
-    /// Gateway and static bytes in turns, so that a busy machine treats both alike; the medians count.
+    /// Gateway and static bytes in short turns, and the ratio of each turn: what the machine takes for the same work changes by half from one
+    /// second to the next, so only what was measured at once is compared. The median counts.
     fn saturated(&mut self, options: &StudyOptions, core: Option<usize>, place: &Path) -> Result<(), String> {
         let rounds = if options.short { 1 } else { 3 };
         let load = |target: &str, seconds: f64| Load {
@@ -242,18 +263,24 @@ impl GatewayStudy {
             pace: Pace::NoPause,
             warm_up: Duration::from_millis(if options.short { 100 } else { 500 }),
             time: Duration::from_secs_f64(options.seconds.min(seconds)),
+            count: COUNT,
             target: target.to_owned(),
         };
         for (title, scenario, bar) in [("Baseline, 100 cars", &SCENARIOS[0], 2.2), ("10 cars", &SCENARIOS[6], 2.5)] {
             let mut twin = Twin { title, gateway: Runs::default(), fixed: Runs::default(), bar };
-            for round in 1..=rounds {
-                say(&format!("saturated: {title}, round {round} of {rounds}"));
-                let server = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
-                let body = fetch(server.address, scenario.target)?;
-                twin.gateway.0.push(self.measured(&load(scenario.target, 3.0), &server)?);
-                drop(server);
-                let server = fixed(place, &body, core)?;
-                twin.fixed.0.push(self.measured(&load(scenario.target, 3.0), &server)?);
+            let gateway = ServerProcess::project(&options.project, 1, core).map_err(|e| e.to_string())?;
+            let fixed = fixed(place, &fetch(gateway.address, scenario.target)?, core)?;
+            let turns = if options.short { 1 } else { TURNS };
+            say(&format!("saturated: {title}, {turns} turns"));
+            for turn in 0..turns {
+                let load = Load {
+                    warm_up: Duration::from_millis(200),
+                    time: Duration::from_secs_f64(options.seconds.min(TURN_S)),
+                    count: if turn == 0 { COUNT } else { Duration::ZERO },
+                    ..load(scenario.target, TURN_S)
+                };
+                twin.gateway.0.push(self.measured(&load, &gateway)?);
+                twin.fixed.0.push(self.measured(&load, &fixed)?);
             }
             self.twins.push(twin);
         }
@@ -291,6 +318,7 @@ impl GatewayStudy {
             pace: Pace::Think(think),
             warm_up: think * 3,
             time: Duration::from_secs_f64(options.seconds),
+            count: if options.short { COUNT } else { COUNT * 3 },
             target: target.to_owned(),
         };
         for clients in &options.clients {

@@ -35,14 +35,15 @@ impl GatewayStudy {
         writeln!(text, "{title}\n")?;
         writeln!(
             text,
-            "| payload | bytes | gateway µs | of it program µs | static µs | ratio | bar | gateway k instr. | static k instr. | gateway req/s | static req/s |"
+            "| payload | bytes | gateway µs | of it program µs | static µs | ratio | middle half of its turns | bar | gateway k instr. | static k instr. | gateway req/s | static req/s |"
         )?;
-        writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|")?;
+        writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         for twin in &self.twins {
             let (gateway, fixed) = (&twin.gateway, &twin.fixed);
+            let (low, high) = twin.middle();
             writeln!(
                 text,
-                "| {} | {} | {:.1} | {:.1} | {:.1} | {:.2} | {} | {} | {} | {:.0} | {:.0} |",
+                "| {} | {} | {:.1} | {:.1} | {:.1} | {:.2} | {low:.2} to {high:.2} | {} | {} | {} | {:.0} | {:.0} |",
                 twin.title,
                 gateway.body_bytes(),
                 gateway.cpu_us(),
