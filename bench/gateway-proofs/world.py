@@ -32,7 +32,7 @@ def project(name, serve, guarded=False):
         for service in (folder / "services").glob("*.toml"):
             lines = service.read_text().replace('encoding = "ascii"', 'encoding = "cp037"')
             lines = lines.replace('kind = "program"', 'kind = "records"\nfile = "car100.ebcdic"').splitlines()
-            drop = ("program =", "modules =", "time-limit-ms =")
+            drop = ("program =", "modules =", "time-limit-ms =", "source =", "compiler-options =")
             service.write_text("\n".join(line for line in lines if not line.startswith(drop)) + "\n")
     if guarded:
         for api in (folder / "apis").glob("*.toml"):

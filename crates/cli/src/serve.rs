@@ -9,11 +9,11 @@ use quayline_server::{ServeConfig, ServeError};
 
 use crate::args::{MeasureArgs, MeasureCommand, ServeArgs};
 use crate::console::Console;
-use crate::exit::{CLI_LISTEN, CLI_MEASURE, Exit, Stop};
+use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
-    let root = std::fs::canonicalize(&args.project).unwrap_or_else(|_| args.project.clone());
+    let root = args.project.clone();
     let (mut config, definitions) = match (ServeConfig::load(&root), Definitions::load(&root)) {
         (Ok(config), Ok(definitions)) => (config, definitions),
         (config, definitions) => {
@@ -21,6 +21,12 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             return Err(Findings(all.flat_map(|findings| findings.0).collect()).into());
         }
     };
+    if definitions.operations.is_empty() {
+        let what =
+            format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
+        let hint = "`quayline service new COPYBOOK` proposes a service; docs/gateway.md shows both files";
+        return Err(Finding::error(CLI_INPUT, Fault::Config, what).hint(hint).into());
+    }
     if let Some(listen) = args.listen {
         config.listen = Some(listen);
         config.check()?;

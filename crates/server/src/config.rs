@@ -267,7 +267,7 @@ pub struct AdminConfig {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(deny_unknown_fields, default)]
 struct Whole {
     serve: ServeConfig,
 }
@@ -279,7 +279,9 @@ impl ServeConfig {
     /// What is wrong with the file, or unsafe in it.
     pub fn load(root: &Path) -> Result<ServeConfig, Findings> {
         let path = root.join("quayline.toml");
-        let in_file = || Place { file: Some(path.display().to_string().into()), ..Place::default() };
+        // As services and APIs are named: from the project's folder.
+        const NAME: &str = "quayline.toml";
+        let in_file = || Place { file: Some(NAME.into()), ..Place::default() };
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -289,7 +291,7 @@ impl ServeConfig {
             }
         };
         let remedy = "docs/gateway.md shows every key of [serve]";
-        let source = quayline_gateway::UserText { name: path.display().to_string().into(), text: text.as_str().into() };
+        let source = quayline_gateway::UserText { name: NAME.into(), text: text.as_str().into() };
         let file = TomlFile::parse(&source, SYNTAX, remedy)?;
         let mut config = file.read::<Whole>(SYNTAX, remedy)?.serve;
         config.resolve(root);
@@ -478,6 +480,7 @@ mod tests {
         assert_eq!(check("[serve.authentication]\nrequired = false"), "127.0.0.1:8080 authenticated=false");
         assert!(check("[serve.admin]\nlisten = \"10.0.0.1:9\"").starts_with("SRV-002"));
         assert!(check("[serve]\nport = 80").starts_with("SRV-001"));
+        assert!(check("[server]\nthreads = 1").starts_with("SRV-001"), "nothing is passed over");
         assert!(check("[serve.cors]\norigins = [\"app.example\"]").starts_with("SRV-003"));
     }
 
@@ -492,11 +495,11 @@ mod tests {
         };
         let types = text("[serve]\nlisten = \"here\"\nthread = 2\n[serve.limits]\nbody-bytes = \"1 MiB\"\nport = 1\n");
         for part in [
-            "P/quayline.toml:2:10",
-            "P/quayline.toml:3:1",
+            "quayline.toml:2:10",
+            "quayline.toml:3:1",
             "did you mean `threads`?",
-            "P/quayline.toml:5:14",
-            "P/quayline.toml:6:1",
+            "quayline.toml:5:14",
+            "quayline.toml:6:1",
         ] {
             assert!(types.contains(part), "{part} is not in\n{types}");
         }
@@ -505,16 +508,16 @@ mod tests {
         );
         for part in [
             "SRV-002]: serve.listen: `listen` is an address",
-            "P/quayline.toml:2:10",
-            "P/quayline.toml:3:11",
-            "P/quayline.toml:5:16",
-            "P/quayline.toml:6:16",
-            "P/quayline.toml:8:11",
-            "P/quayline.toml:12:19",
-            "P/quayline.toml:13:30",
-            "P/quayline.toml:14:23",
-            "P/quayline.toml:19:12",
-            "P/quayline.toml:21:10",
+            "quayline.toml:2:10",
+            "quayline.toml:3:11",
+            "quayline.toml:5:16",
+            "quayline.toml:6:16",
+            "quayline.toml:8:11",
+            "quayline.toml:12:19",
+            "quayline.toml:13:30",
+            "quayline.toml:14:23",
+            "quayline.toml:19:12",
+            "quayline.toml:21:10",
         ] {
             assert!(values.contains(part), "{part} is not in\n{values}");
         }
@@ -523,9 +526,9 @@ mod tests {
         );
         for part in [
             "SRV-004]: serve.tls.certificate: P/c.pem: it holds no certificate",
-            "P/quayline.toml:2:15",
-            "P/quayline.toml:5:12",
-            "P/quayline.toml:9:8",
+            "quayline.toml:2:15",
+            "quayline.toml:5:12",
+            "quayline.toml:9:8",
         ] {
             assert!(files.contains(part), "{part} is not in\n{files}");
         }

@@ -14,6 +14,7 @@ mod json_docs;
 mod maps;
 mod outputs;
 mod probes;
+mod serve;
 mod translate;
 mod validate;
 mod world;

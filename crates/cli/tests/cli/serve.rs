@@ -1,0 +1,129 @@
+//! `quayline serve`: what is wrong with a project is told at once. (The server itself is tested where it is.)
+
+use expect_test::expect;
+
+use crate::world::World;
+
+const COPYBOOK: &[u8] = b"       01 A.\n          05 REQ PIC X(4).\n          05 ANSWER PIC 9(4).\n";
+
+const SERVICE: &[u8] =
+    b"copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"a.dat\"\n";
+
+const API: &[u8] =
+    b"base-path = \"/a\"\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"a\"\n";
+
+#[test]
+fn a_good_project_is_counted() {
+    let world = World::with([
+        ("copybooks/a.cpy", COPYBOOK),
+        ("services/a.toml", SERVICE),
+        ("apis/a.toml", API),
+        ("quayline.toml", b"[serve]\nlisten = \"127.0.0.1:0\"\n"),
+    ]);
+    world.run("serve --check").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 service, 1 API, 1 operation: nothing is wrong
+    "#]]);
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
+    let world = World::with([
+        ("copybooks/a.cpy", COPYBOOK),
+        ("services/a.toml", b"copybook = \"b.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\n" as &[u8]),
+        ("services/b.toml", b"copybook = \"a.cpy\"\nencodng = \"ascii\"\nlength = \"4\"\n[provider]\nkind = 1\n"),
+        ("apis/a.toml", b"base-path = \"a\"\nbase-paths = 1\n[[operation]]\nmethod = \"GET\"\n"),
+        ("quayline.toml", b"[serve]\nlisten = \"0.0.0.0:80\"\nthreads = 0\n[serve.tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"\nminimum-version = \"1.0\"\n"),
+    ]);
+    world.run("serve --check").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[SRV-002]: serve.listen: `listen` is an address that other machines reach
+          at quayline.toml:2:10
+          |
+        2 | listen = "0.0.0.0:80"
+          |          ^^^^^^^^^^^^
+
+        hint: if that is meant, write `open-to-network = true` in [serve]
+
+        error[SRV-003]: serve.threads: expected 1 to 1024 threads
+          at quayline.toml:3:11
+          |
+        3 | threads = 0
+          |           ^
+
+        hint: leave the key out for its default, which docs/gateway.md tells
+
+        error[SRV-003]: serve.tls.minimum-version: this is no version of TLS that is spoken
+          at quayline.toml:7:19
+          |
+        7 | minimum-version = "1.0"
+          |                   ^^^^^
+
+        hint: write "1.2" or "1.3"
+
+        error[GTW-002]: there is no copybook `b.cpy`
+          at services/a.toml:1:12
+          |
+        1 | copybook = "b.cpy"
+          |            ^^^^^^^
+
+        hint: paths begin at the project's folder or at copybooks/
+
+        error[GTW-001]: missing field `encoding`
+          at services/b.toml:1:1
+          |
+        1 | copybook = "a.cpy"
+          | ^
+
+        hint: docs/gateway.md shows every key of such a file
+
+        error[GTW-001]: unknown field `encodng`, expected one of `name`, `description`, `copybook`, `record`, `encoding`, `dialect`, `dialect-settings`, `length`, `provider`, `options`, `request`, `request-interface`, `response`, `response-interface`, `required`, `type`, `counter`
+          at services/b.toml:2:1
+          |
+        2 | encodng = "ascii"
+          | ^^^^^^^
+
+        hint: did you mean `encoding`?
+
+        error[GTW-001]: invalid type: string "4", expected a whole number from 0
+          at services/b.toml:3:10
+          |
+        3 | length = "4"
+          |          ^^^
+
+        hint: docs/gateway.md shows every key of such a file
+
+        error[GTW-001]: invalid type: integer `1`, expected a string
+          at services/b.toml:5:8
+          |
+        5 | kind = 1
+          |        ^
+
+        hint: docs/gateway.md shows every key of such a file
+
+        error[GTW-001]: unknown field `base-paths`, expected one of `name`, `title`, `version`, `description`, `base-path`, `etag`, `compression`, `roles`, `public`, `unknown-parameters`, `operation`
+          at apis/a.toml:2:1
+          |
+        2 | base-paths = 1
+          | ^^^^^^^^^^
+
+        hint: did you mean `base-path`?
+
+        error[GTW-001]: missing field `path`
+          at apis/a.toml:3:1
+          |
+        3 | [[operation]]
+          | ^^^^^^^^^^^^^
+
+        hint: docs/gateway.md shows every key of such a file
+    "#]]);
+    world.run("serve --check nowhere").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: nowhere has no API: expected services in services/*.toml and APIs in apis/*.toml
+
+        hint: `quayline service new COPYBOOK` proposes a service; docs/gateway.md shows both files
+    "#]]);
+}
