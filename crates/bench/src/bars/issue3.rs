@@ -21,7 +21,6 @@ pub(super) const BARS: &[Bar] = &[
     cost("837P checked and 999 written, by checked", 1.1, |_| acknowledged(&Interchange::claims()?)),
     speed("837P to JSON by guide, checked", 100.0, |_| alone(&Interchange::claims()?, Interchange::guide_json)),
     speed("837P to generic JSON", 250.0, |_| alone(&Interchange::claims()?, Interchange::to_json)),
-    speed("837P to generic XML", 150.0, |_| alone(&Interchange::claims()?, Interchange::to_xml)),
     speed("generic JSON to 837P", 100.0, |_| from_json(&Interchange::claims()?)),
     speed("ORDERS to components", 530.0, |_| alone(&Interchange::orders(), Interchange::components)),
     speed("ORDERS checked and CONTRL written", 250.0, |_| {
@@ -65,6 +64,7 @@ pub(super) const ALSO: &[Bar] = &[
         by_cached_positions(&Interchange::orders())
     }),
     speed("837P envelopes checked", 1400.0, |_| alone(&Interchange::claims()?, Interchange::envelopes)),
+    speed("837P to generic XML", 150.0, |_| alone(&Interchange::claims()?, Interchange::to_xml)),
     speed("ORDERS to generic JSON", 250.0, |_| alone(&Interchange::orders(), Interchange::to_json)),
     speed("ORDERS to generic XML", 150.0, |_| alone(&Interchange::orders(), Interchange::to_xml)),
     speed("generic JSON to ORDERS", 100.0, |_| from_json(&Interchange::orders())),
