@@ -9,6 +9,12 @@ use signal_hook::flag;
 
 use crate::exit::Exit;
 
+/// Has a file that may not grow further be an error of its write, which is told, instead of the end of the process.
+pub(crate) fn survive_file_size_limit() {
+    // Where that is not possible, the process ends as before.
+    let _ = flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+}
+
 /// A flag that Ctrl-C (SIGINT) or SIGTERM sets. Whichever comes a second time ends the process with [`Exit::Interrupted`].
 pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));

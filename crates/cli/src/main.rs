@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         std::process::exit(code);
     }
     exit::report_our_bugs();
+    interrupt::survive_file_size_limit();
     let done = std::panic::catch_unwind(run);
     ExitCode::from(done.unwrap_or(Exit::OurBug).code())
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::args::{AckArg, LevelArg, LimitArg, ValidateArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown};
-use crate::convert::{Bar, level, packed_input};
+use crate::convert::{Bar, check_interchanges, head_of, level};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 use crate::memory;
@@ -94,7 +94,7 @@ fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>,
     if args.guide.is_empty() {
         return Ok(None);
     }
-    if args.level == LevelArg::Envelope {
+    if args.level == Some(LevelArg::Envelope) {
         let finding = argument("--guide is given, and --level envelope does not look at it");
         return Err(finding.hint("leave one of them out").into());
     }
@@ -140,7 +140,7 @@ fn validate(
     let (name, source) = if input == Path::new("-") {
         ("<stdin>".to_owned(), Input::Stream(Box::new(io::stdin())))
     } else {
-        packed_input(input, "validate")?;
+        check_interchanges(input, &head_of(input), "validate")?;
         (shown(input), Input::File(input.to_owned()))
     };
     let progress = if args.no_progress || args.json { None } else { Bar::on_terminal() };
@@ -149,7 +149,7 @@ fn validate(
         input: source,
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: guides.clone(),
-        level: level(args.level),
+        level: level(level_of(args)),
         lanes: usize::from(args.jobs),
         limits: limits.clone(),
         cancel: Arc::clone(stop),
@@ -177,7 +177,7 @@ fn tell(
         "{name}: {} in {}, {}: ",
         count_of(report.transactions, "transaction"),
         count_of(report.interchanges, "interchange"),
-        checked(report, args.level)
+        checked(report, level_of(args))
     );
     match report.verdict() {
         Verdict::Good => text.push_str("nothing is wrong"),
@@ -188,6 +188,12 @@ fn tell(
                 text.push_str(&format!(", {bad} of the transactions with errors"));
             }
         }
+    }
+    let unguided = args.guide.is_empty() && report.transactions_by_guide < report.transactions;
+    if let (Some(asked), true) = (args.level.filter(|level| *level != LevelArg::Envelope), unguided) {
+        let name =
+            clap::ValueEnum::to_possible_value(&asked).map_or_else(String::new, |value| value.get_name().to_owned());
+        text.push_str(&format!("\n--level {name} looks at guides, and none is given: name one with --guide"));
     }
     if report.untold > 0 {
         let untold = count_of(report.untold, "finding");
@@ -212,6 +218,10 @@ fn tell(
     }
     console.paragraph(&text);
     Ok(())
+}
+
+fn level_of(args: &ValidateArgs) -> LevelArg {
+    args.level.unwrap_or(LevelArg::Rules)
 }
 
 /// What was checked of the transactions: acknowledgments have guides of ours, so some may be checked by one though none was named.
@@ -240,8 +250,17 @@ fn tell_acknowledgment(
         let line = serde_json::to_string(&wire).expect("a tally has string keys and plain values");
         return printer.line(&line).map_err(Stop::from);
     }
-    let accepted = tally.transactions - tally.transactions_rejected;
     let to = output(args).map_or_else(String::new, |path| format!(" in {}", shown(path)));
+    if tally.written == 0 {
+        let only = match args.ack {
+            Some(AckArg::Contrl) => ": `--ack contrl` answers EDIFACT",
+            Some(AckArg::Ta1) => ": `--ack ta1` answers interchanges of X12",
+            _ => "",
+        };
+        console.paragraph(&format!("nothing was to be acknowledged{to}{only}"));
+        return Ok(());
+    }
+    let accepted = tally.transactions - tally.transactions_rejected;
     let mut text = format!(
         "{} acknowledged{to}: {} accepted, {} rejected",
         count_of(tally.transactions, "transaction"),
@@ -253,9 +272,6 @@ fn tell_acknowledgment(
     }
     if tally.interchanges_rejected > 0 {
         text.push_str(&format!(", {} rejected", count_of(tally.interchanges_rejected, "interchange")));
-    }
-    if tally.written == 0 {
-        text.push_str("; nothing was to be answered");
     }
     console.paragraph(&text);
     Ok(())

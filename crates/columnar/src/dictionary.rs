@@ -39,7 +39,8 @@ impl Default for Dictionary {
 }
 
 impl Dictionary {
-    const SLOTS_MIN: usize = 512;
+    /// Few: a guide has two thousand columns, and most of them a value or two.
+    const SLOTS_MIN: usize = 16;
 
     pub(crate) fn len(&self) -> usize {
         self.entries.len()

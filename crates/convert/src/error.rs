@@ -114,6 +114,10 @@ fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
             finding.hint("free space on the disk or name a file elsewhere; what was written so far is not complete")
         }
         io::ErrorKind::StorageFull => finding.hint("free space on the disk or name a file elsewhere"),
+        io::ErrorKind::FileTooLarge => finding.hint(
+            "the shell (`ulimit -f`) or the file system allows no larger file: raise it, or name a file elsewhere",
+        ),
+        io::ErrorKind::IsADirectory => finding.hint("name a file, not a folder"),
         io::ErrorKind::NotFound => finding.hint("check the path"),
         io::ErrorKind::AlreadyExists => finding.hint("remove it, or name a file elsewhere"),
         _ => finding,

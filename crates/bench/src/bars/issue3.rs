@@ -35,11 +35,20 @@ pub(super) const BARS: &[Bar] = &[
     memory("peak memory, 60,000 claims to a Parquet row a segment", |bench| {
         peak(bench, Claims::new(60_000), "parquet")
     }),
+    memory("peak memory, 60,000 claims to a Parquet row a segment, two threads", |bench| {
+        told(convert_on(bench, Claims::new(60_000), "parquet", 2)?)
+    }),
+    memory("peak memory, 1 GB of claims to a Parquet row a segment", |bench| {
+        peak(bench, Claims::new(1_056_000), "parquet")
+    }),
     memory("peak memory, 60,000 claims to JSON", |bench| peak(bench, Claims::new(60_000), "jsonl")),
     memory("peak memory, 60,000 claims in one transaction to JSON", |bench| {
         peak(bench, Claims { claims: 60_000, per_transaction: 60_000 }, "jsonl")
     }),
     memory("peak memory, 60,000 claims to XML", |bench| peak(bench, Claims::new(60_000), "xml")),
+    memory("peak memory, 60,000 claims to XML, two threads", |bench| {
+        told(convert_on(bench, Claims::new(60_000), "xml", 2)?)
+    }),
     memory("peak memory, 1 GB of claims to JSON", |bench| peak(bench, Claims::new(1_056_000), "jsonl")),
     Bar {
         unit: "exponent",
@@ -97,8 +106,13 @@ fn told(used: Usage) -> Result<Measured, String> {
 
 /// `quayline convert` of a file of claims.
 fn convert(bench: &Bench, claims: Claims, to: &str) -> Result<Usage, String> {
+    convert_on(bench, claims, to, 1)
+}
+
+fn convert_on(bench: &Bench, claims: Claims, to: &str, threads: usize) -> Result<Usage, String> {
     let file = claims_file(bench, claims)?;
-    quayline(bench, [OsStr::new("convert"), file.as_ref(), "--to".as_ref(), to.as_ref(), "--jobs=1".as_ref()], None)
+    let jobs = format!("--jobs={threads}");
+    quayline(bench, [OsStr::new("convert"), file.as_ref(), "--to".as_ref(), to.as_ref(), jobs.as_ref()], None)
 }
 
 /// `quayline validate --ack 999` of a file of claims; the acknowledgments go nowhere.

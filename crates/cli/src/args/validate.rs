@@ -20,9 +20,10 @@ pub(crate) struct ValidateArgs {
     /// How much to check: envelope, guide, notes or rules
     ///
     /// Each level holds those before it: syntax, counts and control numbers; loops, segments, elements and codes of the guide; notes between
-    /// the elements of a segment; balances and rules between segments.
-    #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules)]
-    pub(crate) level: LevelArg,
+    /// the elements of a segment; balances and rules between segments. Without guides it is what acknowledgments are checked by, which have
+    /// guides of ours. It is `rules` where it is left out.
+    #[arg(short, long, value_enum, value_name = "LEVEL")]
+    pub(crate) level: Option<LevelArg>,
     /// Departures from the standards that are warnings else are errors
     #[arg(long)]
     pub(crate) strict: bool,

@@ -13,7 +13,9 @@ use quayline_convert::{
 };
 
 use super::definitions::Definitions;
-use super::recognise::{HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, packed_by, source_format, target_format};
+use super::recognise::{
+    HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, packed_by, source_format, target_format, unread_edi,
+};
 use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
@@ -130,6 +132,9 @@ impl Job {
         let from = args.from.unwrap_or_else(|| source_format(input, &head));
         if let (None, None, Some(by)) = (args.from, &args.copybook, packed_by(&head)) {
             return Err(packed(input, by, "convert").into());
+        }
+        if let (FromFormat::Edi, Some(form)) = (from, unread_edi(&head)) {
+            return Err(unread(input, form, "convert").into());
         }
         let folder = output.filter(|path| several || path.is_dir());
         let to = match (args.to, output) {
@@ -309,18 +314,35 @@ fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding 
     finding.hint(format!("`{unpack}{input} | quayline {command} - …` reads what is in it"))
 }
 
+fn unread(input: &Path, (form, convert): (&str, &str), command: &str) -> Finding {
+    let finding = argument(format!("{} is in {form}, which is not read as EDI", shown(input)));
+    let input = if input == Path::new("-") { String::new() } else { format!(" {}", shown(input)) };
+    finding.hint(format!("`{convert}{input} | quayline {command} -` reads what is in it"))
+}
+
+/// Refuses interchanges that are compressed, or in UTF-16 or EBCDIC.
+pub(crate) fn check_interchanges(input: &Path, head: &[u8], command: &str) -> Result<(), Findings> {
+    match (packed_by(head), unread_edi(head)) {
+        (Some(by), _) => Err(packed(input, by, command).into()),
+        (None, Some(form)) => Err(unread(input, form, command).into()),
+        (None, None) => Ok(()),
+    }
+}
+
+/// The first bytes of a regular file, as far as they can be read: what is read of a pipe is gone.
+pub(crate) fn head_of(input: &Path) -> Vec<u8> {
+    let mut head = Vec::new();
+    if input.is_file()
+        && let Ok(file) = File::open(input)
+    {
+        let _ = file.take(8).read_to_end(&mut head);
+    }
+    head
+}
+
 /// Refuses a file that is compressed; one that cannot be read is somebody else's to tell of.
 pub(crate) fn packed_input(input: &Path, command: &str) -> Result<(), Findings> {
-    // What is read of a pipe is gone.
-    if !input.is_file() {
-        return Ok(());
-    }
-    let mut head = Vec::new();
-    let read = File::open(input).and_then(|file| file.take(8).read_to_end(&mut head));
-    match (read, packed_by(&head)) {
-        (Ok(_), Some(by)) => Err(packed(input, by, command).into()),
-        _ => Ok(()),
-    }
+    packed_by(&head_of(input)).map_or(Ok(()), |by| Err(packed(input, by, command).into()))
 }
 
 /// Formats whose file can be cut back to a record and continued.

@@ -22,7 +22,7 @@ use crate::memory;
 use crate::render::{count_of, grouped};
 
 pub(crate) use definitions::level;
-pub(crate) use jobs::{packed_input, with_suffix};
+pub(crate) use jobs::{check_interchanges, head_of, packed_input, with_suffix};
 pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, extension_of, source_format, target_format};
 pub(crate) use stats::{stats_json, stats_text};
@@ -82,6 +82,7 @@ fn convert(
     if !args.no_progress && !console.json() {
         conversion.progress = Bar::on_terminal().map(|bar| Box::new(bar) as Box<dyn quayline_convert::Progress>);
     }
+    let found = output.as_deref().and_then(left_behind);
     let early = Arc::new(Mutex::new(None));
     if args.stats {
         conversion.early = Some(Arc::clone(&early));
@@ -106,7 +107,9 @@ fn convert(
                 ConvertError::Stopped(_) => Exit::Interrupted,
                 _ => Exit::of_findings(&findings),
             };
-            findings.extend(output.and_then(|output| incomplete(&output, &error, resumable, args)));
+            // What an earlier run left is none of this one's.
+            let left = output.filter(|output| left_behind(output) != found);
+            findings.extend(left.and_then(|output| incomplete(&output, &error, resumable, args)));
             console.findings(&findings);
             if let Some(report) = early.lock().ok().and_then(|mut early| early.take()) {
                 tell_stats(&source, &report, console);
@@ -123,6 +126,12 @@ fn resumable(error: &ConvertError, checkpoint: Option<&Path>) -> bool {
         ConvertError::Io { .. } => checkpoint.is_some_and(Path::exists),
         _ => false,
     }
+}
+
+/// Length and time of the partial file of an output, where there is one.
+fn left_behind(output: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
+    let meta = partial_path(output).metadata().ok()?;
+    Some((meta.len(), meta.modified().ok()))
 }
 
 /// A word on the output that a run left behind, where it left one.

@@ -45,6 +45,24 @@ pub(crate) fn is_interchange(head: &[u8]) -> bool {
         && head.get(3).is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80)
 }
 
+/// How interchanges are written that are not read: the form, and the command that makes it one that is.
+pub(crate) fn unread_edi(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    const UTF_16: (&str, &str) = ("UTF-16", "iconv -f UTF-16 -t UTF-8");
+    const EBCDIC: (&str, &str) = ("EBCDIC", "iconv -f IBM037 -t ISO-8859-1");
+    const FORMS: [(&[u8], (&str, &str)); 9] = [
+        (b"\xff\xfe", UTF_16),
+        (b"\xfe\xff", UTF_16),
+        (b"I\0S\0A\0", ("UTF-16", "iconv -f UTF-16LE -t UTF-8")),
+        (b"U\0N\0", ("UTF-16", "iconv -f UTF-16LE -t UTF-8")),
+        (b"\0I\0S\0A", ("UTF-16", "iconv -f UTF-16BE -t UTF-8")),
+        (b"\0U\0N", ("UTF-16", "iconv -f UTF-16BE -t UTF-8")),
+        (b"\xc9\xe2\xc1", EBCDIC),
+        (b"\xe4\xd5\xc1", EBCDIC),
+        (b"\xe4\xd5\xc2", EBCDIC),
+    ];
+    FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form)
+}
+
 /// What packed the bytes, where it is one of the usual programs.
 pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const PACKERS: [(&[u8], &str, &str); 6] = [

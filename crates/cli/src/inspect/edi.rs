@@ -14,6 +14,7 @@ use super::print_json;
 use super::sample::Sample;
 use crate::args::{InspectArgs, LimitArg};
 use crate::console::{Console, shown, write_stdout};
+use crate::convert::check_interchanges;
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::render::{FindingWire, Paint, Style, count_of, grouped};
@@ -34,6 +35,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
         let finding = argument(format!("{name} is for files of records, and this is EDI"));
         return Err(finding.hint("leave it out, or add `--as data` if it is none").into());
     }
+    check_interchanges(&args.file, &sample.bytes, "inspect")?;
     let refuse = |error: std::io::Error| Stop::from(unreadable(&args.file, &error));
     let is_stdin = args.file == Path::new("-");
     // What a stream gave for the sample cannot be read again.
@@ -61,7 +63,8 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
 
 fn text(name: &str, survey: &Survey, color: bool) -> String {
     let paint = Paint::new(color);
-    let mut text = format!("{}  {} bytes of EDI\n\n", paint.text(Style::Strong, name), grouped(survey.bytes));
+    let is = if survey.interchanges > 0 { "bytes of EDI" } else { "bytes, no EDI" };
+    let mut text = format!("{}  {} {is}\n\n", paint.text(Style::Strong, name), grouped(survey.bytes));
     let counts = [
         (survey.interchanges, "interchange"),
         (survey.groups, "functional group"),

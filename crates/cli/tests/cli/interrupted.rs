@@ -20,6 +20,8 @@ fn a_full_disk_names_the_partial_output() {
         error[CNV-001]: cannot write: file too large
           at out.jsonl.partial
 
+        hint: the shell (`ulimit -f`) or the file system allows no larger file: raise it, or name a file elsewhere
+
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
     assert_eq!(world.files(), ["items.cpy", "items.dat", "many.dat", "out.jsonl.partial"]);
@@ -98,8 +100,6 @@ fn a_checkpoint_of_other_settings_is_refused() {
               at state
 
             hint: resume with the settings of that run, or convert anew
-
-            note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
         "#]]);
     world.write("state", "nonsense");
     world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"
@@ -109,8 +109,6 @@ fn a_checkpoint_of_other_settings_is_refused() {
           at state
 
         hint: delete it and convert anew
-
-        note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
     "#]]);
 }
 

@@ -8,6 +8,7 @@ mod edi;
 mod fmt;
 mod golden;
 mod guide;
+mod hostile;
 mod inspect;
 mod interrupted;
 mod json_docs;

@@ -115,9 +115,13 @@ impl<'c> Ends<'c> {
     }
 
     pub(crate) fn block_bytes(&self) -> usize {
-        // Segments are short, so that a small block has many rows.
-        let small = self.appends() || matches!(self.source, SourceFormat::Edi(_));
-        if small { BLOCK_BYTES } else { COLUMNS_BLOCK_BYTES }
+        match (self.source, self.target) {
+            _ if self.appends() => BLOCK_BYTES,
+            // Segments are short and have sixty columns: a small block has many rows, and batches are not compressed.
+            (SourceFormat::Edi(_), TargetFormat::Parquet(_)) => BLOCK_BYTES,
+            (SourceFormat::Edi(_), _) => BLOCK_BYTES / 2,
+            _ => COLUMNS_BLOCK_BYTES,
+        }
     }
 
     pub(crate) fn block(&self) -> Block {
@@ -328,6 +332,8 @@ impl<'c> Ends<'c> {
     pub(crate) fn columns_of(&self, shape: &Shape, text: TextStore) -> Result<ColumnSink, ConvertError> {
         let defaults = ColumnOptions::default();
         let batch_rows_max = match self.source {
+            // Batches take twice what pages do.
+            SourceFormat::Edi(_) if text == TextStore::Plain => EDI_BATCH_ROWS / 2,
             SourceFormat::Edi(_) => EDI_BATCH_ROWS,
             // A block is a batch.
             _ => usize::MAX,

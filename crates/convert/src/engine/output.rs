@@ -39,6 +39,14 @@ impl OutFile {
         }
     }
 
+    /// The name that a file has while it is not complete.
+    pub(crate) fn partial(&self) -> Option<PathBuf> {
+        match self {
+            OutFile::File(file) if !file.is_stream() => Some(file.partial().to_owned()),
+            _ => None,
+        }
+    }
+
     fn name(&self) -> PathBuf {
         match self {
             OutFile::File(file) => file.partial().to_owned(),

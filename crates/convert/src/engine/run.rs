@@ -277,19 +277,25 @@ impl Run {
             OutFile::Folder(folder) => Some(folder.folder.clone()),
         };
         let split = matches!(outs[0], OutFile::Folder(_));
-        let (outputs, lanes) = match &conversion.map {
+        let begun: Vec<PathBuf> = outs.iter().filter(|_| self.resumed.is_none()).filter_map(OutFile::partial).collect();
+        let made = match &conversion.map {
             Some(stage) => {
                 let more = self.states.more.iter().map(|(_, state)| state.clone());
                 let states: Vec<Vec<u8>> = core::iter::once(self.states.output.clone()).chain(more).collect();
-                ends.map_writers_and_lanes(stage, outs, &states, self.header.as_ref(), n)?
+                ends.map_writers_and_lanes(stage, outs, &states, self.header.as_ref(), n)
             }
             None => {
                 let out = outs.into_iter().next().expect("there is one output at least");
-                let (output, lanes) =
-                    ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)?;
-                (vec![output], lanes)
+                ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)
+                    .map(|(output, lanes)| (vec![output], lanes))
             }
         };
+        let (outputs, lanes) = made.inspect_err(|_| {
+            // Nothing was converted: the ends do not fit together.
+            for path in &begun {
+                let _ = std::fs::remove_file(path);
+            }
+        })?;
         let spool_folder = map_lanes::spool_folder(conversion.map.as_ref());
         let rejects_max = match &conversion.rejects {
             Rejects::Stop => None,

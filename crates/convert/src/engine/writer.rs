@@ -234,7 +234,8 @@ impl Writer<'_> {
 
     fn too_many(&self) -> ConvertError {
         let (rejected, max) = (self.state.tally.records_rejected, self.rejects_max.unwrap_or(0));
-        let message = format!("{rejected} records rejected, more than the {max} allowed");
+        let records = if rejected == 1 { "record" } else { "records" };
+        let message = format!("{rejected} {records} rejected, more than the {max} allowed");
         let finding = Finding::error(codes::TOO_MANY_REJECTS, Fault::Sender, message);
         let mut findings = match &self.rejects {
             Some(files) => {

@@ -235,3 +235,73 @@ fn a_bad_transaction_in_pages_is_one_reject() {
         "{error}"
     );
 }
+
+/// Environment variable by which the next test tells its child process the folder of the run.
+const FOLDER: &str = "QUAYLINE_SPLIT_CRASH_FOLDER";
+
+fn split(folder: &std::path::Path) {
+    let kit = kit(EdiDocuments::Transactions, 150, jsonl(), 2);
+    let mut conversion = kit.conversion();
+    conversion.target.output = Output::Folder { path: folder.to_owned(), extension: "json" };
+    checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Not a test of its own: what the child process of the next test does.
+#[test]
+fn child_process_that_splits() {
+    if let Ok(folder) = std::env::var(FOLDER) {
+        split(folder.as_ref());
+    }
+}
+
+/// SIGKILL at any time, and the run again as the documents say: nothing is lost, nothing stands twice, no half of a file has a name.
+#[test]
+fn a_killed_split_is_run_again() {
+    let files = |folder: &std::path::Path| -> Vec<(String, Vec<u8>)> {
+        let mut files: Vec<_> = fs::read_dir(folder)
+            .expect("readable")
+            .map(|entry| entry.expect("an entry").path())
+            .map(|path| {
+                (path.file_name().expect("a name").to_string_lossy().into_owned(), fs::read(path).expect("readable"))
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let whole = tempfile::tempdir().expect("a folder");
+    split(whole.path());
+    let whole = files(whole.path());
+    assert!(whole.len() > 60, "{} files", whole.len());
+    let (folder, scratch) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let this = std::env::current_exe().expect("this test has a path");
+    let mut killed = 0;
+    for round in 1..=25 {
+        let mut child = std::process::Command::new(&this)
+            .args(["--exact", "pages::child_process_that_splits"])
+            .env("TMPDIR", scratch.path())
+            .env(FOLDER, folder.path())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("starts");
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < round * 4 && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        if child.try_wait().expect("a child").is_none() {
+            child.kill().expect("killed");
+            killed += 1;
+        }
+        child.wait().expect("a child");
+        for (name, bytes) in files(folder.path()).iter().filter(|(name, _)| !name.ends_with(".partial")) {
+            let known = whole.iter().find(|(known, _)| known == name);
+            assert!(known.is_some_and(|(_, whole)| whole == bytes), "round {round}: {name} is not whole");
+        }
+    }
+    assert!(killed > 0, "no round was short enough");
+    split(folder.path());
+    assert!(
+        files(folder.path()) == whole,
+        "{:?}",
+        files(folder.path()).iter().map(|(name, _)| name).collect::<Vec<_>>()
+    );
+}
