@@ -6,18 +6,29 @@ use std::path::Path;
 
 use quayline_convert::{Destination, system_error_text, write_whole};
 use quayline_core::{Fault, Finding, Limits};
-use quayline_infer::{Samples, json_schema, layout, outline};
+use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
 
 use crate::args::{InferArgs, InferForm};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
 /// Reads all samples, and writes what they have in common.
-pub(crate) fn run(args: &InferArgs, _console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn run(args: &InferArgs, console: &Console) -> Result<Exit, Stop> {
+    let mut files = Vec::new();
+    for path in &args.samples {
+        files.push((shown(path), read(path)?));
+    }
+    if files.iter().any(|(_, bytes)| EdiSamples::begins(bytes)) {
+        return guide(args, &files, console);
+    }
+    if args.only.is_some() {
+        return Err(argument("--only chooses transactions, and the samples hold none").hint("leave it out").into());
+    }
     let form = form(args)?;
     let mut samples = Samples::new();
-    for path in &args.samples {
-        samples.add(&shown(path), &read(path)?)?;
+    for (name, bytes) in &files {
+        let text = core::str::from_utf8(bytes).map_err(|_| refused(name, "it is not UTF-8"))?;
+        samples.add(name, text)?;
     }
     let first = args.samples.first().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
     let stem = first.and_then(|name| name.split('.').next()).filter(|name| !name.is_empty()).unwrap_or("document");
@@ -26,7 +37,28 @@ pub(crate) fn run(args: &InferArgs, _console: &Console) -> Result<Exit, Stop> {
         InferForm::Outline => outline(&draft),
         InferForm::Schema => json_schema(&draft),
         InferForm::Layout => layout(&draft)?,
+        InferForm::Guide => return Err(no_guide().into()),
     };
+    write(args, &text)
+}
+
+/// A guide of samples of EDI.
+fn guide(args: &InferArgs, files: &[(String, Vec<u8>)], console: &Console) -> Result<Exit, Stop> {
+    let extension = args.output.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
+    if args.form.is_some_and(|form| form != InferForm::Guide) || extension.is_some_and(|other| other != "guide") {
+        let finding = argument("samples of EDI are described by a guide");
+        return Err(finding.hint("name a file *.guide, and leave --as out").into());
+    }
+    let mut samples = EdiSamples::new(args.only.as_deref());
+    for (name, bytes) in files {
+        samples.add(name, bytes)?;
+    }
+    let guessed = samples.guide(args.name.as_deref())?;
+    console.findings(&guessed.findings);
+    write(args, &guessed.text())
+}
+
+fn write(args: &InferArgs, text: &str) -> Result<Exit, Stop> {
     match &args.output {
         None => write_stdout(text.as_bytes())?,
         Some(path)
@@ -47,6 +79,7 @@ fn form(args: &InferArgs) -> Result<InferForm, Stop> {
     }
     let extension = args.output.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
     Ok(match extension {
+        Some("guide") => return Err(no_guide().into()),
         None | Some("shape" | "outline") => InferForm::Outline,
         Some("json") => InferForm::Schema,
         Some("toml") => InferForm::Layout,
@@ -58,16 +91,22 @@ fn form(args: &InferArgs) -> Result<InferForm, Stop> {
     })
 }
 
-fn read(path: &Path) -> Result<String, Stop> {
+fn no_guide() -> Finding {
+    argument("a guide describes EDI, and the samples are none").hint("name a file *.shape, *.json or *.toml")
+}
+
+fn refused(name: &str, reason: impl std::fmt::Display) -> Finding {
+    Finding::error(CLI_INPUT, Fault::Caller, format!("{name} cannot be read: {reason}"))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Stop> {
     let max = Limits::default().guide_bytes_max;
     let mut bytes = Vec::new();
     let opened = fs::File::open(path).and_then(|file| file.take(max as u64 + 1).read_to_end(&mut bytes));
-    let refused = |reason: String| -> Stop {
-        Finding::error(CLI_INPUT, Fault::Caller, format!("{} cannot be read: {reason}", shown(path))).into()
-    };
-    opened.map_err(|error| refused(system_error_text(&error)))?;
+    opened.map_err(|error| refused(&shown(path), system_error_text(&error)))?;
     if bytes.len() > max {
-        return Err(refused(format!("it has more than {max} bytes; some documents of it are sample enough")));
+        let reason = format!("it has more than {max} bytes; some documents of it are sample enough");
+        return Err(refused(&shown(path), reason).into());
     }
-    String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))
+    Ok(bytes)
 }

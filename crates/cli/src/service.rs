@@ -7,7 +7,7 @@ use quayline_cobol::layout::Dialect;
 use quayline_convert::{Destination, write_whole};
 use quayline_gateway::{layout_of, service_file, service_rows, service_table};
 
-use crate::args::{ServiceArgs, ServiceCommand};
+use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
 use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 
@@ -15,7 +15,8 @@ use crate::exit::{Exit, Stop, argument};
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
     let ServiceCommand::New(args) = &args.what;
     let dialect = Dialect::preset(&args.dialect).map_err(|error| argument(error.to_string()))?;
-    let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect)?;
+    let limits = LimitArg::limits(&args.limit);
+    let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &limits)?;
     let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let text = service_file(&layout, &copybook, &args.encoding);
     let table = service_table(&service_rows(&layout, KeyStyle::Camel));

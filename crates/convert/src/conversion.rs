@@ -1,7 +1,7 @@
 //! What a user asks for: from where, to where, how.
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,8 @@ use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
 
-use crate::{MapStage, Progress, Report, Schema, SyncHook};
+use crate::engine::checkpoint_file::{CheckpointFile, States};
+use crate::{ConvertError, MapStage, Progress, Report, Schema, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -285,13 +286,25 @@ pub struct Checkpoints {
     /// Digest of everything outside this crate that shapes the output: copybook text, interface file, policies
     /// (see [`definition_digest`](crate::definition_digest)). A checkpoint of other definitions is refused.
     pub definitions: u64,
+    /// What the caller wants to have again when the run goes on: [`Checkpoints::kept`] gives it back.
+    pub run: Vec<u8>,
 }
 
 impl Checkpoints {
+    /// What the run that wrote the checkpoint at `path` kept; `None` where there is no checkpoint.
+    ///
+    /// # Errors
+    /// The checkpoint cannot be read.
+    pub fn kept(path: &Path) -> Result<Option<Vec<u8>>, ConvertError> {
+        let Some(checkpoint) = CheckpointFile::new(path).read()? else { return Ok(None) };
+        Ok(Some(States::of(&checkpoint.state)?.run))
+    }
+
     /// Checkpoints at this path with the default intervals.
     #[must_use]
     pub fn new(path: PathBuf, definitions: u64) -> Self {
-        Checkpoints { path, every_bytes: 256 << 20, every: Duration::from_secs(30), start: Start::Anew, definitions }
+        let every = Duration::from_secs(30);
+        Checkpoints { path, every_bytes: 256 << 20, every, start: Start::Anew, definitions, run: Vec::new() }
     }
 }
 

@@ -29,7 +29,7 @@ pub mod csv {
 
 /// How XML is written and read.
 pub mod xml {
-    pub use quayline_xml::{Namespace, Spacing, XmlStyle};
+    pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
 }
 
 /// How interchanges are read and written.

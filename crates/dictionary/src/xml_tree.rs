@@ -22,6 +22,8 @@ pub struct XmlElement {
     pub name: String,
     /// Local names and values.
     pub attributes: Vec<(String, String)>,
+    /// Namespaces that are declared here: prefix, empty for the default one, and name.
+    pub namespaces: Vec<(String, String)>,
     /// Elements in it.
     pub children: Vec<XmlElement>,
     /// Text directly in it, trimmed.
@@ -113,7 +115,12 @@ fn begin(tag: &BytesStart<'_>, at: usize) -> Result<XmlElement, String> {
         let attribute = attribute.map_err(|e| format!("a malformed attribute: {e}"))?;
         let name = attribute.key.local_name().as_ref().to_owned();
         let value = quick_xml::escape::unescape(&attribute.value).map_err(|e| format!("a malformed attribute: {e}"))?;
-        element.attributes.push((name, value.into_owned()));
+        let key: &str = attribute.key.as_ref();
+        match key.strip_prefix("xmlns") {
+            Some("") => element.namespaces.push((String::new(), value.into_owned())),
+            Some(prefix) if prefix.starts_with(':') => element.namespaces.push((name, value.into_owned())),
+            _ => element.attributes.push((name, value.into_owned())),
+        }
     }
     Ok(element)
 }

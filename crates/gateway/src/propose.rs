@@ -125,7 +125,7 @@ pub fn service_file(layout: &Layout, copybook: &str, encoding: &str) -> String {
     text
 }
 
-/// Reads the layout of a copybook's only or named record, as a service would.
+/// Reads the layout of a copybook's only or named record, as a service would, within `limits`.
 ///
 /// # Errors
 /// What is wrong with the copybook, or that it has several records.
@@ -133,6 +133,7 @@ pub fn layout_of(
     path: &std::path::Path,
     record: Option<&str>,
     dialect: &quayline_cobol::layout::Dialect,
+    limits: &quayline_core::Limits,
 ) -> Result<Layout, quayline_core::Findings> {
-    crate::service::layout_at(path, &[], record, dialect)
+    crate::service::layout_at(path, &[], record, dialect, limits)
 }

@@ -2,6 +2,7 @@
 
 use quayline_core::{Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
+use crate::edi::EdiSamples;
 use crate::seen::{Leaf, Seen};
 use crate::{csv, json, wrong, xml};
 
@@ -48,9 +49,9 @@ impl Samples {
         } else if start.starts_with('<') {
             self.element = Some(xml::read(name, text, &mut self.root)?);
             self.documents += 1;
-        } else if ["ISA", "UNA", "UNB"].iter().any(|tag| start.starts_with(tag)) {
-            let hint = "a guide describes it: `quayline guide import` makes one of open dictionaries";
-            return Err(wrong(name, text, 0, "a sample of EDI does not say what its elements mean", hint));
+        } else if EdiSamples::begins(text.as_bytes()) {
+            let hint = "name samples of EDI only; a guide comes of them";
+            return Err(wrong(name, text, 0, "a sample of EDI among others", hint));
         } else {
             self.documents += csv::read(name, text, &mut self.root)?;
             self.delimiter = Some(csv::delimiter(text));
@@ -64,8 +65,9 @@ impl Samples {
     /// The shape of all of them. `name` is the document's.
     #[must_use]
     pub fn draft(self, name: &str) -> Draft {
+        let is_xml = self.element.is_some();
         let name = self.element.as_deref().unwrap_or(name);
-        let mut draft = Drafting { shape: Shape::builder(name), notes: vec![String::new()] };
+        let mut draft = Drafting { shape: Shape::builder(name), notes: vec![String::new()], is_xml };
         draft.members(&self.root);
         let shape = draft.shape.finish();
         let delimiter = self.delimiter.map(char::from);
@@ -76,10 +78,11 @@ impl Samples {
 struct Drafting {
     shape: ShapeBuilder,
     notes: Vec<String>,
+    is_xml: bool,
 }
 
 /// Fewer occurrences than these prove little.
-const FEW: u64 = 3;
+pub(crate) const FEW: u64 = 3;
 
 impl Drafting {
     fn members(&mut self, group: &Seen) {
@@ -101,10 +104,19 @@ impl Drafting {
             let merged;
             let item = match (&seen.item, list) {
                 (Some(item), true) => {
-                    merged = merge(item, seen);
+                    // What stood there without a list around it.
+                    let alone = Seen { lists: 0, item: None, ..seen.clone() };
+                    merged = merge(item, &alone);
                     &merged
                 }
                 _ => seen,
+            };
+            let with_text;
+            let item = if self.is_xml && item.groups > 0 && item.leaf.texts + item.leaf.empty > 0 {
+                with_text = as_text_of_group(item);
+                &with_text
+            } else {
+                item
             };
             if item.groups > 0 {
                 if item.leaf.texts + item.leaf.numbers + item.leaf.bools > 0 {
@@ -124,6 +136,30 @@ impl Drafting {
     }
 }
 
+/// An element of XML that has attributes or elements in some places and only text in others: the text is its `$text` everywhere.
+fn as_text_of_group(item: &Seen) -> Seen {
+    let mut all = item.clone();
+    let leaf = core::mem::take(&mut all.leaf);
+    let only_text = Seen { times: leaf.texts + leaf.empty, leaf, ..Seen::default() };
+    all.groups += only_text.times;
+    if only_text.leaf.texts > 0 || all.members.iter().any(|(name, _)| name == TEXT) {
+        let text = all.member(TEXT);
+        let times = text.times;
+        *text = if times == 0 { only_text.clone() } else { merge(text, &only_text) };
+        // An empty element has none.
+        text.times = times + only_text.leaf.texts;
+    }
+    all.members.sort_by_key(|(name, _)| match name {
+        name if name.starts_with('@') => 0,
+        name if name == TEXT => 1,
+        _ => 2,
+    });
+    all
+}
+
+/// Name of the text of an element that has more than that.
+const TEXT: &str = "$text";
+
 /// What stood in lists, and what stood there alone.
 fn merge(item: &Seen, alone: &Seen) -> Seen {
     let mut all = item.clone();
@@ -134,6 +170,13 @@ fn merge(item: &Seen, alone: &Seen) -> Seen {
         target.times = times + seen.times;
     }
     all.groups += alone.groups;
+    all.nulls += alone.nulls;
+    all.lists += alone.lists;
+    all.longest = all.longest.max(alone.longest);
+    all.item = match (all.item.take(), &alone.item) {
+        (Some(mine), Some(theirs)) => Some(Box::new(merge(&mine, theirs))),
+        (mine, theirs) => mine.or_else(|| theirs.clone()),
+    };
     let (mine, theirs) = (&mut all.leaf, &alone.leaf);
     mine.shortest = if mine.texts == 0 {
         theirs.shortest
@@ -205,7 +248,7 @@ fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
 }
 
 /// Half as much again, as a length that people choose.
-fn roomy(longest: u32) -> u32 {
+pub(crate) fn roomy(longest: u32) -> u32 {
     const LENGTHS: [u32; 16] = [3, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000];
     let wanted = longest.saturating_add(longest / 2);
     LENGTHS.into_iter().find(|length| *length >= wanted).unwrap_or(wanted)

@@ -79,7 +79,7 @@ impl Reader<'_> {
             b'[' => self.list(seen),
             b'"' => {
                 let text = self.string()?;
-                seen.text(&text);
+                seen.string(&text);
                 Some(())
             }
             _ => {

@@ -77,6 +77,13 @@ impl Seen {
         leaf.like_days += u64::from(is_day(trimmed));
     }
 
+    /// A text of a format that has truth values of its own.
+    pub(crate) fn string(&mut self, text: &str) {
+        let before = self.leaf.like_bools;
+        self.text(text);
+        self.leaf.like_bools = before;
+    }
+
     /// A number of a format that has them.
     pub(crate) fn number(&mut self, text: &str) {
         self.times += 1;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_convert::Schema;
-use quayline_convert::xml::{Namespace, Spacing, XmlStyle};
+use quayline_convert::xml::{Namespaces, Spacing, XmlStyle};
 use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
 use quayline_dictionary::{SourceText, XmlElement};
 
@@ -25,28 +25,35 @@ const FILES_MAX: usize = 256;
 
 pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile, Findings> {
     let documents = Documents::open(&reference.path)?;
-    let mut reader =
-        Reader { documents: &documents, findings: Vec::new(), notes: Notes::default(), open: Vec::new(), nodes: 0 };
+    let mut reader = Reader {
+        documents: &documents,
+        findings: Vec::new(),
+        notes: Notes::default(),
+        open: Vec::new(),
+        nodes: 0,
+        uris: Vec::new(),
+    };
     let (file, root) = reader.root(reference.part.as_deref())?;
     let name = root.attribute("name").unwrap_or("document").to_owned();
+    let outermost = reader.target_namespace(file);
     let model = reader.element(file, root);
     let mut findings = core::mem::take(&mut reader.findings);
     let notes = core::mem::take(&mut reader.notes);
     findings.extend(notes.findings(&documents.files[0].file));
     let mut builder = Shape::builder(name.clone());
+    let mut of_node = vec![outermost];
     match model {
-        Some(Model::Group(members)) => members.into_iter().for_each(|member| build(&mut builder, member)),
+        Some(Model::Group(members)) => {
+            members.into_iter().for_each(|member| build(&mut builder, &mut of_node, member));
+        }
         Some(Model::Leaf(scalar)) => {
             builder.scalar("$text", scalar, Occurs::Optional);
+            of_node.push(0);
         }
         None => return Err(Findings(findings)),
     }
-    let schema = &documents.files[file].root;
-    let namespace = schema.attribute("targetNamespace").map(|uri| Namespace {
-        uri: uri.to_owned(),
-        qualified: schema.attribute("elementFormDefault") == Some("qualified"),
-    });
-    let style = XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespace };
+    let namespaces = of_node.iter().any(|of| *of != 0).then_some(Namespaces { uris: reader.uris, of_node });
+    let style = XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespaces };
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Xml(style),
@@ -56,14 +63,15 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     })
 }
 
-fn build(builder: &mut ShapeBuilder, member: Member) {
+fn build(builder: &mut ShapeBuilder, of_node: &mut Vec<u16>, member: Member) {
+    of_node.push(member.namespace);
     match member.model {
         Model::Leaf(scalar) => {
             builder.scalar(member.name, scalar, member.occurs);
         }
         Model::Group(members) => {
             builder.open(member.name, member.occurs);
-            members.into_iter().for_each(|member| build(builder, member));
+            members.into_iter().for_each(|member| build(builder, of_node, member));
             builder.close();
         }
     }
@@ -79,6 +87,8 @@ enum Model {
 #[derive(Clone, Debug, PartialEq)]
 struct Member {
     name: String,
+    /// As [`Namespaces::of_node`] says it.
+    namespace: u16,
     occurs: Occurs,
     model: Model,
 }
@@ -92,12 +102,14 @@ struct Document {
     path: PathBuf,
     file: SourceFile,
     root: XmlElement,
+    /// Of what it defines: its own, or that of the schema which includes it.
+    namespace: Option<String>,
 }
 
 impl Documents {
     fn open(path: &Path) -> Result<Documents, Findings> {
         let mut documents = Documents { files: Vec::new() };
-        documents.add(path)?;
+        documents.add(path, None)?;
         let mut at = 0;
         while at < documents.files.len() {
             let mut more = Vec::new();
@@ -119,11 +131,12 @@ impl Documents {
                     // Whether anything of it is needed is found out when it is referred to.
                     continue;
                 }
-                more.push(document.path.parent().unwrap_or_else(|| Path::new("")).join(place));
+                let around = document.namespace.clone().filter(|_| child.name == "include");
+                more.push((document.path.parent().unwrap_or_else(|| Path::new("")).join(place), around));
             }
-            for path in more {
+            for (path, around) in more {
                 if !documents.files.iter().any(|known| known.path == path) {
-                    documents.add(&path)?;
+                    documents.add(&path, around)?;
                 }
             }
             at += 1;
@@ -131,7 +144,7 @@ impl Documents {
         Ok(documents)
     }
 
-    fn add(&mut self, path: &Path) -> Result<(), Findings> {
+    fn add(&mut self, path: &Path, around: Option<String>) -> Result<(), Findings> {
         let file = SourceFile::read(path)?;
         if self.files.len() == FILES_MAX {
             return Err(file.error(codes::NOT_HELD, 0, format!("more than {FILES_MAX} schemas")).into());
@@ -146,16 +159,39 @@ impl Documents {
             return Err(finding.hint("a schema begins with <xs:schema …>").into());
         }
         root.children.retain(|child| child.name != "annotation");
-        self.files.push(Document { path: path.to_owned(), file, root });
+        let namespace = root.attribute("targetNamespace").map(str::to_owned).or(around);
+        self.files.push(Document { path: path.to_owned(), file, root, namespace });
         Ok(())
     }
 
-    /// A global definition and the file it stands in.
-    fn global(&self, kind: &str, name: &str) -> Option<(usize, &XmlElement)> {
-        let named = |element: &&XmlElement| element.name == kind && element.attribute("name") == Some(name);
+    /// A global element of that name, of whichever namespace.
+    fn by_local_name(&self, name: &str) -> Option<(usize, &XmlElement)> {
+        let named = |element: &&XmlElement| element.name == "element" && element.attribute("name") == Some(name);
         (0..).zip(&self.files).find_map(|(number, document)| Some((number, document.root.children.iter().find(named)?)))
     }
+
+    /// A global definition and the file it stands in, by the name that a schema uses for it.
+    fn global(&self, kind: &str, reference: &str, from: usize) -> Option<(usize, &XmlElement)> {
+        let (prefix, name) = reference.split_once(':').unwrap_or(("", reference));
+        let declared = &self.files[from].root.namespaces;
+        let uri = declared.iter().find(|(known, _)| known == prefix).map(|(_, uri)| uri.as_str());
+        if uri == Some(XSD) && self.files[from].namespace.as_deref() != uri {
+            return None;
+        }
+        let named = |element: &&XmlElement| element.name == kind && element.attribute("name") == Some(name);
+        let mut found = (0..)
+            .zip(&self.files)
+            .filter_map(|(number, document)| Some((number, document.root.children.iter().find(named)?)));
+        match uri {
+            Some(uri) => found.find(|(number, _)| self.files[*number].namespace.as_deref() == Some(uri)),
+            // A schema that declares no prefixes means what there is.
+            None => found.next(),
+        }
+    }
 }
+
+/// The namespace of XML Schema itself.
+const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
 struct Reader<'d> {
     documents: &'d Documents,
@@ -164,6 +200,8 @@ struct Reader<'d> {
     /// Types and elements that are being read.
     open: Vec<(&'d str, String)>,
     nodes: usize,
+    /// Namespaces that were met.
+    uris: Vec<String>,
 }
 
 /// Particles of a content model, as they are gathered.
@@ -184,6 +222,25 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// The number of a schema's own namespace.
+    fn target_namespace(&mut self, file: usize) -> u16 {
+        let Some(uri) = &self.documents.files[file].namespace else { return 0 };
+        let at = match self.uris.iter().position(|known| known == uri) {
+            Some(at) => at,
+            None => {
+                self.uris.push(uri.clone());
+                self.uris.len() - 1
+            }
+        };
+        u16::try_from(at + 1).unwrap_or(0)
+    }
+
+    /// The namespace of an element or attribute that is declared where it stands.
+    fn local_namespace(&mut self, file: usize, of: &XmlElement, default: &str) -> u16 {
+        let form = of.attribute("form").or_else(|| self.documents.files[file].root.attribute(default));
+        if form == Some("qualified") { self.target_namespace(file) } else { 0 }
+    }
+
     fn root(&self, part: Option<&str>) -> Result<(usize, &'d XmlElement), Findings> {
         let first = &self.documents.files[0];
         let elements: Vec<&XmlElement> = first.root.children.iter().filter(|child| child.name == "element").collect();
@@ -193,10 +250,9 @@ impl<'d> Reader<'d> {
             Findings::from(first.file.error(codes::NO_SUCH_PART, first.root.at, message).hint(hint))
         };
         match (part, elements.as_slice()) {
-            (Some(part), _) => self
-                .documents
-                .global("element", part)
-                .ok_or_else(|| refused(format!("the schema has no element `{part}`"))),
+            (Some(part), _) => {
+                self.documents.by_local_name(part).ok_or_else(|| refused(format!("the schema has no element `{part}`")))
+            }
             (None, [one]) => Ok((0, one)),
             (None, _) => Err(refused(format!(
                 "the schema has {} elements, and one is the document's: name it behind the file, \"x.xsd#name\"",
@@ -214,7 +270,7 @@ impl<'d> Reader<'d> {
             return None;
         }
         if let Some(name) = element.attribute("type") {
-            return self.named_type(file, element, local(name));
+            return self.named_type(file, element, name);
         }
         match element.children.iter().find(|child| matches!(child.name.as_str(), "simpleType" | "complexType")) {
             Some(of) if of.name == "simpleType" => self.simple(file, of, 0).map(Model::Leaf),
@@ -227,8 +283,8 @@ impl<'d> Reader<'d> {
     }
 
     fn named_type(&mut self, file: usize, from: &XmlElement, name: &str) -> Option<Model> {
-        if let Some((file, of)) = self.documents.global("complexType", name) {
-            let key = ("type", name.to_owned());
+        if let Some((file, of)) = self.documents.global("complexType", name, file) {
+            let key = ("type", format!("{file} {}", local(name)));
             if self.open.contains(&key) || self.open.len() >= DEPTH_MAX {
                 return None;
             }
@@ -237,10 +293,10 @@ impl<'d> Reader<'d> {
             self.open.pop();
             return model;
         }
-        if let Some((file, of)) = self.documents.global("simpleType", name) {
+        if let Some((file, of)) = self.documents.global("simpleType", name, file) {
             return self.simple(file, of, 0).map(Model::Leaf);
         }
-        match built_in(name) {
+        match built_in(local(name)) {
             Some(scalar) => Some(Model::Leaf(scalar)),
             None => {
                 let hint = "define it, or include the schema that does by a file beside this one";
@@ -255,14 +311,19 @@ impl<'d> Reader<'d> {
         if let Some(simple) = of.child("simpleContent") {
             let derived =
                 simple.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
-            let base = local(derived.attribute("base").unwrap_or("string"));
+            let base = derived.attribute("base").unwrap_or("string");
             let text = self.simple_base(file, derived, base)?;
             let mut attributes = text.1;
             self.attributes(file, derived, &mut attributes);
             if attributes.is_empty() {
                 return Some(Model::Leaf(text.0));
             }
-            attributes.push(Member { name: "$text".to_owned(), occurs: Occurs::Optional, model: Model::Leaf(text.0) });
+            attributes.push(Member {
+                name: "$text".to_owned(),
+                namespace: 0,
+                occurs: Occurs::Optional,
+                model: Model::Leaf(text.0),
+            });
             return Some(Model::Group(attributes));
         }
         let mut mixed = of.attribute("mixed") == Some("true");
@@ -272,7 +333,7 @@ impl<'d> Reader<'d> {
             let derived =
                 content.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
             if derived.name == "extension" {
-                let base = local(derived.attribute("base").unwrap_or_default());
+                let base = derived.attribute("base").unwrap_or_default();
                 match self.named_type(file, derived, base)? {
                     Model::Group(base) => members = base,
                     Model::Leaf(_) => {
@@ -294,7 +355,7 @@ impl<'d> Reader<'d> {
         members.sort_by_key(|member| !member.name.starts_with('@'));
         if mixed && !members.iter().any(|member| member.name == "$text") {
             let text = Model::Leaf(Scalar::Text { chars_max: None });
-            members.push(Member { name: "$text".to_owned(), occurs: Occurs::Optional, model: text });
+            members.push(Member { name: "$text".to_owned(), namespace: 0, occurs: Occurs::Optional, model: text });
         }
         Some(Model::Group(members))
     }
@@ -319,8 +380,8 @@ impl<'d> Reader<'d> {
             match child.name.as_str() {
                 "attribute" => self.attribute(file, child, members),
                 "attributeGroup" => {
-                    let name = local(child.attribute("ref").unwrap_or_default());
-                    match self.documents.global("attributeGroup", name) {
+                    let name = child.attribute("ref").unwrap_or_default();
+                    match self.documents.global("attributeGroup", name, file) {
                         Some((file, group)) => self.attributes(file, group, members),
                         None => {
                             let message = format!("there is no group of attributes `{name}`");
@@ -347,31 +408,36 @@ impl<'d> Reader<'d> {
             members.retain(|member| member.name != name);
             return;
         }
-        let (name, scalar) = match of.attribute("ref") {
+        let (name, namespace, scalar) = match of.attribute("ref") {
             // The attributes of XML itself, such as xml:lang.
             Some(reference) if reference.starts_with("xml:") => {
-                (local(reference).to_owned(), Some(Scalar::Text { chars_max: None }))
+                (local(reference).to_owned(), Namespaces::OF_XML, Some(Scalar::Text { chars_max: None }))
             }
-            Some(reference) => match self.documents.global("attribute", local(reference)) {
-                Some((file, global)) => (local(reference).to_owned(), self.attribute_type(file, global)),
+            Some(reference) => match self.documents.global("attribute", reference, file) {
+                Some((file, global)) => {
+                    (local(reference).to_owned(), self.target_namespace(file), self.attribute_type(file, global))
+                }
                 None => {
                     let message = format!("there is no attribute `{reference}`");
                     self.refuse(file, of.at, codes::NO_SUCH_PART, message, "define it, or include its schema");
                     return;
                 }
             },
-            None => (of.attribute("name").unwrap_or_default().to_owned(), self.attribute_type(file, of)),
+            None => {
+                let namespace = self.local_namespace(file, of, "attributeFormDefault");
+                (of.attribute("name").unwrap_or_default().to_owned(), namespace, self.attribute_type(file, of))
+            }
         };
         let Some(scalar) = scalar else { return };
         let name = format!("@{name}");
         members.retain(|member| member.name != name);
         let occurs = if required { Occurs::Once } else { Occurs::Optional };
-        members.push(Member { name, occurs, model: Model::Leaf(scalar) });
+        members.push(Member { name, namespace, occurs, model: Model::Leaf(scalar) });
     }
 
     fn attribute_type(&mut self, file: usize, of: &'d XmlElement) -> Option<Scalar> {
         match (of.attribute("type"), of.child("simpleType")) {
-            (Some(name), _) => match self.named_type(file, of, local(name))? {
+            (Some(name), _) => match self.named_type(file, of, name)? {
                 Model::Leaf(scalar) => Some(scalar),
                 Model::Group(_) => None,
             },
@@ -398,10 +464,10 @@ impl<'d> Reader<'d> {
                 of.children.iter().for_each(|child| self.particle(file, child, content));
             }
             "group" => {
-                let name = local(of.attribute("ref").unwrap_or_default());
+                let name = of.attribute("ref").unwrap_or_default();
                 content.choice |= optional;
                 content.repeats |= max != Some(1);
-                match self.documents.global("group", name) {
+                match self.documents.global("group", name, file) {
                     Some((file, group)) => group.children.iter().for_each(|child| self.particle(file, child, content)),
                     None => {
                         let message = format!("there is no group `{name}`");
@@ -418,7 +484,7 @@ impl<'d> Reader<'d> {
 
     fn member(&mut self, file: usize, of: &'d XmlElement, optional: bool, max: Option<u32>, content: &mut Content) {
         let (of_file, element) = match of.attribute("ref") {
-            Some(reference) => match self.documents.global("element", local(reference)) {
+            Some(reference) => match self.documents.global("element", reference, file) {
                 Some(found) => found,
                 None => {
                     let message = format!("there is no element `{reference}`");
@@ -429,7 +495,12 @@ impl<'d> Reader<'d> {
             None => (file, of),
         };
         let Some(name) = element.attribute("name") else { return };
-        let key = ("element", name.to_owned());
+        let namespace = if of.attribute("ref").is_some() {
+            self.target_namespace(of_file)
+        } else {
+            self.local_namespace(file, of, "elementFormDefault")
+        };
+        let key = ("element", format!("{of_file} {name}"));
         let of_itself = of.attribute("ref").is_some() && self.open.contains(&key);
         let model = if of_itself || self.open.len() >= DEPTH_MAX {
             None
@@ -474,7 +545,11 @@ impl<'d> Reader<'d> {
             },
         };
         match content.members.iter_mut().find(|member| member.name == name) {
-            None => content.members.push(Member { name: name.to_owned(), occurs, model }),
+            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model }),
+            Some(known) if known.namespace != namespace => {
+                let message = format!("`{name}` stands here in two namespaces");
+                self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
+            }
             // Again in another branch, or further on.
             Some(known) if known.model == model || outline(&known.model) == outline(&model) => {
                 known.occurs = match (content.choice, known.occurs, occurs) {
@@ -497,26 +572,23 @@ impl<'d> Reader<'d> {
         }
         if let Some(restriction) = of.child("restriction") {
             let base = match (restriction.attribute("base"), restriction.child("simpleType")) {
-                (Some(name), _) => {
-                    let name = local(name);
-                    match self.documents.global("simpleType", name) {
-                        Some((file, base)) => self.simple(file, base, depth + 1)?,
-                        None => match built_in(name) {
-                            Some(scalar) => scalar,
-                            None => {
-                                let message = format!("there is no type `{name}`");
-                                self.refuse(
-                                    file,
-                                    restriction.at,
-                                    codes::NO_SUCH_PART,
-                                    message,
-                                    "define it, or include its schema",
-                                );
-                                return None;
-                            }
-                        },
-                    }
-                }
+                (Some(name), _) => match self.documents.global("simpleType", name, file) {
+                    Some((file, base)) => self.simple(file, base, depth + 1)?,
+                    None => match built_in(local(name)) {
+                        Some(scalar) => scalar,
+                        None => {
+                            let message = format!("there is no type `{name}`");
+                            self.refuse(
+                                file,
+                                restriction.at,
+                                codes::NO_SUCH_PART,
+                                message,
+                                "define it, or include its schema",
+                            );
+                            return None;
+                        }
+                    },
+                },
                 (None, Some(inner)) => self.simple(file, inner, depth + 1)?,
                 (None, None) => Scalar::Text { chars_max: None },
             };

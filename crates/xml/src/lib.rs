@@ -28,7 +28,7 @@
 //! attribute as `\uHHHH`, and is read as that.
 //!
 //! # Departures
-//! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may be given one ([`XmlStyle::namespace`]).
+//! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may be given some ([`XmlStyle::namespaces`]).
 //! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others that no field is for are refused, since their values would be lost.
 //! * No document type definition is read, so no entities but the five of XML and character references: nothing can be expanded. One that only names
 //!   a file is passed over; one with declarations of its own is refused (`XML-011`).
@@ -45,5 +45,5 @@ pub use fault::{Syntax, TextPosition, XmlFault, XmlFaultKind, XmlFaults};
 pub use names::element_name;
 pub use reader::XmlReader;
 pub use splitter::{EndOfInput, RawRecord, RecordSplitter, XmlPart, XmlStep};
-pub use style::{Namespace, Spacing, XmlStyle};
+pub use style::{Namespaces, Spacing, XmlStyle};
 pub use writer::XmlWriter;

@@ -13,22 +13,39 @@ pub struct XmlStyle {
     pub record: String,
     /// White space between elements that is written.
     pub spacing: Spacing,
-    /// The namespace of what is written; readers go by names alone.
-    pub namespace: Option<Namespace>,
+    /// The namespaces of what is written; readers go by names alone.
+    pub namespaces: Option<Namespaces>,
 }
 
-/// A namespace of documents, as an XML schema gives it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Namespace {
-    /// Its name.
-    pub uri: String,
-    /// Whether all elements are in it; otherwise only the record's is, by a prefix.
-    pub qualified: bool,
+/// The namespaces of the elements and attributes of one shape, as XML schemas give them.
+///
+/// Where every element is in some namespace, that of the outermost one is the default; otherwise all have prefixes: `ns`, `ns2`, ….
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Namespaces {
+    /// Their names.
+    pub uris: Vec<String>,
+    /// By node of the shape: which of them, from 1; 0 is none, [`Namespaces::OF_XML`] that of `xml:lang`.
+    pub of_node: Vec<u16>,
+}
+
+impl Namespaces {
+    /// XML's own namespace, whose prefix is always `xml`.
+    pub const OF_XML: u16 = u16::MAX;
+
+    /// The prefix of a namespace, with its colon.
+    pub(crate) fn prefix(number: u16) -> String {
+        match number {
+            0 => String::new(),
+            1 => "ns:".to_owned(),
+            Namespaces::OF_XML => "xml:".to_owned(),
+            number => format!("ns{number}:"),
+        }
+    }
 }
 
 impl Default for XmlStyle {
     fn default() -> Self {
-        XmlStyle { root: Some("records".into()), record: "record".into(), spacing: Spacing::Compact, namespace: None }
+        XmlStyle { root: Some("records".into()), record: "record".into(), spacing: Spacing::Compact, namespaces: None }
     }
 }
 

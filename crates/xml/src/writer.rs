@@ -5,7 +5,7 @@ use core::ops::Range;
 use quayline_core::{Findings, NodeId, NodeKind, Shape, Sink, Value, write_number};
 
 use crate::names::{Part, element_names, parts};
-use crate::style::{Spacing, XmlStyle};
+use crate::style::{Namespaces, Spacing, XmlStyle};
 use crate::text;
 
 /// Writes documents as record elements into a buffer that the caller drains: after each document, or after many, write [`XmlWriter::bytes`]
@@ -63,6 +63,7 @@ impl XmlWriter {
             attributes: Vec::new(),
         };
         let parts = parts(shape);
+        let prefixes = Prefixes::new(writer.style.namespaces.as_ref(), &parts);
         let mut levels: Vec<usize> = Vec::with_capacity(shape.len());
         for (id, node) in shape.iter() {
             let level =
@@ -79,7 +80,9 @@ impl XmlWriter {
                 },
                 _ => Kind::LEAF,
             };
-            writer.add_tags(id, &names[id.index()], level, kind);
+            let name = format!("{}{}", prefixes.of_node[id.index()], names[id.index()]);
+            let declared = if id == NodeId::ROOT { prefixes.declared.as_str() } else { "" };
+            writer.add_tags(id, &name, declared, level, kind);
         }
         Ok(writer)
     }
@@ -149,7 +152,7 @@ impl XmlWriter {
         self.out.len()
     }
 
-    fn add_tags(&mut self, id: NodeId, name: &str, level: usize, kind: Kind) {
+    fn add_tags(&mut self, id: NodeId, name: &str, declared: &str, level: usize, kind: Kind) {
         if kind.part != Part::Element {
             let none = self.add("");
             let open = if kind.part == Part::Attribute { self.add(&format!(" {name}=\"")) } else { none.clone() };
@@ -165,16 +168,6 @@ impl XmlWriter {
         // Line feeds stand behind records, so in front of a record there is none.
         let before = if id == NodeId::ROOT { indent.trim_start_matches('\n') } else { &indent };
         let xsi = if id == NodeId::ROOT && self.style.root.is_none() { XSI } else { "" };
-        let (prefix, declared) = match &self.style.namespace {
-            Some(namespace) if id == NodeId::ROOT && namespace.qualified => {
-                ("", format!(" xmlns=\"{}\"", attribute_text(&namespace.uri)))
-            }
-            Some(namespace) if id == NodeId::ROOT => {
-                ("ns:", format!(" xmlns:ns=\"{}\"", attribute_text(&namespace.uri)))
-            }
-            _ => ("", String::new()),
-        };
-        let name = &format!("{prefix}{name}");
         let (closed, behind) = match (kind.group, id) {
             (true, NodeId::ROOT) if kind.text => ("", "\n"),
             (true, _) if kind.text => ("", ""),
@@ -203,6 +196,49 @@ impl XmlWriter {
     fn tag(&mut self, node: NodeId, which: impl Fn(&Tags) -> &Range<usize>) {
         let range = which(&self.tags[node.index()]).clone();
         self.out.extend_from_slice(&self.arena[range]);
+    }
+}
+
+/// What stands in front of the names of elements and attributes.
+struct Prefixes {
+    of_node: Vec<String>,
+    /// What the outermost element declares.
+    declared: String,
+}
+
+impl Prefixes {
+    fn new(namespaces: Option<&Namespaces>, parts: &[Part]) -> Prefixes {
+        let none = Prefixes { of_node: vec![String::new(); parts.len()], declared: String::new() };
+        let Some(namespaces) = namespaces.filter(|namespaces| namespaces.of_node.len() == parts.len()) else {
+            return none;
+        };
+        let outermost = namespaces.of_node[0];
+        let all_in_some = namespaces.of_node.iter().zip(parts).all(|(of, part)| *part != Part::Element || *of != 0);
+        let default = if all_in_some { outermost } else { 0 };
+        let mut prefixed = vec![false; namespaces.uris.len() + 1];
+        let of_node = namespaces.of_node.iter().zip(parts).map(|(of, part)| {
+            // An attribute is never in the default namespace.
+            if *of == default && *part == Part::Element {
+                return String::new();
+            }
+            if let Some(used) = prefixed.get_mut(usize::from(*of)) {
+                *used = true;
+            }
+            Namespaces::prefix(*of)
+        });
+        let of_node = of_node.collect();
+        let mut declared = String::new();
+        for (number, uri) in (1u16..).zip(&namespaces.uris) {
+            let uri = attribute_text(uri);
+            if number == default {
+                declared.push_str(&format!(" xmlns=\"{uri}\""));
+            }
+            if prefixed[usize::from(number)] {
+                let prefix = Namespaces::prefix(number);
+                declared.push_str(&format!(" xmlns:{}=\"{uri}\"", prefix.trim_end_matches(':')));
+            }
+        }
+        Prefixes { of_node, declared }
     }
 }
 

@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Validate(Box<ValidateArgs>),
     /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
     Guide(GuideArgs),
-    /// Guesses a shape from samples of JSON, XML or CSV
+    /// Guesses a shape from samples of JSON, XML, CSV or EDI
     Infer(InferArgs),
     /// Proposes and checks maps
     Map(MapArgs),

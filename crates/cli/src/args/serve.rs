@@ -94,6 +94,9 @@ pub(crate) struct ServiceNewArgs {
     /// ibm, gnucobol or microfocus
     #[arg(long, default_value = "ibm", value_name = "NAME")]
     pub(crate) dialect: String,
+    /// Bound to change: NAME=N, such as fields=200K
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
+    pub(crate) limit: Vec<super::LimitArg>,
     /// The service file, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -109,8 +109,11 @@ pub(crate) struct TranslateArgs {
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size_of_arg, hide = true, help_heading = "Running")]
     pub(crate) checkpoint_every: usize,
     /// Go on from the checkpoint of a stopped run
-    #[arg(long, conflicts_with = "ack", help_heading = "Running")]
+    #[arg(long, help_heading = "Running")]
     pub(crate) resume: bool,
+    /// Bound to change: NAME=N, such as segment-bytes=4M
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP, help_heading = "Running")]
+    pub(crate) limit: Vec<super::LimitArg>,
     /// Print the plan of the map and what it keeps in memory
     ///
     /// No input is read.

@@ -1,4 +1,4 @@
-//! Acknowledgments of the source beside its translation: its bytes are read once and go to two, who check them each for itself.
+//! Acknowledgments of the source beside its translation: two check it, each for itself. A file is read by both; other bytes go to both.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -10,9 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use quayline_convert::edi::{AcknowledgmentOptions, Rules, Stamp};
 use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, EdiRead, Input, Validation};
-use quayline_core::Limits;
 
-use crate::args::TranslateArgs;
+use crate::args::{LimitArg, TranslateArgs};
 use crate::exit::Stop;
 
 /// Pieces of the source that may wait for the acknowledger.
@@ -45,14 +44,20 @@ impl Acknowledging {
     }
 }
 
-/// The source for the translation, and the thread that acknowledges it.
+/// The same bytes for two readers; the first one's pace is the second one's.
+pub(super) fn shared(reader: Box<dyn Read + Send>) -> (Box<dyn Read + Send>, Box<dyn Read + Send>) {
+    let (sender, receiver) = sync_channel(WAITING);
+    (Box::new(Shared { reader, sender: Some(sender) }), Box::new(Pieces { receiver, piece: Vec::new(), at: 0 }))
+}
+
+/// The thread that acknowledges what the translation reads.
 pub(super) fn start(
-    reader: Box<dyn Read + Send>,
+    input: Input,
     read: &EdiRead,
     path: &Path,
     name: &str,
     args: &TranslateArgs,
-) -> Result<(Box<dyn Read + Send>, Acknowledging), Stop> {
+) -> Result<Acknowledging, Stop> {
     let now =
         args.now.as_deref().and_then(super::world::micros).and_then(|micros| u64::try_from(micros / 1_000_000).ok());
     let now = now.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
@@ -60,16 +65,15 @@ pub(super) fn start(
     let options = AcknowledgmentOptions::by_name("999", stamp).expect("a name that it knows");
     let target = AcknowledgmentTarget::File(path.to_owned());
     let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;
-    let (sender, receiver) = sync_channel(WAITING);
     let cancel = Arc::new(AtomicBool::new(false));
     let validation = Validation {
         name: name.into(),
-        input: Input::Stream(Box::new(Pieces { receiver, piece: Vec::new(), at: 0 })),
+        input,
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
         level: read.level,
         lanes: 1,
-        limits: Limits::default(),
+        limits: LimitArg::limits(&args.limit),
         cancel: Arc::clone(&cancel),
         progress: None,
     };
@@ -78,7 +82,7 @@ pub(super) fn start(
         validation.run(Some(&mut file), &mut |_| Ok(()))?;
         Ok(file)
     });
-    Ok((Box::new(Shared { reader, sender: Some(sender) }), Acknowledging { thread, cancel }))
+    Ok(Acknowledging { thread, cancel })
 }
 
 /// A reader whose bytes another gets too.

@@ -21,7 +21,7 @@ use quayline_core::{Fault, Finding, Severity};
 use quayline_map::Coverage;
 use quayline_shapes::{Form, MapFile, ShapeOptions};
 
-use crate::args::{FromFormat, TranslateArgs, UnknownArg};
+use crate::args::{FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::convert::{Bar, level, packed_input, stats_json, stats_text, with_suffix};
@@ -65,7 +65,12 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let wanted = Wanted::read(args, &map)?;
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
-    let world = Arc::new(world::read(args)?);
+    let kept = match jobs.first() {
+        Some(job) if args.resume => job.checkpoint.as_deref().map(Checkpoints::kept),
+        _ => None,
+    };
+    let kept = kept.transpose().map_err(|error| Stop::from(error.findings()))?.flatten();
+    let world = Arc::new(world::read(args, kept.as_deref())?);
     let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
     if coverage.is_some() && trace.is_none() {
         // Who counts watches, and what else there is to see goes nowhere.
@@ -100,7 +105,8 @@ fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
 fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
     let options = |encoding: &Option<String>, framing: &Option<String>| -> Result<ShapeOptions, Stop> {
         let encoding = encoding.as_deref().map(charset_named).transpose()?;
-        Ok(ShapeOptions { encoding, framing: framing.clone(), cache: cache(), ..ShapeOptions::default() })
+        let limits = LimitArg::limits(&args.limit);
+        Ok(ShapeOptions { encoding, framing: framing.clone(), limits, cache: cache(), ..ShapeOptions::default() })
     };
     let source = options(&args.from_encoding, &args.from_format)?;
     let target = options(&args.to_encoding, &args.to_format)?;
@@ -170,7 +176,7 @@ impl Job {
         let ack = beside(&args.ack, "acknowledgments")?;
         let regular = !stdin && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
-        let resumable = regular && files_only && outputs.can_resume() && ack.is_none() && args.trace.is_none();
+        let resumable = regular && files_only && outputs.can_resume() && args.trace.is_none();
         if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
             let finding = argument("only a translation from one file to files of lines or records can be resumed");
             return Err(finding.hint("leave --checkpoint and --resume out").into());
@@ -216,6 +222,7 @@ impl Shared<'_> {
             trace: self.trace.clone(),
             coverage: self.coverage.clone(),
         });
+        conversion.limits = LimitArg::limits(&args.limit);
         conversion.lanes = usize::from(args.jobs);
         conversion.cancel = Arc::clone(&self.stop);
         conversion.rejects = match &job.rejects {
@@ -225,6 +232,7 @@ impl Shared<'_> {
         if let Some(path) = &job.checkpoint {
             let mut checkpoints = Checkpoints::new(path.clone(), self.digest()?);
             checkpoints.every_bytes = args.checkpoint_every as u64;
+            checkpoints.run = world::kept(&self.world);
             if args.resume {
                 checkpoints.start = Start::Resume;
             }
@@ -307,13 +315,23 @@ impl Shared<'_> {
         let SourceFormat::Edi(read) = format else {
             return Err(argument("--ack is for interchanges, and the source is none").hint("leave it out").into());
         };
-        let reader: Box<dyn Read + Send> = match job.input.as_path() {
-            path if path == Path::new("-") => stdin(),
-            path => Box::new(fs::File::open(path).map_err(|error| unreadable(path, &error))?),
+        // A file can be read by two, so that the translation can be resumed; other bytes come once.
+        let (input, other) = match job.input.as_path() {
+            file if file != Path::new("-") && fs::metadata(file).is_ok_and(|meta| meta.is_file()) => {
+                (Input::File(file.to_owned()), Input::File(file.to_owned()))
+            }
+            file => {
+                let reader: Box<dyn Read + Send> = if file == Path::new("-") {
+                    stdin()
+                } else {
+                    Box::new(fs::File::open(file).map_err(|error| unreadable(file, &error))?)
+                };
+                let (reader, pieces) = acknowledge::shared(reader);
+                (Input::Stream(reader), Input::Stream(pieces))
+            }
         };
-        let (reader, acknowledging) = acknowledge::start(reader, read, path, name, self.args)?;
-        debug_assert!(job.checkpoint.is_none(), "a run that acknowledges cannot be resumed");
-        Ok((Input::Stream(reader), Some(acknowledging)))
+        let acknowledging = acknowledge::start(other, read, path, name, self.args)?;
+        Ok((input, Some(acknowledging)))
     }
 
     /// Digest of all that shapes the output beyond the formats: the map with its shapes, and the arguments.

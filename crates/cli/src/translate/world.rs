@@ -8,16 +8,34 @@ use super::lookup::CsvLookup;
 use crate::args::TranslateArgs;
 use crate::exit::{Stop, argument};
 
-pub(super) fn read(args: &TranslateArgs) -> Result<World, Stop> {
+/// Time and ids as checkpoints keep them, so that a run that goes on has those of its beginning.
+pub(super) fn kept(world: &World) -> Vec<u8> {
+    [world.now.to_le_bytes(), world.seed.to_le_bytes()].concat()
+}
+
+/// Time and ids that a checkpoint has kept.
+fn of_kept(bytes: &[u8]) -> Option<(i64, u64)> {
+    let (now, seed) = bytes.split_first_chunk::<8>()?;
+    Some((i64::from_le_bytes(*now), u64::from_le_bytes(seed.try_into().ok()?)))
+}
+
+/// The world of a run; `kept` is what the checkpoint knows of it, where the run goes on.
+pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, Stop> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (now, seed) = match &args.now {
         Some(text) => {
             let now = micros(text).ok_or_else(|| {
                 argument(format!("`{text}` is no date and time")).hint("write it so: 2026-01-31T12:00:00")
             })?;
+            let began = kept.and_then(of_kept).map_or(now, |(began, _)| began);
+            if began != now {
+                let finding = argument("the run that is to go on began with another time");
+                return Err(finding.hint("leave --now out: a run that goes on has the time of its beginning").into());
+            }
             // A fixed clock is for runs that are to give the same again.
             (now, now.unsigned_abs())
         }
+        None if kept.is_some_and(|kept| of_kept(kept).is_some()) => kept.and_then(of_kept).unwrap_or_default(),
         None => {
             let now = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
             (now, u64::from(std::process::id()) ^ u64::try_from(since.as_nanos() & u128::from(u64::MAX)).unwrap_or(0))

@@ -23,7 +23,7 @@ fn nothing_at_all_is_answered_with_help() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
-          infer        Guesses a shape from samples of JSON, XML or CSV
+          infer        Guesses a shape from samples of JSON, XML, CSV or EDI
           map          Proposes and checks maps
           test         Runs the golden cases of maps
           fmt          Lays out maps
@@ -66,7 +66,7 @@ fn short_help_is_a_line_an_option() {
           measure      Measures what transactions cost on this machine
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
-          infer        Guesses a shape from samples of JSON, XML or CSV
+          infer        Guesses a shape from samples of JSON, XML, CSV or EDI
           map          Proposes and checks maps
           test         Runs the golden cases of maps
           fmt          Lays out maps

@@ -19,3 +19,4 @@ mod serve;
 mod translate;
 mod validate;
 mod world;
+mod xml_schemas;

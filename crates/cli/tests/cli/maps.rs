@@ -201,10 +201,10 @@ fn shapes_are_guessed_from_samples() {
     world.run("infer x.edi").check(expect![[r#"
         exit 2
         --- stderr
-        error[INF-001]: a sample of EDI does not say what its elements mean
-          at x.edi:1
+        error[INF-001]: there is no transaction in it
+          at x.edi:1, byte 0
 
-        hint: a guide describes it: `quayline guide import` makes one of open dictionaries
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is
     "#]]);
 }
 
@@ -236,4 +236,75 @@ fn what_is_kept_between_runs_changes_nothing_but_time() {
     std::fs::remove_dir_all(world.path("kept")).expect("the folder");
     world.write("kept", "a file");
     assert_eq!(run("kept", ""), cold, "a folder that cannot be used is no trouble");
+}
+
+#[test]
+fn a_guide_is_guessed_of_interchanges_and_maps_go_by_it() {
+    let world = world();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.x12");
+    world.run(&format!("infer {sample} -o guessed.guide")).code(0);
+    world.run(&format!("validate {sample} --guide guessed.guide")).code(0);
+    world.write("order.shape", "order\n  number text(22)\n  lines*\n    quantity? decimal(15,3)\n");
+    world.write(
+        "order.qmap",
+        "source \"guessed.guide\"\ntarget order \"order.shape\"\nnumber = BEG.BEG03\nfor PO1 make lines {\n  quantity = fit(PO1.PO102, 15, 3)\n}\n",
+    );
+    world.run(&format!("translate --map order.qmap {sample}")).check(expect![[r#"
+        exit 0
+        --- stdout
+        {"number":"PO4711","lines":[{"quantity":12},{"quantity":4},{"quantity":0.75}]}
+        {"number":"PO4712","lines":[{"quantity":1}]}
+        {"number":"PO4705"}
+    "#]]);
+    world.run("map new --from guessed.guide --to order.shape -o new.qmap").check(expect![[r#"
+        exit 0
+        --- stderr
+        0 fields set by name, 0 guessed; 2 left open, 1 of them mandatory
+    "#]]);
+    let several = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/orders.edi");
+    world.run(&format!("infer {sample} {several}")).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[INF-003]: the samples hold 850 005010, ORDERS D:96A:UN, and a guide is for one of them
+
+        hint: choose one: --only 850
+    "#]]);
+    world.run(&format!("infer {sample} {several} --only ORDERS -o orders.guide")).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[INF-001]: there is no transaction ORDERS in it
+          at /work/w/maps/crates/cli/../../examples/edi/850.x12:1, byte 0
+
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is
+    "#]]);
+    world.run(&format!("infer {sample} -o order.shape")).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: samples of EDI are described by a guide
+
+        hint: name a file *.guide, and leave --as out
+    "#]]);
+    world.run("infer order.shape --only 850").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --only chooses transactions, and the samples hold none
+
+        hint: leave it out
+    "#]]);
+    world.write("two.json", "{}");
+    world.run(&format!("infer two.json {sample}")).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[INF-001]: there is no transaction in it
+          at two.json:1, byte 0
+
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is
+    "#]]);
+    world.run("infer two.json -o two.guide").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: a guide describes EDI, and the samples are none
+
+        hint: name a file *.shape, *.json or *.toml
+    "#]]);
 }

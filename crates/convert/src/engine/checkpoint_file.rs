@@ -24,12 +24,14 @@ pub(crate) struct States {
     /// Of a map with several outputs: those behind the first, each its bytes and state. They are one part more, if there are any: eight bytes of
     /// length of the output, four of the state's, and the state.
     pub(crate) more: Vec<(u64, Vec<u8>)>,
+    /// What the caller keeps of the run, a part behind all others, if there is anything.
+    pub(crate) run: Vec<u8>,
 }
 
 impl States {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let parts = [&self.source, &self.output, &self.rejects, &self.told];
-        if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() {
+        if parts.iter().all(|part| part.is_empty()) && self.more.is_empty() && self.run.is_empty() {
             return Vec::new();
         }
         let mut more = Vec::new();
@@ -40,7 +42,8 @@ impl States {
             more.extend_from_slice(state);
         }
         let mut bytes = Vec::new();
-        for part in parts.into_iter().chain((!more.is_empty()).then_some(&more)) {
+        let more = (!more.is_empty() || !self.run.is_empty()).then_some(&more);
+        for part in parts.into_iter().chain(more).chain((!self.run.is_empty()).then_some(&self.run)) {
             let len = u32::try_from(part.len()).expect("a state is far smaller than 4 GiB");
             bytes.extend_from_slice(&len.to_le_bytes());
             bytes.extend_from_slice(part);
@@ -61,6 +64,7 @@ impl States {
         let mut states = || {
             let (source, output, rejects, told) = (part()?, part()?, part()?, part()?);
             let mut rest = part().unwrap_or_default();
+            let run = part().unwrap_or_default();
             let mut more = Vec::new();
             while !rest.is_empty() {
                 let (bytes, behind) = rest.split_first_chunk::<8>()?;
@@ -69,7 +73,7 @@ impl States {
                 more.push((u64::from_le_bytes(*bytes), state.to_vec()));
                 rest = behind.to_vec();
             }
-            Some(States { source, output, rejects, told, more })
+            Some(States { source, output, rejects, told, more, run })
         };
         states().ok_or_else(bad_state)
     }

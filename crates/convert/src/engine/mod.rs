@@ -1,7 +1,7 @@
 //! How a conversion runs.
 
 pub(crate) mod block;
-mod checkpoint_file;
+pub(crate) mod checkpoint_file;
 mod csv_header;
 mod cut;
 pub(crate) mod destination;

@@ -296,6 +296,7 @@ impl Writer<'_> {
                     _ => Vec::new(),
                 },
                 told: state.told.clone().into_bytes(),
+                run: checkpoints.spec.run.clone(),
             }
             .to_bytes(),
         };

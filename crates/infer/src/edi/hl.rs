@@ -1,0 +1,62 @@
+//! HL loops: a level for each code, below the one that HL02 names.
+
+use std::collections::BTreeMap;
+
+use quayline_edi::guide::{Item, LoopUse, Qualifier};
+
+use super::structure::{Part, items, looped};
+
+/// Place of the levels below among what stands in a level, behind all else.
+const BELOW: u32 = 10_000;
+
+/// A level of the hierarchy, by its code.
+#[derive(Debug, Default)]
+struct Level<'p> {
+    bodies: Vec<&'p [Part]>,
+    /// In the order in which they came first.
+    below: Vec<(&'p str, Level<'p>)>,
+}
+
+impl<'p> Level<'p> {
+    fn at(&mut self, path: &[&'p str]) -> &mut Level<'p> {
+        let Some((code, rest)) = path.split_first() else { return self };
+        let at = match self.below.iter().position(|(known, _)| known == code) {
+            Some(at) => at,
+            None => {
+                self.below.push((code, Level::default()));
+                self.below.len() - 1
+            }
+        };
+        self.below[at].1.at(rest)
+    }
+
+    fn loops(&self, depth: usize) -> Vec<LoopUse> {
+        let made = self.below.iter().map(|(code, level)| {
+            let mut inner = items(&level.bodies, true, depth + 1);
+            let below = level.loops(depth + 1);
+            // Levels below may come in turns.
+            inner.extend(below.into_iter().map(|level| Item::Loop(LoopUse { position: BELOW, ..level })));
+            let qualifier = Qualifier { element: 3, component: 0, values: vec![(*code).to_owned()] };
+            looped(format!("HL{code}"), "HL", Some(qualifier), inner)
+        });
+        made.collect()
+    }
+}
+
+/// The loops of all HL segments of a transaction, those of a level in those above.
+pub(super) fn levels(bodies: &[(&Part, &[Part])], depth: usize) -> Vec<LoopUse> {
+    let mut top = Level::default();
+    let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (part, body) in bodies {
+        let Some([id, above, code]) = &part.level else { continue };
+        if id == "1" || above.is_empty() {
+            // Another transaction counts anew.
+            paths.clear();
+        }
+        let mut path = paths.get(above.as_str()).cloned().unwrap_or_default();
+        path.push(code);
+        top.at(&path).bodies.push(body);
+        paths.insert(id, path);
+    }
+    top.loops(depth)
+}

@@ -1,0 +1,254 @@
+//! EDI samples: the guide that they keep to.
+//!
+//! A sample shows segments, not what they mean, so a guessed guide has no names: it says which segments come, which of them begin loops, what
+//! their elements look like. Whatever was guessed, the samples are checked by it; if they break it, the loops were guessed wrong, and a guide
+//! without loops is written instead.
+
+mod elements;
+mod hl;
+mod structure;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity};
+use quayline_edi::guide::{Asked, CompiledGuide, Dictionary, Guide, write_guide};
+use quayline_edi::{
+    EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Segment, Standard, Validator, ValidatorOptions,
+};
+
+use crate::{SAMPLE, SEVERAL};
+use elements::SegmentSeen;
+use structure::Part;
+
+/// Samples of one kind of transaction, read.
+#[derive(Debug, Default)]
+pub struct EdiSamples {
+    /// Only transactions of this type, where the samples hold several.
+    only: Option<String>,
+    kinds: BTreeMap<Kind, Transactions>,
+    /// The samples themselves, to be checked by what was guessed.
+    texts: Vec<Vec<u8>>,
+}
+
+/// What a guide is for.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Kind {
+    transaction: String,
+    version: String,
+    group: Option<String>,
+    is_x12: bool,
+}
+
+/// Transactions of one kind.
+#[derive(Debug, Default)]
+struct Transactions {
+    /// What stood in each.
+    parts: Vec<Vec<Part>>,
+    segments: BTreeMap<String, SegmentSeen>,
+}
+
+/// A guide that was guessed.
+#[derive(Debug)]
+pub struct GuessedGuide {
+    /// The guide.
+    pub guide: Guide,
+    /// Transactions that it was guessed from.
+    pub transactions: usize,
+    /// What the samples break of it: they are not in order by themselves.
+    pub findings: Vec<Finding>,
+}
+
+impl EdiSamples {
+    /// No samples yet. `only` is the type of the transactions that count.
+    #[must_use]
+    pub fn new(only: Option<&str>) -> EdiSamples {
+        EdiSamples { only: only.map(str::to_owned), ..EdiSamples::default() }
+    }
+
+    /// Whether bytes begin as an interchange does.
+    #[must_use]
+    pub fn begins(bytes: &[u8]) -> bool {
+        let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        [&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| start.starts_with(tag))
+    }
+
+    /// Adds a sample.
+    ///
+    /// # Errors
+    /// It holds no transaction that could be described.
+    pub fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Findings> {
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut pass = reader.over(bytes, EndOfInput::Yes);
+        let mut open: Option<Kind> = None;
+        let mut transactions = 0;
+        loop {
+            match pass.advance() {
+                Event::TransactionStart => {
+                    let asked = Asked::of(pass.transaction(), pass.group());
+                    let wanted = self.only.as_ref().is_none_or(|only| *only == asked.transaction);
+                    transactions += u32::from(wanted);
+                    open = wanted.then(|| Kind {
+                        transaction: asked.transaction,
+                        version: asked.versions.into_iter().next().unwrap_or_default(),
+                        group: asked.group,
+                        is_x12: asked.standard == Standard::X12,
+                    });
+                    if let Some(kind) = &open {
+                        self.kinds.entry(kind.clone()).or_default().parts.push(Vec::new());
+                    }
+                }
+                Event::Segment if pass.in_transaction() => {
+                    if let Some(of) = open.as_ref().and_then(|kind| self.kinds.get_mut(kind)) {
+                        let at = pass.position().byte.0;
+                        let segment = pass.segment();
+                        of.segment(&segment).map_err(|message| wrong(name, bytes, at, message))?;
+                    }
+                }
+                Event::TransactionEnd(_) => open = None,
+                Event::Done | Event::NeedMore => break,
+                _ => {}
+            }
+        }
+        if transactions == 0 {
+            let what = self.only.as_ref().map_or(String::new(), |only| format!(" {only}"));
+            return Err(wrong(name, bytes, 0, format!("there is no transaction{what} in it")));
+        }
+        drop(pass);
+        self.texts.push(bytes.to_vec());
+        Ok(())
+    }
+
+    /// The guide of all of them. `name` is its own; the transaction's type where there is none.
+    ///
+    /// # Errors
+    /// The samples are of several kinds.
+    pub fn guide(self, name: Option<&str>) -> Result<GuessedGuide, Findings> {
+        if self.kinds.len() > 1 {
+            let kinds: Vec<String> =
+                self.kinds.keys().map(|kind| format!("{} {}", kind.transaction, kind.version)).collect();
+            let types: BTreeSet<&str> = self.kinds.keys().map(|kind| kind.transaction.as_str()).collect();
+            let hint = match types.first() {
+                Some(first) if types.len() > 1 => format!("choose one: --only {first}"),
+                _ => "take samples of one version".to_owned(),
+            };
+            let message = format!("the samples hold {}, and a guide is for one of them", kinds.join(", "));
+            return Err(Finding::error(SEVERAL, Fault::Caller, message).hint(hint).into());
+        }
+        let Some((kind, of)) = self.kinds.first_key_value() else {
+            return Err(Finding::error(SAMPLE, Fault::Caller, "there is no sample").into());
+        };
+        let guess = |structure| of.guide(name, kind, structure);
+        let looped = guess(structure::guess(&of.parts, kind.is_x12));
+        let (guide, findings) = match self.check(&looped) {
+            Some(findings) if findings.is_empty() => (looped, findings),
+            _ => {
+                let flat = guess(structure::any_order(&of.parts));
+                let findings = self.check(&flat).unwrap_or_default();
+                (flat, findings)
+            }
+        };
+        Ok(GuessedGuide { guide, transactions: of.parts.len(), findings })
+    }
+
+    /// What the samples break of a guide; `None` where the guide itself is wrong.
+    fn check(&self, guide: &Guide) -> Option<Vec<Finding>> {
+        let compiled = Arc::new(CompiledGuide::new(guide).ok()?);
+        let mut found = Vec::new();
+        for text in &self.texts {
+            let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+            let mut validator = Validator::new(ValidatorOptions::default());
+            let mut pass = reader.over(text, EndOfInput::Yes);
+            loop {
+                let event = pass.advance();
+                match event {
+                    Event::TransactionStart => {
+                        let asked = Asked::of(pass.transaction(), pass.group());
+                        let ours = asked.transaction == guide.transaction;
+                        validator.begin(Some(&compiled).filter(|_| ours), &pass);
+                    }
+                    Event::Segment if pass.in_transaction() => {
+                        validator.segment(&pass);
+                    }
+                    Event::TransactionEnd(closed) => {
+                        validator.end(closed, &pass);
+                    }
+                    _ => {}
+                }
+                let faults: Vec<EdiFault> = validator.take_faults().collect();
+                // What is merely odd about the sample is so by any guide.
+                let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
+                found.extend(errors.map(|fault| fault.finding(None)));
+                if matches!(event, Event::Done | Event::NeedMore) {
+                    break;
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+impl Transactions {
+    fn segment(&mut self, segment: &Segment<'_>) -> Result<(), String> {
+        let fits = |tag: &&str| {
+            matches!(tag.len(), 2 | 3) && tag.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+        };
+        let tag = core::str::from_utf8(segment.tag()).ok().filter(fits);
+        let tag = tag.ok_or("a segment's tag is not two or three capital letters and digits")?;
+        if !self.segments.contains_key(tag) {
+            self.segments.insert(tag.to_owned(), SegmentSeen::default());
+        }
+        if let Some(seen) = self.segments.get_mut(tag) {
+            seen.add(segment);
+        }
+        if let Some(transaction) = self.parts.last_mut() {
+            transaction.push(Part::of(tag, segment));
+        }
+        Ok(())
+    }
+
+    fn guide(&self, name: Option<&str>, kind: &Kind, structure: Vec<quayline_edi::guide::Item>) -> Guide {
+        let mut dictionary = Dictionary::default();
+        for (tag, seen) in &self.segments {
+            seen.define(tag, kind.is_x12, &mut dictionary);
+        }
+        Guide {
+            name: name.unwrap_or(&kind.transaction).to_owned(),
+            title: None,
+            standard: if kind.is_x12 { Standard::X12 } else { Standard::Edifact },
+            version: kind.version.clone(),
+            transaction: kind.transaction.clone(),
+            functional_group: kind.group.clone(),
+            source: None,
+            dictionary,
+            structure,
+            rules: Vec::new(),
+        }
+    }
+}
+
+impl GuessedGuide {
+    /// As a guide file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let of = if self.transactions == 1 {
+            "1 transaction".to_owned()
+        } else {
+            format!("{} transactions", self.transactions)
+        };
+        format!("# Guessed from {of}; look at each line.\n{}", write_guide(&self.guide))
+    }
+}
+
+fn wrong(name: &str, bytes: &[u8], at: u64, message: impl Into<String>) -> Findings {
+    let before = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+    let line = bytes[..before].iter().filter(|byte| **byte == b'\n').count() + 1;
+    let place = Place {
+        file: Some(name.into()),
+        line: u32::try_from(line).ok(),
+        byte: Some(quayline_core::ByteOffset(at)),
+        ..Place::default()
+    };
+    let hint = "a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is";
+    Finding::error(SAMPLE, Fault::Caller, message).at(place).hint(hint).into()
+}

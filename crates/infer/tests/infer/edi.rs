@@ -1,0 +1,321 @@
+//! Guides guessed from interchanges.
+
+use std::path::{Path, PathBuf};
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+use quayline_core::Limits;
+use quayline_edi::guide::{NoGuides, parse_guide};
+use quayline_infer::{EdiSamples, GuessedGuide};
+
+fn x12(body: &str) -> String {
+    format!(
+        "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~\
+         GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~{body}SE*1*0001~GE*1*1~IEA*1*000000001~"
+    )
+}
+
+fn edifact(body: &str) -> String {
+    format!("UNB+UNOC:3+S+R+260401:1200+1'UNH+1+ORDERS:D:96A:UN'{body}UNT+1+1'UNZ+1+1'")
+}
+
+fn guess(samples: &[&str]) -> GuessedGuide {
+    let mut all = EdiSamples::new(None);
+    for sample in samples {
+        all.add("sample", sample.as_bytes()).expect("a sample");
+    }
+    let guessed = all.guide(None).expect("a guide");
+    let again = parse_guide("guessed", &guessed.text(), &NoGuides, &Limits::default());
+    assert_eq!(again.unwrap_or_else(|findings| panic!("{findings}\n{}", guessed.text())), guessed.guide);
+    guessed
+}
+
+/// The structure only.
+fn check(samples: &[&str], expected: Expect) {
+    let guessed = guess(samples);
+    assert!(guessed.findings.is_empty(), "{:?}", guessed.findings);
+    let text = guessed.text();
+    expected.assert_eq(&text[text.find("structure").expect("a structure")..]);
+}
+
+#[test]
+fn what_comes_again_with_others_between_begins_a_loop() {
+    check(
+        &[&x12("BEG*00*NE*1**20260401~REF*DP*1~REF*CO*2~N1*BY*A~N3*X~N1*ST*B~N3*Y~N4*C*ST~\
+             PO1*1*10*EA*1.5~PID*F****a~PO1*2*5*EA*22.25~PID*F****b~PID*F****c~PO1*3*100*CA*1~CTT*3~")],
+        expect![[r#"
+            structure
+              segment BEG M 1
+              segment REF M *
+              loop N1 M *
+                segment N1 M 1
+                segment N3 M 1
+              segment N4 M 1
+              loop PO1 M *
+                segment PO1 M 1
+                segment PID O *
+              segment CTT M 1
+        "#]],
+    );
+}
+
+#[test]
+fn of_two_loops_the_one_that_is_less_often_alone_is_the_outer_one() {
+    check(
+        &[&x12("BEG*00~N1*BY*A~N3*X~N1*ST*B~PO1*1~N1*SF*C~N3*Z~PO1*2~N1*SF*D~PO1*3~N1*SF*D~CTT*3~")],
+        expect![[r#"
+            structure
+              segment BEG M 1
+              loop N1 M *
+                segment N1 M 1
+                segment N3 O 1
+              loop PO1 M *
+                segment PO1 M 1
+                segment N1 M 1
+                segment N3 O 1
+              segment CTT M 1
+        "#]],
+    );
+}
+
+#[test]
+fn levels_of_a_hierarchy_stand_in_each_other() {
+    check(
+        &[&x12(
+            "BHT*0019~NM1*41*2*A~NM1*40*2*B~HL*1**20*1~NM1*85*2*C~N3*X~HL*2*1*22*0~SBR*P~NM1*IL*1*D~CLM*1*5~LX*1~SV1*X~LX*2~SV1*Y~\
+             HL*3*1*22*1~NM1*IL*1*E~HL*4*3*23*0~PAT*19~CLM*2*7~LX*1~SV1*Z~",
+        )],
+        expect![[r#"
+            structure
+              segment BHT M 1
+              segment NM1 M *
+              loop HL20 O * position 3
+                segment HL M 1 where 03 = 20
+                segment NM1 M 1
+                segment N3 M 1
+                loop HL22 O * position 10000
+                  segment HL M 1 where 03 = 22
+                  segment SBR O 1
+                  segment NM1 M 1
+                  segment CLM O 1
+                  loop LX O *
+                    segment LX M 1
+                    segment SV1 M 1
+                  loop HL23 O * position 10000
+                    segment HL M 1 where 03 = 23
+                    segment PAT M 1
+                    segment CLM M 1
+                    segment LX M 1
+                    segment SV1 M 1
+        "#]],
+    );
+}
+
+#[test]
+fn edifact_and_orders_that_differ() {
+    check(
+        &[
+            &edifact(
+                "BGM+220+1+9'DTM+137:20260401:102'NAD+BY+1::9'RFF+VA:1'NAD+SU+2::9'LIN+1++1:EN'QTY+21:5'LIN+2++2:EN'QTY+21:7'UNS+S'CNT+2:2'",
+            ),
+            &edifact("BGM+220+2+9'NAD+BY+1::9'DTM+137:20260402:102'LIN+1++1:EN'QTY+21:5'UNS+S'CNT+2:1'"),
+        ],
+        expect![[r#"
+            structure
+              segment BGM M 1
+              segment DTM M * position 2
+              loop NAD M * position 2
+                segment NAD M 1
+                segment RFF O 1
+              loop LIN M *
+                segment LIN M 1
+                segment QTY M 1
+              segment UNS M 1
+              segment CNT M 1
+        "#]],
+    );
+}
+
+#[test]
+fn elements_have_types_lengths_and_codes() {
+    let guessed = guess(&[&x12(
+        "BEG*00*NE*4711**20260401~N1*BY*Müller~N1*ST*B~PO1*1*10*EA*1.5**VP:7~PO1*2*500*EA*22.25~PO1*3*1*CA*1~REF*A^B^C~",
+    )]);
+    let text = guessed.text();
+    expect![[r#"
+        # Guessed from 1 transaction; look at each line.
+        guide 850
+        standard X12
+        version 005010
+        transaction 850 group PO
+
+        element BEG01 ID 2 codes BEG01
+        element BEG02 ID 2 codes BEG02
+        element BEG03 AN 1..10
+        element BEG04 AN 1..80
+        element BEG05 DT 8
+        element N101 ID 2 codes N101
+        element N102 AN 1..10
+        element PO101 AN 1..3
+        element PO102 R 1..7
+        element PO103 ID 2 codes PO103
+        element PO104 R 1..8
+        element PO105 AN 1..80
+        element PO106-1 ID 2 codes PO106-1
+        element PO106-2 AN 1..3
+        element REF01 ID 1 codes REF01
+
+        composite PO106
+          PO106-1 M
+          PO106-2 M
+
+        segment BEG
+          BEG01 M
+          BEG02 M
+          BEG03 M
+          BEG04 O
+          BEG05 M
+
+        segment N1
+          N101 M
+          N102 M
+
+        segment PO1
+          PO101 M
+          PO102 M
+          PO103 M
+          PO104 M
+          PO105 O
+          composite PO106 O
+
+        segment REF
+          REF01 M repeat *
+
+        codes BEG01
+          00
+
+        codes BEG02
+          NE
+
+        codes N101
+          BY ST
+
+        codes PO103
+          CA EA
+
+        codes PO106-1
+          VP
+
+        codes REF01
+          A B C
+
+    "#]]
+    .assert_eq(&text[..text.find("structure").expect("a structure")]);
+}
+
+#[test]
+fn samples_of_several_kinds_are_told() {
+    let mut samples = EdiSamples::new(None);
+    samples.add("a", x12("BEG*00~").as_bytes()).expect("a sample");
+    samples.add("b", edifact("BGM+220'").as_bytes()).expect("a sample");
+    expect![[r#"
+        error[INF-003]: the samples hold 850 005010, ORDERS D:96A:UN, and a guide is for one of them
+
+        hint: choose one: --only 850"#]]
+    .assert_eq(&samples.guide(None).expect_err("two kinds").to_string());
+    let mut samples = EdiSamples::new(Some("ORDERS"));
+    samples.add("b", edifact("BGM+220'").as_bytes()).expect("a sample");
+    expect![[r#"
+        error[INF-001]: there is no transaction ORDERS in it
+          at a:1, byte 0
+
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is"#]]
+    .assert_eq(&samples.add("a", x12("BEG*00~").as_bytes()).expect_err("no ORDERS").to_string());
+    assert_eq!(samples.guide(Some("mine")).expect("a guide").guide.name, "mine");
+}
+
+/// All real samples that are there: whatever one of them holds, its own guide accepts it.
+#[test]
+fn real_samples_keep_to_their_guides() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or_else(|| root.join("../shared"), PathBuf::from);
+    let mut folders = vec![root.join("examples/edi")];
+    for folder in ["data/x12", "data/edifact"] {
+        let folder = corpus.join(folder);
+        if folder.is_dir() {
+            folders.push(folder);
+        } else {
+            eprintln!("skipped: real_samples_keep_to_their_guides: {} is not there", folder.display());
+        }
+    }
+    let (mut all, mut flat) = (0, Vec::new());
+    for folder in folders {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let bytes = std::fs::read(entry.path()).expect("a file");
+            if !EdiSamples::begins(&bytes) {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let mut samples = EdiSamples::new(None);
+            if samples.add(&name, &bytes).is_err() {
+                continue;
+            }
+            let Ok(guessed) = samples.guide(None) else { continue };
+            assert!(guessed.findings.is_empty(), "{name}: {:?}\n{}", guessed.findings, guessed.text());
+            let again = parse_guide("guessed", &guessed.text(), &NoGuides, &Limits::default()).expect("what we write");
+            assert_eq!(again, guessed.guide, "{name}");
+            all += 1;
+            if guessed.text().contains("O * position 1\n") && !guessed.text().contains("loop") {
+                flat.push(name);
+            }
+        }
+    }
+    assert!(all > 5, "{all}");
+    assert!(flat.len() * 10 <= all, "without loops: {flat:?}");
+}
+
+/// Segments of few kinds, so that they repeat in every way.
+fn transaction() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        Just(String::new()),
+        "[A-Z0-9]{1,4}",
+        "-?[0-9]{1,6}(\\.[0-9]{1,3})?",
+        "[ -)+-9;-\\]_a-}]{1,40}",
+        Just("20260401".to_owned()),
+        "[A-Z]{2}:[0-9]{1,3}(:[a-z]{1,5})?",
+        "[A-Z]{2}\\^[0-9]{1,3}",
+    ];
+    let segment = (0usize..6, proptest::collection::vec(value, 0..5)).prop_map(|(tag, values)| {
+        let tag = ["BEG", "REF", "N1", "PO1", "PID", "CTT"][tag];
+        let mut text = tag.to_owned();
+        for value in values {
+            text.push('*');
+            text.push_str(&value);
+        }
+        text.push('~');
+        text
+    });
+    proptest::collection::vec(segment, 1..30).prop_map(|segments| segments.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn any_sample_keeps_to_its_guide(bodies in proptest::collection::vec(transaction(), 1..4)) {
+        let samples: Vec<String> = bodies.iter().map(|body| x12(body)).collect();
+        let samples: Vec<&str> = samples.iter().map(String::as_str).collect();
+        let guessed = guess(&samples);
+        prop_assert!(guessed.findings.is_empty(), "{:?}\n{}", guessed.findings, guessed.text());
+    }
+
+    #[test]
+    fn any_bytes_behind_a_header_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut text = x12("").into_bytes();
+        let at = text.len() / 2;
+        text.splice(at..at, bytes);
+        let mut samples = EdiSamples::new(None);
+        if samples.add("any", &text).is_ok() && let Ok(guessed) = samples.guide(None) {
+            prop_assert!(!guessed.text().is_empty());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What is guessed of samples accepts them.
+
+mod edi;
+mod text;

@@ -1,0 +1,151 @@
+//! Shapes guessed from JSON, XML and CSV, in each form in which they are written: reading the sample by its shape finds nothing.
+
+use proptest::prelude::*;
+use quayline_convert::{Conversion, Input, Output, Source, SourceFormat, Target, TargetFormat};
+use quayline_infer::{Samples, json_schema, layout, outline};
+use quayline_shapes::{Form, ShapeFile, ShapeOptions};
+
+/// Guesses, writes the shape in a form, and reads the sample by it.
+fn accepts(sample: &str, extension: &str, format: impl Fn(&Form) -> SourceFormat) {
+    let mut samples = Samples::new();
+    samples.add("sample", sample).unwrap_or_else(|findings| panic!("{findings}\n{sample}"));
+    let draft = samples.draft("doc");
+    let text = match extension {
+        "shape" => outline(&draft),
+        "json" => json_schema(&draft),
+        _ => layout(&draft).unwrap_or_else(|findings| panic!("{findings}\n{sample}")),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = format!("doc.{extension}");
+    std::fs::write(folder.path().join(&file), &text).expect("a file");
+    let shape = ShapeFile::load(folder.path(), &file, &ShapeOptions::default());
+    let shape = shape.unwrap_or_else(|findings| panic!("{findings}\n{text}\nof {sample}"));
+    let input = Input::Stream(Box::new(std::io::Cursor::new(sample.as_bytes().to_vec())));
+    let source = Source { name: "sample".into(), input, format: format(shape.form()) };
+    let target = Target {
+        output: Output::Stream(Box::new(std::io::sink())),
+        format: TargetFormat::JsonLines(quayline_convert::JsonWrite::default()),
+    };
+    let done = Conversion::new(source, target, std::sync::Arc::clone(shape.schema())).run();
+    let report = done.unwrap_or_else(|error| panic!("{}\n{text}\nof {sample}", error.findings()));
+    assert_eq!(report.findings, [], "{text}\nof {sample}");
+}
+
+fn json(_: &Form) -> SourceFormat {
+    SourceFormat::Json(quayline_convert::JsonRead::default())
+}
+
+/// Members are few, so that a document has them in every way; what one of them is it is everywhere, since no shape holds two kinds.
+fn member(name: &'static str, depth: u32) -> BoxedStrategy<String> {
+    let value = match name {
+        "a" => prop_oneof![
+            "[a-zé0-9 \\-]{0,12}".prop_map(|text| format!("\"{text}\"")),
+            Just("\"2026-01-31\"".to_owned()),
+            Just("\"true\"".to_owned()),
+            "-?[0-9]{1,5}(\\.[0-9]{1,3})?".prop_map(|text| format!("\"{text}\"")),
+        ]
+        .boxed(),
+        "b-c" => prop_oneof![
+            (-1000i64..1000).prop_map(|value| value.to_string()),
+            (-100_000i64..100_000).prop_map(|value| format!("{}.{:02}", value / 100, (value % 100).abs())),
+            (-9i64..9).prop_map(|value| format!("{value}e{}", value.abs())),
+        ]
+        .boxed(),
+        "d e" => any::<bool>().prop_map(|value| value.to_string()).boxed(),
+        "of" => {
+            proptest::collection::vec(member("b-c", 0), 0..4).prop_map(|all| format!("[{}]", all.join(","))).boxed()
+        }
+        "all" if depth > 0 => {
+            proptest::collection::vec(object(depth - 1), 0..3).prop_map(|all| format!("[{}]", all.join(","))).boxed()
+        }
+        "id" if depth > 0 => object(depth - 1),
+        _ => Just("null".to_owned()).boxed(),
+    };
+    prop_oneof![7 => value, 1 => Just("null".to_owned())].boxed()
+}
+
+fn object(depth: u32) -> BoxedStrategy<String> {
+    let names = proptest::sample::subsequence(vec!["a", "b-c", "d e", "id", "of", "all"], 1..6);
+    let members = names.prop_flat_map(move |names| {
+        let members: Vec<_> = names
+            .iter()
+            .map(|name| {
+                member(name, depth).prop_map({
+                    let name = *name;
+                    move |value| format!("\"{name}\":{value}")
+                })
+            })
+            .collect();
+        members.prop_map(|members| format!("{{{}}}", members.join(",")))
+    });
+    members.boxed()
+}
+
+fn csv() -> impl Strategy<Value = String> {
+    let cell = prop_oneof![
+        Just(String::new()),
+        "[a-zé ]{0,9}",
+        "-?[0-9]{1,6}(\\.[0-9]{1,2})?",
+        Just("true".to_owned()),
+        Just("0042".to_owned()),
+        Just("2026-01-31".to_owned()),
+        "[a-z]{1,4}".prop_map(|text| format!("\"{text}, \"\"{text}\"\"\"")),
+    ];
+    proptest::collection::vec((cell.clone(), cell.clone(), cell), 1..8).prop_map(|rows| {
+        let rows: Vec<String> = rows.into_iter().map(|(a, b, c)| format!("{a},{b},{c}\n")).collect();
+        format!("name,amount,other one\n{}", rows.concat())
+    })
+}
+
+/// `a` and `b` hold text, `c` elements: what holds both has no shape. Elements of a list stand one behind the other.
+fn element(depth: u32) -> BoxedStrategy<String> {
+    let text = prop_oneof!["[a-z é]{0,8}", "-?[0-9]{1,5}(\\.[0-9]{1,2})?", Just("true".to_owned())];
+    let attribute = proptest::option::of("[a-z0-9]{0,5}");
+    let leaf = (prop_oneof![Just("a"), Just("b")], attribute.clone(), text);
+    let leaf = leaf.prop_map(|(name, attribute, inner)| written(name, attribute, &inner));
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let group = (attribute, elements(depth - 1)).prop_map(|(attribute, inner)| written("c", attribute, &inner));
+    prop_oneof![leaf, group].boxed()
+}
+
+fn elements(depth: u32) -> BoxedStrategy<String> {
+    let all = proptest::collection::vec(element(depth), 1..4).prop_map(|mut all| {
+        all.sort_by_key(|element| element[..2].to_owned());
+        all.concat()
+    });
+    all.boxed()
+}
+
+fn written(name: &str, attribute: Option<String>, inner: &str) -> String {
+    let attribute = attribute.map_or(String::new(), |value| format!(" k=\"{value}\""));
+    format!("<{name}{attribute}>{inner}</{name}>")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn any_json_keeps_to_its_shape(documents in proptest::collection::vec(object(2), 1..4)) {
+        let lines = documents.join("\n");
+        accepts(&lines, "shape", json);
+        accepts(&lines, "json", json);
+    }
+
+    #[test]
+    fn any_csv_keeps_to_its_shape(sample in csv()) {
+        let by_layout = |form: &Form| match form {
+            Form::Csv(style) => SourceFormat::Csv(*style),
+            _ => SourceFormat::Csv(quayline_convert::csv::CsvStyle::default()),
+        };
+        accepts(&sample, "toml", by_layout);
+        accepts(&sample, "shape", by_layout);
+    }
+
+    #[test]
+    fn any_xml_keeps_to_its_shape(inner in elements(2)) {
+        let sample = format!("<doc>{inner}</doc>");
+        let style = quayline_convert::xml::XmlStyle { root: None, record: "doc".to_owned(), ..Default::default() };
+        accepts(&sample, "shape", |_| SourceFormat::Xml(style.clone()));
+    }
+}
