@@ -57,8 +57,9 @@ pub fn outline_of(shape: &Shape) -> String {
 
 fn write_node(shape: &Shape, id: NodeId, depth: usize, out: &mut String) {
     let node = shape.node(id);
-    let plain = !node.name.is_empty() && !node.name.contains([' ', '\'', '?', '*', '#', '\t']);
-    let name = if plain { node.name.clone() } else { format!("'{}'", node.name) };
+    let signs = |c: char| matches!(c, '\'' | '?' | '*' | '#' | '\\') || c.is_whitespace() || c.is_control();
+    let plain = !node.name.is_empty() && !node.name.contains(signs);
+    let name = if plain { node.name.clone() } else { quoted(&node.name) };
     let occurs = match node.occurs {
         Occurs::Once => String::new(),
         Occurs::Optional => "?".to_owned(),
@@ -72,6 +73,42 @@ fn write_node(shape: &Shape, id: NodeId, depth: usize, out: &mut String) {
     let _ = writeln!(out, "{:1$}{name}{occurs}{kind}", "", 2 * depth);
     for child in shape.children(id) {
         write_node(shape, child, depth + 1, out);
+    }
+}
+
+/// A name in quotes: `\'`, `\\` and `\u{a}` stand for what cannot.
+fn quoted(name: &str) -> String {
+    let mut out = String::from("'");
+    for c in name.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() || (c.is_whitespace() && c != ' ') => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// The name behind an opening quote, and what follows its end.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = text.chars();
+    loop {
+        match rest.next()? {
+            '\'' => return Some((name, rest.as_str())),
+            '\\' => match rest.next()? {
+                'u' => {
+                    let (digits, behind) = rest.as_str().strip_prefix('{')?.split_once('}')?;
+                    name.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
+                    rest = behind.chars();
+                }
+                c => name.push(c),
+            },
+            c => name.push(c),
+        }
     }
 }
 
@@ -92,10 +129,10 @@ fn type_text(scalar: &Scalar) -> String {
 }
 
 /// A line of the outline.
-struct Line<'t> {
+struct Line {
     at: usize,
     indent: usize,
-    name: &'t str,
+    name: String,
     occurs: Occurs,
     scalar: Option<Scalar>,
 }
@@ -118,7 +155,7 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
     };
     let mut builder = Shape::builder(root.name);
     // Indents of the open groups, the root's first, with the names that stand in each.
-    let mut open: Vec<(usize, Vec<&str>)> = vec![(root.indent, Vec::new())];
+    let mut open: Vec<(usize, Vec<String>)> = vec![(root.indent, Vec::new())];
     let mut last: Option<(usize, bool)> = None;
     for line in lines {
         if line.indent <= root.indent {
@@ -153,7 +190,7 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
                 );
                 continue;
             }
-            names.push(line.name);
+            names.push(line.name.clone());
         }
         last = Some((line.indent, line.scalar.is_none()));
         match line.scalar {
@@ -169,7 +206,7 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
     if findings.is_empty() { Ok(builder.finish()) } else { Err(Findings(findings)) }
 }
 
-fn line<'t>(file: &SourceFile, raw: &'t str, start: usize) -> Result<Option<Line<'t>>, Box<Finding>> {
+fn line(file: &SourceFile, raw: &str, start: usize) -> Result<Option<Line>, Box<Finding>> {
     let text = raw.trim_end();
     let body = text.trim_start();
     if body.is_empty() || body.starts_with('#') {
@@ -182,12 +219,14 @@ fn line<'t>(file: &SourceFile, raw: &'t str, start: usize) -> Result<Option<Line
         return Err(wrong("a tab in the indentation".to_owned(), "indent by blanks: how deep a tab goes differs"));
     }
     let (name, rest) = match body.strip_prefix('\'') {
-        Some(quoted) => quoted
-            .split_once('\'')
+        Some(quoted) => unquoted(quoted)
             .ok_or_else(|| wrong("a quoted name without its end".to_owned(), "close it on the same line: 'ship to'"))?,
-        None => body.split_at(body.find([' ', '?', '*']).unwrap_or(body.len())),
+        None => {
+            let (name, rest) = body.split_at(body.find([' ', '?', '*']).unwrap_or(body.len()));
+            (name.to_owned(), rest)
+        }
     };
-    if name.is_empty() {
+    if name.is_empty() && !body.starts_with('\'') {
         return Err(wrong("a node without a name".to_owned(), "begin the line with its name"));
     }
     let (mark, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));

@@ -159,6 +159,10 @@ impl Documents {
             return Err(finding.hint("a schema begins with <xs:schema …>").into());
         }
         root.children.retain(|child| child.name != "annotation");
+        if let Some(wrong) = misnamed(&root) {
+            let finding = file.error(codes::SYNTAX, wrong.at, "the name is none that an element or attribute can have");
+            return Err(finding.hint("names begin with a letter and hold letters, digits, `_`, `-` and `.`").into());
+        }
         let namespace = root.attribute("targetNamespace").map(str::to_owned).or(around);
         self.files.push(Document { path: path.to_owned(), file, root, namespace });
         Ok(())
@@ -640,6 +644,20 @@ fn outline(model: &Model) -> Vec<String> {
         Model::Leaf(scalar) => vec![format!("{scalar:?}")],
         Model::Group(members) => members.iter().map(|member| member.name.clone()).collect(),
     }
+}
+
+/// The first declaration whose name is no XML name.
+fn misnamed(element: &XmlElement) -> Option<&XmlElement> {
+    let is_name = |name: &str| {
+        let inside = |c: char| {
+            c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') || (!c.is_ascii() && c.is_alphanumeric())
+        };
+        let first = |c: char| c == '_' || c.is_alphabetic();
+        name.starts_with(first) && name.chars().all(inside)
+    };
+    let wrong = matches!(element.name.as_str(), "element" | "attribute")
+        && element.attribute("name").is_some_and(|name| !is_name(name));
+    if wrong { Some(element) } else { element.children.iter().find_map(misnamed) }
 }
 
 fn local(name: &str) -> &str {

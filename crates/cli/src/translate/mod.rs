@@ -94,7 +94,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
 
 /// The file that a trace goes to.
 fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
-    if !Destination::is_file(path) {
+    if path == Path::new("-") || !Destination::is_file(path) {
         return Err(argument(format!("{} is no regular file", shown(path))).hint("a trace goes to a file").into());
     }
     let file = fs::File::create(path).map_err(|error| unreadable(path, &error))?;

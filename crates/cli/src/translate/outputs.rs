@@ -105,6 +105,14 @@ fn by_target(given: &[String], names: &[&str], argument_name: &str) -> Result<Ve
         let named = text
             .split_once('=')
             .and_then(|(name, value)| names.iter().position(|known| *known == name).map(|number| (number, value)));
+        if let (None, Some((name, _))) = (named, text.split_once('='))
+            && !name.is_empty()
+            && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        {
+            let finding = argument(format!("the map has no target `{name}`"));
+            let hint = format!("it has {}; a file of that name is written as ./{text}", names.join(", "));
+            return Err(finding.hint(hint).into());
+        }
         let (number, value) = named.unwrap_or((0, text.as_str()));
         if let Some(slot) = values.get_mut(number)
             && slot.replace(value.to_owned()).is_some()

@@ -407,3 +407,79 @@ fn a_run_that_was_killed_goes_on_without_loss_or_double() {
         std::fs::remove_file(world.path("out.jsonl")).expect("removed");
     }
 }
+
+#[test]
+fn a_run_that_goes_on_has_the_ids_and_the_time_of_its_beginning() {
+    let world = claims();
+    let one = String::from_utf8(world.read("claims.x12")).expect("UTF-8");
+    let many: String = (0..3_000).map(|n| one.replace("000000101", &format!("{n:09}"))).collect();
+    world.write("many.x12", many);
+    let map = CLAIMS.replace("  at = envelope.desk\n", "  at = new-id() & format(now(), \"CCYYMMDDHHMMSS\")\n");
+    world.write("ids.qmap", map);
+    let line = "translate -q -m ids.qmap many.x12 -o out.jsonl --checkpoint-every 64K";
+    let now = "--now 2026-02-03T04:05:06";
+    world.run(&format!("{line} {now} --ack whole.999")).code(0);
+    let whole = world.read("out.jsonl");
+    let acknowledged = world.read("whole.999");
+    std::fs::remove_file(world.path("out.jsonl")).expect("removed");
+    let mut resumed = false;
+    for wait in [30, 60, 120, 250] {
+        let arguments = format!("{line} {now} --ack out.999");
+        let mut child = world.command(arguments.split(' ')).spawn().expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        child.kill().expect("it is killed");
+        child.wait().expect("it ends");
+        if world.path("out.jsonl.checkpoint").exists() {
+            resumed = true;
+            let other = world.run(&format!("{line} --resume --now 2026-02-03T04:05:07"));
+            assert_eq!(other.code, Some(2));
+            assert!(String::from_utf8(other.stderr).expect("UTF-8").contains("began with another time"));
+            world.run(&format!("{line} --resume --ack out.999")).code(0);
+            assert!(world.read("out.jsonl") == whole, "killed after {wait} ms");
+            let bodies = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8").matches("AK9*A").count();
+            assert_eq!(bodies(&world.read("out.999")), bodies(&acknowledged));
+        }
+        for name in ["out.jsonl", "out.jsonl.partial", "out.jsonl.checkpoint", "out.999"] {
+            let _ = std::fs::remove_file(world.path(name));
+        }
+    }
+    if !resumed {
+        eprintln!(
+            "skipped: a_run_that_goes_on_has_the_ids_and_the_time_of_its_beginning: every run was too fast or too slow to be stopped"
+        );
+    }
+}
+
+#[test]
+fn bounds_are_changed_by_option() {
+    let world = claims();
+    let ran = world.run("translate -q -m claims.qmap claims.x12 --limit segment-bytes=20");
+    assert_eq!(ran.code, Some(1));
+    assert!(String::from_utf8(ran.stderr).expect("UTF-8").contains("--limit segment-bytes="));
+    world.run("translate -q -m claims.qmap claims.x12 --limit guide-bytes=100").code(2);
+    world.run("translate -q -m claims.qmap claims.x12 --limit claims=1").code(2);
+    world.write("a.cpy", "       01 A.\n          05 B PIC X.\n          05 C PIC X.\n");
+    world.run("service new a.cpy").code(0);
+    let ran = world.run("service new a.cpy --limit fields=2");
+    assert_eq!(ran.code, Some(2));
+    assert!(String::from_utf8(ran.stderr).expect("UTF-8").contains("fields"));
+}
+
+#[test]
+fn names_that_mean_nothing_are_told() {
+    let world = claims();
+    world.run("translate -q -m claims.qmap claims.x12 -o wrong=x.jsonl").check(expect![[r#""#]]);
+    world.run("translate -q -m claims.qmap claims.x12 --trace -").check(expect![[r#""#]]);
+    world.run("translate -q -m claims.qmap claims.x12 -o claim=x.jsonl").code(0);
+    world.run("translate -q -m claims.qmap claims.x12 -o ./a=x.jsonl").code(0);
+    assert!(world.path("x.jsonl").exists() && world.path("a=x.jsonl").exists());
+}
+
+/// The examples' map of claims keeps nothing, however long a transaction is.
+#[test]
+fn claims_are_mapped_one_by_one() {
+    let map = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps/maps/claims.qmap");
+    let ran = World::new().run(&format!("translate --map {map} --explain"));
+    let plan = String::from_utf8(ran.stdout).expect("UTF-8");
+    assert!(plan.contains("memory: one occurrence of each loop at a time"), "{plan}");
+}

@@ -53,31 +53,47 @@ fn of(form: &str, text: &str) -> String {
 
 #[test]
 fn all_elements_are_in_namespaces() {
-    check(&[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("qualified", ORDER))], MAP, expect![[r#"
+    check(
+        &[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("qualified", ORDER))],
+        MAP,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <order xmlns="urn:order" xmlns:ns2="urn:parts" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="1"><id>A1</id><ns2:amount ns2:unit="EUR" kind="net">12.5</ns2:amount><line><ns2:sku>x</ns2:sku></line><line><ns2:sku>y</ns2:sku></line></order>
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn elements_are_in_none_where_they_are_local() {
-    check(&[("parts.xsd", &of("unqualified", PARTS)), ("order.xsd", &of("unqualified", ORDER))], MAP, expect![[r#"
+    check(
+        &[("parts.xsd", &of("unqualified", PARTS)), ("order.xsd", &of("unqualified", ORDER))],
+        MAP,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <ns:order xmlns:ns="urn:order" xmlns:ns2="urn:parts" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="1"><id>A1</id><ns2:amount ns2:unit="EUR" kind="net">12.5</ns2:amount><line><sku>x</sku></line><line><sku>y</sku></line></ns:order>
-    "#]]);
-    check(&[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("unqualified", ORDER))], MAP, expect![[r#"
+    "#]],
+    );
+    check(
+        &[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("unqualified", ORDER))],
+        MAP,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <ns:order xmlns:ns="urn:order" xmlns:ns2="urn:parts" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="1"><id>A1</id><ns2:amount ns2:unit="EUR" kind="net">12.5</ns2:amount><line><ns2:sku>x</ns2:sku></line><line><ns2:sku>y</ns2:sku></line></ns:order>
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_schema_without_a_namespace_imports_one_and_is_included_in_one() {
     let bare = ORDER.replace(" xmlns:o=\"urn:order\" targetNamespace=\"urn:order\"", "");
-    check(&[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("qualified", &bare))], MAP, expect![[r#"
+    check(
+        &[("parts.xsd", &of("qualified", PARTS)), ("order.xsd", &of("qualified", &bare))],
+        MAP,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <order xmlns:ns="urn:parts" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="1"><id>A1</id><ns:amount ns:unit="EUR" kind="net">12.5</ns:amount><line><ns:sku>x</ns:sku></line><line><ns:sku>y</ns:sku></line></order>
-    "#]]);
+    "#]],
+    );
     let around = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns="urn:o" targetNamespace="urn:o" elementFormDefault="qualified">
       <xs:include schemaLocation="types.xsd"/>
       <xs:import namespace="http://www.w3.org/XML/1998/namespace" schemaLocation="xml.xsd"/>
@@ -86,10 +102,14 @@ fn a_schema_without_a_namespace_imports_one_and_is_included_in_one() {
     let types = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:simpleType name="id"><xs:restriction base="xs:string"><xs:maxLength value="9"/></xs:restriction></xs:simpleType></xs:schema>"#;
     let xml = r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="http://www.w3.org/XML/1998/namespace"><xs:attribute name="lang" type="xs:language"/></xs:schema>"#;
     let map = "@lang = \"de\"\nid = id\nopen = amount\n";
-    check(&[("types.xsd", types), ("xml.xsd", xml), ("order.xsd", around)], map, expect![[r#"
+    check(
+        &[("types.xsd", types), ("xml.xsd", xml), ("order.xsd", around)],
+        map,
+        expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <ns:order xmlns:ns="urn:o" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xml:lang="de"><ns:id>A1</ns:id><open>12.5</open></ns:order>
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

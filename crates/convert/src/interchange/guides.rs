@@ -174,7 +174,7 @@ fn read_text(path: &Path) -> io::Result<String> {
 fn unreadable(path: &Path, error: &io::Error) -> Finding {
     let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
     let message = format!("the guide cannot be read: {}", system_error_text(error));
-    Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint("check the path that --guide names")
+    Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint("check the path")
 }
 
 /// What guides include, beside the file that includes it.

@@ -113,7 +113,7 @@ fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout,
     })?;
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain([root.join("copybooks")]).collect());
-    let options = ParseOptions { library: &library, limits, ..ParseOptions::default() };
+    let options = ParseOptions { library: &library, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let dialect = dialect(file, wire);
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
@@ -497,7 +497,7 @@ pub(crate) fn layout_at(
     })?;
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
-    let options = ParseOptions { library: &library, ..ParseOptions::default() };
+    let options = ParseOptions { library: &library, limits, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
     let found = match (record, parsed.records.as_slice()) {

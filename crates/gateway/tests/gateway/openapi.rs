@@ -72,7 +72,13 @@ fn a_proposal_is_a_service_that_compiles() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("order.cpy");
     std::fs::write(&path, crate::world::COPYBOOK).unwrap();
-    let layout = quayline_gateway::layout_of(&path, None, &quayline_cobol::layout::Dialect::IBM, &quayline_core::Limits::default()).unwrap();
+    let layout = quayline_gateway::layout_of(
+        &path,
+        None,
+        &quayline_cobol::layout::Dialect::IBM,
+        &quayline_core::Limits::default(),
+    )
+    .unwrap();
     let text = quayline_gateway::service_file(&layout, "order.cpy", "ascii");
     let service = quayline_gateway::Service::compile("services/order.toml", &text, folder.path()).unwrap();
     assert_eq!(service.name, "order");

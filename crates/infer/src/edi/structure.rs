@@ -241,12 +241,9 @@ impl<'p> Nodes<'p> {
             reach[number[a]][number[b]] = true;
         }
         for by in 0..count {
-            for from in 0..count {
-                if reach[from][by] {
-                    for to in 0..count {
-                        reach[from][to] |= reach[by][to];
-                    }
-                }
+            let onwards = reach[by].clone();
+            for row in reach.iter_mut().filter(|row| row[by]) {
+                row.iter_mut().zip(&onwards).for_each(|(reached, on)| *reached |= on);
             }
         }
         let mut left: Vec<usize> = (0..count).collect();

@@ -301,3 +301,20 @@ for tag make tags = it
 ";
     assert_eq!(case.findings(map), "");
 }
+
+/// `cargo test -p quayline-map snapshots -- --nocapture` prints how many.
+#[test]
+fn snapshots_show_what_can_be_found() {
+    let told = |golden: &'static str| {
+        let is_head = |line: &&str| ["error[", "warning[", "note["].iter().any(|word| line.starts_with(word));
+        golden.lines().filter(is_head).collect::<Vec<_>>()
+    };
+    let mut checked = told(include_str!("golden/findings.txt"));
+    checked.extend(told(include_str!("golden/findings-two-targets.txt")));
+    checked.sort_unstable();
+    checked.dedup();
+    // Those of a run have codes from 200 on; the same one is shown in several situations.
+    let ran = told(include_str!("golden/faults.txt")).iter().filter(|line| line.contains("[MAP-2")).count();
+    eprintln!("{} different findings of the checker, {ran} findings of runs", checked.len());
+    assert!(checked.len() >= 80 && ran >= 40, "{} and {ran}", checked.len());
+}

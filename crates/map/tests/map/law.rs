@@ -12,21 +12,21 @@ use quayline_map::{Absent, SourceOrder};
 use crate::support::{Case, Json, shape};
 
 /// A small generator of its own: one seed, one world.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 20).expect("44 bits") % sides
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.roll(100) < percent
     }
 
-    fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(crate) fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.roll(all.len())]
     }
 }
@@ -54,17 +54,25 @@ fn group(dice: &mut Dice, letter: char, depth: usize, next: &mut usize, text: &m
 }
 
 /// Writes maps: where it stands in the source, and which names it has given.
-struct Author<'a> {
+pub(crate) struct Author<'a> {
     source: &'a Shape,
     target: &'a Shape,
     /// Nodes whose children can be named.
     chain: Vec<NodeId>,
     variables: Vec<String>,
     names: usize,
-    text: String,
+    /// Of a hundred fields that need not be set, how many are left out; of those that must, as many as its last digit says.
+    sparse: usize,
+    pub(crate) text: String,
 }
 
-impl Author<'_> {
+impl<'a> Author<'a> {
+    /// Nothing is written yet.
+    pub(crate) fn new(source: &'a Shape, target: &'a Shape, sparse: usize) -> Self {
+        let (chain, text) = (vec![NodeId::ROOT], String::new());
+        Author { source, target, chain, variables: Vec::new(), names: 0, sparse, text }
+    }
+
     fn line(&mut self, depth: usize, line: &str) {
         writeln!(self.text, "{:depth$}{line}", "", depth = depth * 2).expect("writes");
     }
@@ -83,7 +91,7 @@ impl Author<'_> {
                 if !path.is_empty() {
                     path.push('.');
                 }
-                path.push_str(&self.source.node(node).name);
+                path.push_str(&called(&self.source.node(node).name));
                 if wanted(self.source, node) && (through || !self.source.node(node).is_list()) {
                     return Some((path, node));
                 }
@@ -112,7 +120,7 @@ impl Author<'_> {
             .filter(|child| is_text(self.source, *child) && !self.source.node(*child).is_list())
             .collect();
         (!leaves.is_empty())
-            .then(|| format!("{} = \"{}\"", self.source.node(*dice.of(&leaves)).name, dice.of(&["a", "bb"])))
+            .then(|| format!("{} = \"{}\"", called(&self.source.node(*dice.of(&leaves)).name), dice.of(&["a", "bb"])))
     }
 
     fn text(&self, dice: &mut Dice, depth: usize) -> String {
@@ -170,7 +178,7 @@ impl Author<'_> {
             .children(group)
             .filter(|child| wanted(self.source, *child) && !self.source.node(*child).is_list())
             .collect();
-        (!leaves.is_empty()).then(|| self.source.node(*dice.of(&leaves)).name.clone())
+        (!leaves.is_empty()).then(|| called(&self.source.node(*dice.of(&leaves)).name))
     }
 
     fn condition(&self, dice: &mut Dice, depth: usize) -> String {
@@ -188,12 +196,13 @@ impl Author<'_> {
     fn value(&self, dice: &mut Dice, node: NodeId) -> String {
         match self.target.node(node).scalar() {
             Some(Scalar::Text { .. }) => self.text(dice, 0),
+            Some(Scalar::Bool) => self.condition(dice, 0),
             _ => self.number(dice, 0),
         }
     }
 
     /// Statements for the children of a target group.
-    fn body(&mut self, dice: &mut Dice, group: NodeId, depth: usize) {
+    pub(crate) fn body(&mut self, dice: &mut Dice, group: NodeId, depth: usize) {
         if depth < 5 && dice.chance(25) {
             self.names += 1;
             let name = format!("v{}", self.names);
@@ -206,7 +215,8 @@ impl Author<'_> {
             children.swap(at, dice.roll(at + 1));
         }
         for child in children {
-            if dice.chance(8) {
+            let must = self.target.node(child).occurs == Occurs::Once;
+            if dice.chance(if must { self.sparse % 10 } else { self.sparse }) {
                 continue;
             }
             if !self.variables.is_empty() && dice.chance(15) {
@@ -228,7 +238,7 @@ impl Author<'_> {
 
     fn child(&mut self, dice: &mut Dice, child: NodeId, depth: usize) {
         let node = self.target.node(child);
-        let name = node.name.clone();
+        let name = called(&node.name);
         let leaf = matches!(node.kind, NodeKind::Scalar(_));
         let list = node.is_list();
         match (leaf, list) {
@@ -272,6 +282,13 @@ impl Author<'_> {
         }
         self.chain.pop();
     }
+}
+
+/// A name as maps write it: words of the language and odd signs stand in quotes.
+fn called(name: &str) -> String {
+    let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let own = name.chars().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit());
+    if plain && own && !name.ends_with('-') { name.to_owned() } else { format!("'{name}'") }
 }
 
 fn is_text(shape: &Shape, node: NodeId) -> bool {
@@ -353,7 +370,7 @@ fn within_runs(dice: &mut Dice, shape: &Shape, group: NodeId, json: &Json) -> Js
     }
 }
 
-fn shown(json: &Json) -> String {
+pub(crate) fn shown(json: &Json) -> String {
     match json {
         Json::Object(members) => {
             format!(
@@ -370,7 +387,7 @@ fn shown(json: &Json) -> String {
 }
 
 /// Whether a document is valid against its shape.
-fn valid(shape: &Shape, group: NodeId, json: &Json) -> Result<(), String> {
+pub(crate) fn valid(shape: &Shape, group: NodeId, json: &Json) -> Result<(), String> {
     let Json::Object(members) = json else { return Err(format!("{} is no object", shape.path(group))) };
     for child in shape.children(group) {
         let node = shape.node(child);
@@ -411,7 +428,7 @@ fn valid_one(shape: &Shape, node: NodeId, json: &Json) -> Result<(), String> {
             let whole = whole.trim_start_matches('0').len();
             let bound = usize::try_from(i32::from(*digits) - i32::from(*scale)).expect("more digits than decimals");
             if whole > bound
-                || fraction.len() > usize::try_from(*scale).expect("positive")
+                || fraction.len() > usize::try_from(*scale).unwrap_or(0)
                 || (text.starts_with('-') && !signed)
             {
                 Err(format!("{path} is {text}"))
@@ -419,6 +436,7 @@ fn valid_one(shape: &Shape, node: NodeId, json: &Json) -> Result<(), String> {
                 Ok(())
             }
         }
+        (Some(Scalar::Bool), Json::Bool(_)) | (Some(Scalar::Float32 | Scalar::Float64), Json::Number(_)) => Ok(()),
         (_, json) => Err(format!("{path} is {json:?}")),
     }
 }
@@ -431,14 +449,7 @@ fn check(seed: u64) -> bool {
     }
     let (source_outline, target_outline) = (outline(&mut dice, 's'), outline(&mut dice, 't'));
     let (source, target) = (shape(&source_outline), shape(&target_outline));
-    let mut author = Author {
-        source: &source,
-        target: &target,
-        chain: vec![NodeId::ROOT],
-        variables: Vec::new(),
-        names: 0,
-        text: String::new(),
-    };
+    let mut author = Author::new(&source, &target, 8);
     author.body(&mut dice, NodeId::ROOT, 0);
     let map = author.text;
     let case = |order| Case { source: &source_outline, targets: vec![("t", &target_outline, Absent::Refused)], order };
@@ -520,14 +531,7 @@ fn world(seed: u64) -> String {
     }
     let (source_outline, target_outline) = (outline(&mut dice, 's'), outline(&mut dice, 't'));
     let (source, target) = (shape(&source_outline), shape(&target_outline));
-    let mut author = Author {
-        source: &source,
-        target: &target,
-        chain: vec![NodeId::ROOT],
-        variables: Vec::new(),
-        names: 0,
-        text: String::new(),
-    };
+    let mut author = Author::new(&source, &target, 8);
     author.body(&mut dice, NodeId::ROOT, 0);
     format!("{source_outline}\n{target_outline}\n{}", author.text)
 }

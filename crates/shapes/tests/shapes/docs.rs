@@ -2,7 +2,7 @@
 
 use quayline_shapes::LAYOUT_KEYS;
 
-use crate::support::load;
+use crate::loading::load;
 
 #[test]
 fn the_page_has_every_key_and_its_layouts_load() {

@@ -3,6 +3,14 @@
 mod cache;
 mod docs;
 mod json_schema;
+/// The generators of the map language's own laws.
+#[path = "../../../map/tests/map/law.rs"]
+mod law;
 mod layouts;
+mod loading;
+mod mutants;
+mod real_maps;
+#[allow(dead_code, reason = "other laws use the rest")]
+#[path = "../../../map/tests/map/support.rs"]
 mod support;
 mod xsd;

@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
 
-use crate::support::load;
+use crate::loading::load;
 
 fn check(body: &str, expect: Expect) {
     check_of("order.xsd", body, expect);
