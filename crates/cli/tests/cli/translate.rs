@@ -468,8 +468,20 @@ fn bounds_are_changed_by_option() {
 #[test]
 fn names_that_mean_nothing_are_told() {
     let world = claims();
-    world.run("translate -q -m claims.qmap claims.x12 -o wrong=x.jsonl").check(expect![[r#""#]]);
-    world.run("translate -q -m claims.qmap claims.x12 --trace -").check(expect![[r#""#]]);
+    world.run("translate -q -m claims.qmap claims.x12 -o wrong=x.jsonl").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the map has no target `wrong`
+
+        hint: it has claim; a file of that name is written as ./wrong=x.jsonl
+    "#]]);
+    world.run("translate -q -m claims.qmap claims.x12 --trace -").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: - is no regular file
+
+        hint: a trace goes to a file
+    "#]]);
     world.run("translate -q -m claims.qmap claims.x12 -o claim=x.jsonl").code(0);
     world.run("translate -q -m claims.qmap claims.x12 -o ./a=x.jsonl").code(0);
     assert!(world.path("x.jsonl").exists() && world.path("a=x.jsonl").exists());

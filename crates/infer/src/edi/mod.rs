@@ -110,9 +110,8 @@ impl EdiSamples {
                 _ => {}
             }
         }
-        if transactions == 0 {
-            let what = self.only.as_ref().map_or(String::new(), |only| format!(" {only}"));
-            return Err(wrong(name, bytes, 0, format!("there is no transaction{what} in it")));
+        if transactions == 0 && self.only.is_none() {
+            return Err(wrong(name, bytes, 0, "there is no transaction in it"));
         }
         drop(pass);
         self.texts.push(bytes.to_vec());
@@ -136,7 +135,9 @@ impl EdiSamples {
             return Err(Finding::error(SEVERAL, Fault::Caller, message).hint(hint).into());
         }
         let Some((kind, of)) = self.kinds.first_key_value() else {
-            return Err(Finding::error(SAMPLE, Fault::Caller, "there is no sample").into());
+            let what = self.only.as_ref().map_or(String::new(), |only| format!(" {only}"));
+            let finding = Finding::error(SAMPLE, Fault::Caller, format!("no sample holds a transaction{what}"));
+            return Err(finding.hint("`quayline inspect` tells what a file holds").into());
         };
         let guess = |structure| of.guide(name, kind, structure);
         let looped = guess(structure::guess(&of.parts, kind.is_x12));

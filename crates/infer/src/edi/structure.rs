@@ -88,12 +88,16 @@ fn rank(tag: &str) -> u8 {
         "HL" => 0,
         // Lines and other details.
         "PO1" | "IT1" | "POC" | "LX" | "ENT" | "INS" | "CLM" | "CLP" | "LIN" | "CPS" | "GID" | "CNI" | "DOC"
-        | "SEQ" => 1,
+        | "SEQ" => DETAIL,
         // Parties.
         "N1" | "NM1" | "NAD" => 2,
-        _ => 3,
+        _ => OTHER,
     }
 }
+
+/// Ranks of lines, and of segments that nothing is known of.
+const DETAIL: u8 = 1;
+const OTHER: u8 = 3;
 
 /// Behind all loops of a transaction, even where only the last one could tell.
 const SUMMARY: &str = "CTT";
@@ -126,12 +130,20 @@ impl<'p> Loops<'p> {
         // Of two that stand in each other's gaps, one is around the other.
         let outer = |of: &str, other: &str| {
             let mutual = gaps.get(other).is_some_and(|gaps| gaps.iter().any(|gap| gap.contains(of)));
-            mutual && (rank(other), first[other]) < (rank(of), first[of])
+            let detail = rank(of) == OTHER && rank(other) <= DETAIL;
+            detail || (mutual && (rank(other), first[other]) < (rank(of), first[of]))
         };
         let mut bodies = BTreeMap::new();
         for (of, gaps) in &gaps {
             let own = gaps.iter().filter(|gap| !gap.iter().any(|other| outer(of, other)));
-            let body: BTreeSet<&str> = own.flatten().copied().collect();
+            let mut body: BTreeSet<&str> = own.flatten().copied().collect();
+            if rank(of) == DETAIL {
+                // What stands before the lines and again behind one of them is about that line.
+                for occurrence in occurrences.iter().filter(|parts| parts.iter().any(|part| part.tag == *of)) {
+                    let before = occurrence.iter().map(|part| part.tag.as_str()).take_while(|tag| tag != of);
+                    body.extend(before.filter(|tag| rank(tag) > DETAIL));
+                }
+            }
             if !body.is_empty() || *of == "HL" {
                 bodies.insert(*of, body);
             }
