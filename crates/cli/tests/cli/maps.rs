@@ -258,7 +258,7 @@ fn a_guide_is_guessed_of_interchanges_and_maps_go_by_it() {
         --- stdout
         {"number":"PO4711","lines":[{"quantity":12},{"quantity":4},{"quantity":0.75}]}
         {"number":"PO4712","lines":[{"quantity":1}]}
-        {"number":"PO4705"}
+        {"number":"PO4705","lines":[{"quantity":100},{"quantity":2}]}
     "#]]);
     world.run("map new --from guessed.guide --to order.shape -o new.qmap").check(expect![[r#"
         exit 0

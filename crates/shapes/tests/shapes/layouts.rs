@@ -1,6 +1,6 @@
 use expect_test::{Expect, expect};
 
-use crate::support::load;
+use crate::loading::load;
 
 #[expect(clippy::needless_pass_by_value, reason = "expectations are written in place")]
 fn check(layout: &str, expect: Expect) {
