@@ -2,10 +2,9 @@
 
 use std::io::Write as _;
 
-use quayline_cobol::KeyStyle;
 use quayline_cobol::layout::Dialect;
 use quayline_convert::{Destination, write_whole};
-use quayline_gateway::{layout_of, service_file, service_rows, service_table};
+use quayline_gateway::{Proposal, Proposed, layout_of, service_table};
 
 use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
 use crate::console::Console;
@@ -18,8 +17,14 @@ pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> 
     let limits = LimitArg::limits(&args.limit);
     let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &limits)?;
     let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let text = service_file(&layout, &copybook, &args.encoding);
-    let table = service_table(&service_rows(&layout, KeyStyle::Camel));
+    let from = Proposed {
+        copybook: &copybook,
+        record: args.record.as_deref(),
+        encoding: &args.encoding,
+        dialect: &args.dialect,
+    };
+    let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
+    let table = service_table(&rows);
     match &args.output {
         None => {
             // The table is for people; the file is the data.

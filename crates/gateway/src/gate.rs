@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use quayline_core::{NodeId, Occurs, Run, Shape, Sink, Value};
+use quayline_cobol::RecordPlan;
+use quayline_core::{NodeId, Run, Shape, Sink, Value};
 
 use crate::problem::FieldError;
 use crate::typed::Typed;
@@ -20,18 +21,25 @@ pub(crate) struct GateRules {
 }
 
 impl GateRules {
-    pub(crate) fn new(shape: &Shape, typed: Vec<Option<Arc<Typed>>>, minimums: bool) -> Self {
-        let minimum = |occurs: Occurs| match occurs {
-            Occurs::Many { min, .. } if minimums => min,
-            _ => 0,
-        };
+    pub(crate) fn new(plan: &RecordPlan, typed: Vec<Option<Arc<Typed>>>, minimums: bool) -> Self {
+        let nodes = plan.shape().len();
         GateRules {
-            closed: vec![false; shape.len()],
+            closed: vec![false; nodes],
             typed,
             required: Vec::new(),
-            minimum: shape.iter().map(|(_, node)| minimum(node.occurs)).collect(),
+            minimum: if minimums { minimum_items(plan) } else { vec![0; nodes] },
         }
     }
+}
+
+/// Fewest elements of each node's list by its OCCURS. A shape says 0 where a counter may: COBOL programs write it, whatever the minimum.
+pub(crate) fn minimum_items(plan: &RecordPlan) -> Vec<u32> {
+    let occurs = |node| plan.layout().field(plan.field_of(node)?).occurs;
+    let is_list = |(_, node): &(NodeId, &quayline_core::Node)| node.is_list();
+    plan.shape()
+        .iter()
+        .map(|each| if is_list(&each) { occurs(each.0).map_or(0, |occurs| occurs.min) } else { 0 })
+        .collect()
 }
 
 /// What was noticed while a request was read.

@@ -258,6 +258,19 @@ impl OperationLane {
                 .collect();
             Box::new(problem.logged(note))
         })?;
+        if let Some((node, min)) = self.shaping.short.take() {
+            let path =
+                projection.plan.field_of(node).map(|field| projection.plan.layout().path(field)).unwrap_or_default();
+            let note = format!("{path} has fewer elements than {min}");
+            let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
+            problem.errors.push(FieldError {
+                place: "answer",
+                field: path,
+                rule: "minItems".to_owned(),
+                detail: format!("the list has fewer elements than the copybook's minimum, {min}"),
+            });
+            return Err(Box::new(problem.logged(note)));
+        }
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }
 }

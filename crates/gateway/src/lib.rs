@@ -62,7 +62,7 @@ pub use openapi::Security;
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed};
-pub use propose::{ServiceRow, layout_of, service_file, service_rows, service_table};
+pub use propose::{Include, Proposal, Proposed, ServiceRow, layout_of, service_table};
 pub use provider::{
     Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
     ProviderSpec, RecordsSpec, Returned,

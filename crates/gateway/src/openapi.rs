@@ -176,7 +176,7 @@ fn responses(operation: &Operation) -> Json {
                     charset: operation.service.charset,
                     closed: None,
                     required: &[],
-                    minimum_items: false,
+                    minimum_items: options.enforce_minimum_items_of_answers,
                     nullable: operation.service.nullable_numbers(),
                     // `fields` leaves members out too.
                     optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),

@@ -1,9 +1,34 @@
 //! A service file for a copybook: the proposal that a user then edits, and the table that shows what it does.
 
-use quayline_cobol::KeyStyle;
-use quayline_cobol::layout::{FieldIndex, FieldKind, Layout};
+use quayline_charset::{Charset, CodePage};
+use quayline_cobol::layout::{Dialect, FieldIndex, FieldKind, Layout};
+use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy};
+use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
-use crate::service::single_values;
+use crate::codes;
+use crate::service::{node_of, single_values};
+
+/// What a proposal is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposed<'a> {
+    /// The copybook as the service names it.
+    pub copybook: &'a str,
+    /// The record, where it was chosen among several.
+    pub record: Option<&'a str>,
+    /// Code page of the record.
+    pub encoding: &'a str,
+    /// The dialect by its name.
+    pub dialect: &'a str,
+}
+
+/// A proposed service.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// The service file's text.
+    pub file: String,
+    /// The table that an editor would show.
+    pub rows: Vec<ServiceRow>,
+}
 
 /// One row of the table that an editor would show.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -12,11 +37,11 @@ pub struct ServiceRow {
     pub depth: usize,
     /// COBOL name.
     pub field: String,
-    /// Whether it is shown.
-    pub include: bool,
+    /// Where it is shown.
+    pub include: Include,
     /// Name in JSON.
     pub rename: String,
-    /// STRUCT, ARRAY with its bounds, or picture and usage.
+    /// STRUCT, ARRAY with its bounds and what it is of, or picture and usage.
     pub data_type: String,
     /// Bytes, of all occurrences.
     pub length: usize,
@@ -24,24 +49,104 @@ pub struct ServiceRow {
     pub start: Option<usize>,
 }
 
-/// The rows of a layout with names in this style.
-#[must_use]
-pub fn service_rows(layout: &Layout, style: KeyStyle) -> Vec<ServiceRow> {
+/// Which directions show a field.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Include {
+    /// Requests and answers.
+    Both,
+    /// Requests alone.
+    Request,
+    /// Answers alone.
+    Response,
+    /// Neither.
+    No,
+}
+
+impl Proposal {
+    /// Proposes a service for a program that is called like the record. Groups at the top whose names say so are request or response only.
+    ///
+    /// # Errors
+    /// A code page that there is none of, and what is wrong with the record for it.
+    pub fn new(layout: &Layout, from: Proposed<'_>) -> Result<Proposal, Findings> {
+        let Ok(page) = CodePage::by_name(from.encoding) else {
+            let message = format!("`{}` is no single-byte code page", from.encoding);
+            let hint = "write `--encoding ascii` for a program compiled by GnuCOBOL, `cp037` or another EBCDIC page for records of z/OS";
+            return Err(Finding::error(codes::VALUE, Fault::Config, message).hint(hint).into());
+        };
+        let hidden = Hidden::of(layout);
+        let plan = |excluded: &[String]| {
+            let rule = |name: &String| FieldRule { field: name.clone(), include: Some(false), ..FieldRule::default() };
+            let interface = Interface {
+                key_style: KeyStyle::Camel,
+                redefines: RedefinesPolicy::Original,
+                fields: excluded.iter().map(rule).collect(),
+                ..Interface::default()
+            };
+            RecordPlan::new(layout, &interface, &Policies::default(), Charset::SingleByte(page))
+        };
+        let (request, response) = (plan(&hidden.in_request)?, plan(&hidden.in_response)?);
+        Ok(Proposal { file: file(layout, from, &hidden), rows: rows(layout, &request, &response) })
+    }
+}
+
+/// What one direction leaves out, by names that mean one field.
+struct Hidden {
+    in_request: Vec<String>,
+    in_response: Vec<String>,
+}
+
+impl Hidden {
+    fn of(layout: &Layout) -> Hidden {
+        let tops = layout.children(FieldIndex::RECORD).filter(|top| {
+            let field = layout.field(*top);
+            !field.filler && field.redefines.is_none()
+        });
+        let tops: Vec<(bool, Option<String>)> = tops
+            .map(|top| {
+                let field = layout.field(top);
+                let asks = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
+                // The shortest name that means it; none where two fields of the record have one name.
+                (asks, [field.name.clone(), layout.path(top)].into_iter().find(|name| layout.named(name) == [top]))
+            })
+            .collect();
+        let names =
+            |which: bool| tops.iter().filter(move |(asks, _)| *asks == which).filter_map(|(_, name)| name.clone());
+        if tops.iter().any(|(asks, _)| *asks) {
+            Hidden { in_request: names(false).collect(), in_response: names(true).collect() }
+        } else {
+            Hidden { in_request: Vec::new(), in_response: Vec::new() }
+        }
+    }
+}
+
+fn rows(layout: &Layout, request: &RecordPlan, response: &RecordPlan) -> Vec<ServiceRow> {
     let mut rows = Vec::new();
     let mut slides = false;
+    let name =
+        |plan: &RecordPlan, index| shown_as(layout, plan, index).map(|node| plan.shape().node(node).name.clone());
     for (index, field) in layout.iter().skip(1) {
         let (depth, in_table) = around(layout, index);
         let count = field.occurs.map_or(1, |occurs| occurs.max as usize);
+        let (asked, shown) = (name(request, index), name(response, index));
+        let include = match (&asked, &shown) {
+            (Some(_), Some(_)) => Include::Both,
+            (Some(_), None) => Include::Request,
+            (None, Some(_)) => Include::Response,
+            (None, None) => Include::No,
+        };
         let data_type = match (&field.kind, field.occurs) {
-            (_, Some(occurs)) => format!("ARRAY [{}..{}]", occurs.min, occurs.max),
+            (FieldKind::Group, Some(occurs)) => format!("ARRAY [{}..{}]", occurs.min, occurs.max),
+            (FieldKind::Item(_), Some(occurs)) => {
+                format!("ARRAY [{}..{}] of {}", occurs.min, occurs.max, field.description)
+            }
             (FieldKind::Group, None) => "STRUCT".to_owned(),
             (FieldKind::Item(_), None) => field.description.clone(),
         };
         rows.push(ServiceRow {
             depth,
             field: field.name.clone(),
-            include: !field.filler && field.redefines.is_none(),
-            rename: if field.filler { String::new() } else { style.key(&field.name) },
+            include,
+            rename: shown.or(asked).unwrap_or_default(),
             data_type,
             length: field.stride * count,
             start: (!slides && !in_table).then_some(field.offset + 1),
@@ -49,6 +154,14 @@ pub fn service_rows(layout: &Layout, style: KeyStyle) -> Vec<ServiceRow> {
         slides |= layout.dialect.odo_slide && field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
     }
     rows
+}
+
+/// The node that shows a field; a group is shown by what it holds.
+fn shown_as(layout: &Layout, plan: &RecordPlan, index: FieldIndex) -> Option<NodeId> {
+    node_of(plan, index).or_else(|| {
+        let mut held = layout.children(index).filter_map(|child| shown_as(layout, plan, child));
+        held.find_map(|node| plan.shape().node(node).parent)
+    })
 }
 
 fn around(layout: &Layout, index: FieldIndex) -> (usize, bool) {
@@ -66,9 +179,15 @@ fn around(layout: &Layout, index: FieldIndex) -> (usize, bool) {
 #[must_use]
 pub fn service_table(rows: &[ServiceRow]) -> String {
     let cells = |row: &ServiceRow| -> [String; 7] {
+        let include = match row.include {
+            Include::Both => "yes",
+            Include::Request => "request",
+            Include::Response => "response",
+            Include::No => "no",
+        };
         [
             format!("{:width$}{}", "", row.field, width = 2 * row.depth),
-            if row.include { "yes" } else { "no" }.to_owned(),
+            include.to_owned(),
             row.rename.clone(),
             String::new(),
             row.data_type.clone(),
@@ -89,37 +208,37 @@ pub fn service_table(rows: &[ServiceRow]) -> String {
     text
 }
 
-/// The text of a service file for a program called like the copybook. Groups at the top whose names say so are request or response only.
-#[must_use]
-pub fn service_file(layout: &Layout, copybook: &str, encoding: &str) -> String {
+fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
     let program: String =
         layout.field(FieldIndex::RECORD).name.chars().filter(|c| c.is_ascii_alphanumeric()).take(8).collect();
-    let tops: Vec<&str> = layout
-        .children(FieldIndex::RECORD)
-        .map(|child| layout.field(child))
-        .filter(|field| !field.filler && field.redefines.is_none())
-        .map(|field| field.name.as_str())
-        .collect();
-    let says = |name: &str, words: &[&str]| name.split('-').any(|word| words.contains(&word));
-    let requests: Vec<&str> = tops.iter().copied().filter(|n| says(n, &["REQ", "REQUEST", "INPUT", "IN"])).collect();
-    let others: Vec<&str> = if requests.is_empty() {
-        Vec::new()
-    } else {
-        tops.iter().copied().filter(|name| !requests.contains(name)).collect()
-    };
-    let list = |names: &[&str]| {
+    let list = |key: &str, names: &[String]| {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-        if quoted.is_empty() { String::new() } else { format!("exclude = [{}]\n", quoted.join(", ")) }
+        if quoted.is_empty() { String::new() } else { format!("{key} = [{}]\n", quoted.join(", ")) }
     };
-    let mut text = format!(
-        "# Proposed by `quayline service new`; docs/gateway.md explains every key.\ncopybook = \"{copybook}\"\nencoding = \"{encoding}\"\n\n\
-[provider]\nkind = \"program\"\nprogram = \"{program}\"\n\n[request]\nkey-style = \"camel\"\n{}\n[response]\nkey-style = \"camel\"\n{}",
-        list(&others),
-        list(&requests)
-    );
-    for (_, field) in layout.iter() {
+    let mut text = "# Proposed by `quayline service new`; docs/gateway.md explains every key.\n".to_owned();
+    text.push_str(&format!("copybook = \"{}\"\n", from.copybook));
+    if let Some(record) = from.record {
+        text.push_str(&format!("record = \"{record}\"\n"));
+    }
+    text.push_str(&format!("encoding = \"{}\"\n", from.encoding));
+    if !from.dialect.eq_ignore_ascii_case("ibm") {
+        text.push_str(&format!("dialect = \"{}\"\n", from.dialect));
+    }
+    text.push_str(&format!("\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n"));
+    for (direction, names) in [("request", &hidden.in_request), ("response", &hidden.in_response)] {
+        text.push_str(&format!("\n[{direction}]\nkey-style = \"camel\"\n{}", list("exclude", names)));
+    }
+    // Other views of storage are shown where they are named.
+    let views = layout.iter().filter(|(_, field)| field.redefines.is_some() && !field.filler);
+    let views: Vec<String> = views.map(|(index, _)| layout.path(index)).collect();
+    if !views.is_empty() {
+        text.push_str(&format!("# {}", list("include", &views)));
+    }
+    for (index, field) in layout.iter() {
         if single_values(field).len() >= 2 && !field.filler {
-            text.push_str(&format!("\n# [[type]]                         # names of level 88 instead of codes\n# field = \"{}\"\n# is = \"codes\"\n", field.name));
+            let name = [field.name.clone(), layout.path(index)].into_iter().find(|name| layout.named(name) == [index]);
+            let Some(name) = name else { continue };
+            text.push_str(&format!("\n# [[type]]                         # names of level 88 instead of codes\n# field = \"{name}\"\n# is = \"codes\"\n"));
         }
     }
     text
@@ -132,8 +251,8 @@ pub fn service_file(layout: &Layout, copybook: &str, encoding: &str) -> String {
 pub fn layout_of(
     path: &std::path::Path,
     record: Option<&str>,
-    dialect: &quayline_cobol::layout::Dialect,
-    limits: &quayline_core::Limits,
-) -> Result<Layout, quayline_core::Findings> {
+    dialect: &Dialect,
+    limits: &Limits,
+) -> Result<Layout, Findings> {
     crate::service::layout_at(path, &[], record, dialect, limits)
 }

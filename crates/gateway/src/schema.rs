@@ -43,7 +43,9 @@ impl SchemaOf<'_> {
             NodeKind::Group => self.group(node),
             NodeKind::Scalar(scalar) => self.leaf(node, scalar),
         };
-        let Occurs::Many { min, max } = self.shape.node(node).occurs else { return inner };
+        let Occurs::Many { max, .. } = self.shape.node(node).occurs else { return inner };
+        let occurs = self.plan.field_of(node).and_then(|field| self.plan.layout().field(field).occurs);
+        let min = occurs.map_or(0, |occurs| occurs.min);
         let list = Json::object([("type", Json::text("array")), ("items", inner)]);
         list.with("minItems", (self.minimum_items && min > 0).then(|| Json::int(min)))
             .with("maxItems", max.map(Json::int))

@@ -1,9 +1,11 @@
-//! Between decoder and writer: types, what is left out, and what a client did not ask for.
+//! Between decoder and writer: types, what is left out, what a client did not ask for, and lists that are too short.
 
 use std::sync::Arc;
 
+use quayline_cobol::RecordPlan;
 use quayline_core::{NodeId, NodeKind, Run, Shape, Sink, Value};
 
+use crate::gate::minimum_items;
 use crate::service::Options;
 use crate::typed::{Shown, Typed};
 
@@ -13,12 +15,18 @@ pub(crate) struct ShapingRules {
     typed: Vec<Option<Arc<Typed>>>,
     options: Options,
     groups_once: Vec<bool>,
+    /// Fewest elements of each list; empty where that is not enforced.
+    minimum: Vec<u32>,
+    is_list: Vec<bool>,
 }
 
 impl ShapingRules {
-    pub(crate) fn new(shape: &Shape, typed: Vec<Option<Arc<Typed>>>, options: Options) -> Self {
+    pub(crate) fn new(plan: &RecordPlan, shape: &Shape, typed: Vec<Option<Arc<Typed>>>, options: Options) -> Self {
         let groups_once = shape.iter().map(|(_, node)| node.kind == NodeKind::Group && !node.is_list()).collect();
-        ShapingRules { typed, options, groups_once }
+        let minimum = minimum_items(plan);
+        let enforced = options.enforce_minimum_items_of_answers && minimum.iter().any(|min| *min > 0);
+        let is_list = shape.iter().map(|(_, node)| node.is_list()).collect();
+        ShapingRules { typed, options, groups_once, minimum: if enforced { minimum } else { Vec::new() }, is_list }
     }
 
     /// Types by node.
@@ -29,7 +37,8 @@ impl ShapingRules {
     /// Whether the decoder may drive the writer itself.
     pub(crate) fn is_plain(&self) -> bool {
         let Options { omit_empty, omit_low_values, controls_to_spaces, .. } = self.options;
-        !omit_empty && !omit_low_values && !controls_to_spaces && self.typed.iter().all(Option::is_none)
+        let changed = omit_empty || omit_low_values || controls_to_spaces || !self.minimum.is_empty();
+        !changed && self.typed.iter().all(Option::is_none)
     }
 }
 
@@ -40,6 +49,10 @@ pub(crate) struct ShapingState {
     pending: Vec<Pending>,
     /// How deep in something that is left out.
     skip: u32,
+    /// Elements of the lists that are open, where their minimum is enforced.
+    counts: Vec<u32>,
+    /// The first list that has fewer elements than it must have, and how many those are.
+    pub(crate) short: Option<(NodeId, u32)>,
     text: Vec<u8>,
     number: Vec<u8>,
 }
@@ -66,6 +79,13 @@ impl<S: Sink> Shaping<'_, S> {
             return true;
         }
         false
+    }
+
+    /// An element of the innermost list.
+    fn counted(&mut self, node: NodeId) {
+        if let (true, Some(count)) = (self.rules.is_list[node.index()], self.state.counts.last_mut()) {
+            *count += 1;
+        }
     }
 
     fn flush(&mut self) {
@@ -140,9 +160,13 @@ impl<S: Sink> Sink for Shaping<'_, S> {
         if node == NodeId::ROOT {
             self.state.pending.clear();
             self.state.skip = 0;
+            self.state.counts.clear();
+            self.state.short = None;
         } else if self.unwanted(node) {
             return;
-        } else if self.rules.options.omit_empty && self.rules.groups_once[node.index()] {
+        }
+        self.counted(node);
+        if self.rules.options.omit_empty && self.rules.groups_once[node.index()] {
             return self.state.pending.push(Pending::Group(node));
         }
         self.flush();
@@ -161,6 +185,9 @@ impl<S: Sink> Sink for Shaping<'_, S> {
         if self.unwanted(node) {
             return;
         }
+        if !self.rules.minimum.is_empty() {
+            self.state.counts.push(0);
+        }
         if self.rules.options.omit_empty {
             return self.state.pending.push(Pending::List(node));
         }
@@ -170,7 +197,14 @@ impl<S: Sink> Sink for Shaping<'_, S> {
     fn close_list(&mut self, node: NodeId) {
         if self.state.skip > 0 {
             self.state.skip -= 1;
-        } else if self.state.pending.pop().is_none() {
+            return;
+        }
+        if let (Some(min), Some(count)) = (self.rules.minimum.get(node.index()), self.state.counts.pop())
+            && count < *min
+        {
+            self.state.short.get_or_insert((node, *min));
+        }
+        if self.state.pending.pop().is_none() {
             self.sink.close_list(node);
         }
     }
@@ -178,6 +212,7 @@ impl<S: Sink> Sink for Shaping<'_, S> {
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         if self.state.skip == 0 && self.wanted.is_none_or(|wanted| wanted[node.index()]) {
+            self.counted(node);
             self.shaped(node, value);
         }
     }

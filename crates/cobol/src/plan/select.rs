@@ -80,11 +80,17 @@ fn parts(name: &str) -> Vec<String> {
 
 impl Layout {
     /// All fields that a user's name means: a COBOL name, or names joined by `.` as COBOL's `OF` qualifies (ancestors in order, levels may
-    /// be left out); `*` at the end of a part matches any rest. Case does not matter. Empty where no field has the name.
+    /// be left out); `*` at the end of a part matches any rest. A field's whole path means that field alone. Case does not matter. Empty
+    /// where no field has the name.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<FieldIndex> {
         let parts = parts(name);
-        self.iter().filter(|(index, _)| matches_path(self, *index, &parts)).map(|(index, _)| index).collect()
+        let found: Vec<FieldIndex> =
+            self.iter().filter(|(index, _)| matches_path(self, *index, &parts)).map(|(index, _)| index).collect();
+        // A whole path is a name of its own, also where it is the tail of others.
+        let is_whole = |field: &&FieldIndex| self.path(**field).replace('_', "-") == parts.join(".");
+        let whole: Vec<FieldIndex> = found.iter().filter(is_whole).copied().collect();
+        if found.len() > 1 && whole.len() == 1 { whole } else { found }
     }
 }
 

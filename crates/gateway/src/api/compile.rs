@@ -101,7 +101,7 @@ impl Compiler<'_> {
         };
         let service = Arc::clone(&services[service_index]);
         let request = Arc::clone(&service.request);
-        let mut gate = GateRules::new(&request.shape, request.typed.clone(), service.options.enforce_minimum_items);
+        let mut gate = GateRules::new(&request.plan, request.typed.clone(), service.options.enforce_minimum_items);
         let mut parameters = Vec::new();
         for parameter in &wire.parameters {
             if let Some(parameter) = self.parameter(parameter, &service, &mut gate) {
@@ -457,7 +457,7 @@ impl Compiler<'_> {
         match RecordPlan::new(&service.layout, &interface, &service.policies, service.charset) {
             Ok(plan) => {
                 let (shape, typed) = typed_shape(&plan, &service.types);
-                let rules = ShapingRules::new(&shape, typed, service.options);
+                let rules = ShapingRules::new(&plan, &shape, typed, service.options);
                 let xml = quayline_xml::XmlWriter::new(&shape, crate::lane::xml_style()).is_ok();
                 Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, xml })))
             }

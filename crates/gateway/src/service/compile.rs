@@ -79,6 +79,7 @@ impl Service {
                 omit_low_values: wire.options.omit_low_values,
                 controls_to_spaces: matches!(wire.options.control_characters, wire::Controls::Space),
                 enforce_minimum_items: wire.options.enforce_minimum_items,
+                enforce_minimum_items_of_answers: wire.options.enforce_minimum_items_of_answers,
             },
             request: Arc::new(side),
             response,
@@ -194,7 +195,7 @@ fn counters(file: &mut UserFile, wire: &wire::File, layout: &mut Layout) {
         }
         layout.dialect.odo_slide = false;
         layout.fields[list.index()].occurs =
-            Some(quayline_cobol::layout::Occurs { depending_on: Some(field), min: occurs.min.min(1), ..occurs });
+            Some(quayline_cobol::layout::Occurs { depending_on: Some(field), min: 0, ..occurs });
     }
 }
 
@@ -506,11 +507,11 @@ pub(crate) fn layout_at(
         (None, _) => None,
     };
     let Some(found) = found else {
-        return Err(bad(
-            codes::INCOMPLETE,
-            "no one record is meant".to_owned(),
-            format!("name one of {}", names.join(", ")),
-        ));
+        let (code, message) = match record {
+            Some(name) => (codes::NO_SUCH, format!("the copybook has no record `{name}`")),
+            None => (codes::INCOMPLETE, format!("the copybook has {} records", names.len())),
+        };
+        return Err(bad(code, message, format!("write `--record` and one of {}", names.join(", "))));
     };
     Layout::build(found, dialect)
 }

@@ -59,6 +59,8 @@ pub struct Options {
     pub controls_to_spaces: bool,
     /// A list with fewer elements than its OCCURS minimum is refused (enforceMinArrayOccurrence).
     pub enforce_minimum_items: bool,
+    /// The same for answers, which are a 502 then (enforceMinArrayOccurrenceResponse).
+    pub enforce_minimum_items_of_answers: bool,
 }
 
 /// The request's half: what a client may send, and how the record begins and ends.

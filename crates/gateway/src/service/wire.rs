@@ -85,6 +85,7 @@ pub(super) struct Options {
     pub(super) control_characters: Controls,
     pub(super) blank_numbers: Blank,
     pub(super) enforce_minimum_items: bool,
+    pub(super) enforce_minimum_items_of_answers: bool,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]

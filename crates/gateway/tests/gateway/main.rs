@@ -8,6 +8,7 @@
 
 mod findings;
 mod openapi;
+mod proposals;
 mod requests;
 mod responses;
 mod world;

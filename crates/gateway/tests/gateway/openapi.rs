@@ -66,27 +66,3 @@ status = 200
     assert_eq!(at(operation, &["security"]).to_string(), r#"[{"apiKey":[]}]"#);
     assert_eq!(at(operation, &["x-roles"]).to_string(), r#"["clerk"]"#);
 }
-
-#[test]
-fn a_proposal_is_a_service_that_compiles() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("order.cpy");
-    std::fs::write(&path, crate::world::COPYBOOK).unwrap();
-    let layout = quayline_gateway::layout_of(
-        &path,
-        None,
-        &quayline_cobol::layout::Dialect::IBM,
-        &quayline_core::Limits::default(),
-    )
-    .unwrap();
-    let text = quayline_gateway::service_file(&layout, "order.cpy", "ascii");
-    let service = quayline_gateway::Service::compile("services/order.toml", &text, folder.path()).unwrap();
-    assert_eq!(service.name, "order");
-    let rows =
-        quayline_gateway::service_table(&quayline_gateway::service_rows(&layout, quayline_cobol::KeyStyle::Camel));
-    expect![[r#"
-        field          include  rename      default  type                 length  start
-        REQ            yes      req                  STRUCT               28      1"#]]
-    .assert_eq(&rows.lines().take(2).collect::<Vec<_>>().join("\n"));
-    assert!(rows.contains("LINE-ITEM") && rows.contains("ARRAY [3..3]"), "{rows}");
-}

@@ -256,3 +256,206 @@ fn a_counter_is_set_from_its_list() {
     let problem = world.record("POST", "/v1/orders", four).unwrap_err();
     assert_eq!(problem.errors[0].rule, "REC-030");
 }
+
+#[test]
+fn each_source_of_a_value_goes_before_the_next() {
+    let service =
+        SERVICE.replace("[response]", "[request.default]\n\"REQ-COUNT\" = 3\n\"REQ-NAME\" = \"DEF\"\n[response]");
+    let api = r#"
+base-path = "/v1"
+[[operation]]
+method = "POST"
+path = "/orders"
+service = "orders"
+omit = ["REQ-FLAG"]
+[[operation.parameter]]
+name = "count"
+in = "query"
+field = "REQ-COUNT"
+default = 12
+[[operation.parameter]]
+name = "X-Flag"
+in = "header"
+field = "REQ-DATE"
+[operation.body]
+"#;
+    let world = World::new(&service, api);
+    // 1. the parameter, 2. the API's default, 3. the service's, 4. the initialisation; a header's name has no case.
+    check(
+        &world,
+        "POST",
+        "/v1/orders?count=5",
+        r#"{"req":{"reqName":"X"}}"#,
+        expect!["X       ....0005Y       .........................................."],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        "{}",
+        expect!["DEF     ....0012Y       .........................................."],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"req":{"reqFlag":"N"}}"#,
+        expect![[r#"
+        400 GTW-103 a value breaks a rule
+        body $.req.reqFlag closed: this member is not part of the request"#]],
+    );
+    let without = api.replace("default = 12\n", "");
+    check(
+        &World::new(&service, &without),
+        "POST",
+        "/v1/orders",
+        "{}",
+        expect!["DEF     ....0003Y       .........................................."],
+    );
+}
+
+/// What went wrong once: a table that nobody sent had a counter of 0x00, which is no zoned number, so every request without it was refused.
+#[test]
+fn a_table_that_nobody_sends_has_no_elements() {
+    let copybook = "
+       01 A.
+          05 N PIC 9(2).
+          05 T OCCURS 1 TO 3 TIMES DEPENDING ON N.
+             10 V PIC X(2).
+          05 Z PIC X(2).
+";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"r\"\n[request]\nkey-style = \"camel\"\n";
+    let with = |more: &str| World::over(copybook, &format!("{service}{more}"), BODY).unwrap();
+    let world = with("");
+    check(&world, "POST", "/v1/orders", r#"{"z":"zz"}"#, expect!["..zz"]);
+    check(&world, "POST", "/v1/orders", r#"{"z":"zz","t":[{"v":"a"}]}"#, expect!["01a zz"]);
+    check(&world, "POST", "/v1/orders", r#"{"n":2}"#, expect!["02......"]);
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"n":2,"t":[{"v":"a"}]}"#,
+        expect![[r#"
+        400 GTW-103 a value breaks a rule
+        body $.t REC-031: list has 1 elements, its counter says more"#]],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"t":[{},{},{},{}]}"#,
+        expect![[r#"
+        400 GTW-103 a value breaks a rule
+        body $.t REC-030: list has more than 3 elements"#]],
+    );
+    check(
+        &with("[options]\nenforce-minimum-items = true\n"),
+        "POST",
+        "/v1/orders",
+        r#"{"t":[]}"#,
+        expect![[r#"
+        400 GTW-103 a value breaks a rule
+        body $.t minItems: the list has 0 elements, expected at least 1"#]],
+    );
+}
+
+#[test]
+fn one_view_of_shared_storage_comes_with_a_request() {
+    let service = SERVICE.replace("exclude = [\"RESP\"]", "exclude = [\"REQ\"]\ninclude = [\"RAW-NUMBER\"]");
+    let world = World::new(&service, BODY);
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"resp":{"raw":"ab"}}"#,
+        expect!["..............................................................ab  "],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"resp":{"rawNumber":12}}"#,
+        expect!["..............................................................0012"],
+    );
+    check(
+        &world,
+        "POST",
+        "/v1/orders",
+        r#"{"resp":{"raw":"ab","rawNumber":12}}"#,
+        expect![[r#"
+        400 GTW-103 a value breaks a rule
+        body $.resp.rawNumber REC-032: value differs from what another view of the same bytes says"#]],
+    );
+}
+
+#[test]
+fn a_page_has_its_own_spaces_and_zeros() {
+    let service = SERVICE.replace("\"ascii\"", "\"cp037\"");
+    let world = World::new(&format!("{service}[options]\ninitialize = \"initial\"\n"), BODY);
+    let record = world.record_bytes("POST", "/v1/orders", r#"{"req":{"reqName":"A","reqCount":7}}"#).unwrap();
+    assert_eq!(
+        record[..28].to_vec(),
+        [&b"\xc1\x40\x40\x40\x40\x40\x40\x40\0\0\0\x0c\xf0\xf0\xf0\xf7"[..], &[0x40; 12]].concat()
+    );
+}
+
+#[test]
+fn depth_has_an_end_of_its_own() {
+    let world = World::new(SERVICE, BODY);
+    let deep = |n: usize| format!("{{\"req\":{{\"extra\":{}{}}}}}", "[".repeat(n), "]".repeat(n));
+    let rule = |n: usize| world.record("POST", "/v1/orders", &deep(n)).unwrap_err().errors.last().unwrap().rule.clone();
+    assert_eq!(rule(100), "JSON-011", "a member that there is none of");
+    assert_eq!(rule(200), "JSON-008");
+}
+
+#[test]
+fn numbers_are_what_they_are_written_as() {
+    let world = World::new(SERVICE, BODY);
+    let mut shown = String::new();
+    for number in [
+        "-0",
+        "0.0",
+        "12e1",
+        "1.20e1",
+        "1e-1",
+        "1e999",
+        "1e99999999999999999999",
+        "0e99999999999999999999",
+        "-1",
+        "10000",
+        "00012",
+        "+1",
+        ".5",
+        "1.",
+        "0x10",
+        "NaN",
+        "\"12\"",
+    ] {
+        let found = world.record_bytes("POST", "/v1/orders", &format!(r#"{{"req":{{"reqCount":{number}}}}}"#));
+        let found = match found {
+            Ok(record) => String::from_utf8(record[12..16].to_vec()).unwrap(),
+            Err(problem) => problem.errors[0].rule.clone(),
+        };
+        shown.push_str(&format!("{number}: {found}\n"));
+    }
+    expect![[r#"
+        -0: 0000
+        0.0: 0000
+        12e1: 0120
+        1.20e1: 0012
+        1e-1: REC-024
+        1e999: JSON-013
+        1e99999999999999999999: JSON-013
+        0e99999999999999999999: 0000
+        -1: REC-003
+        10000: REC-023
+        00012: JSON-007
+        +1: JSON-001
+        .5: JSON-001
+        1.: JSON-001
+        0x10: JSON-001
+        NaN: JSON-001
+        "12": JSON-012
+    "#]]
+    .assert_eq(&shown);
+}

@@ -128,3 +128,80 @@ fn a_record_that_is_none_names_fields_and_no_content() {
     let short = json(SERVICE, GET, &record(0, "O2026"), "/v1/orders");
     assert!(short.starts_with("502 GTW-120"), "{short}");
 }
+
+#[test]
+fn blanks_and_control_characters_are_shown_as_the_options_say() {
+    let text = GOOD.replace("AB    ", " A\u{1}  ");
+    for (options, note) in [
+        ("", r#"" A\u0001""#),
+        ("trim = \"trailing\"", r#"" A\u0001""#),
+        ("trim = \"both\"", r#""A\u0001""#),
+        ("trim = \"none\"", r#"" A\u0001   ""#),
+        ("control-characters = \"space\"", "\" A\""),
+        ("control-characters = \"escape\"", r#"" A\u0001""#),
+    ] {
+        let text = text.replace("\u{1}  ", "\u{1}   ");
+        let shown =
+            json(&format!("{SERVICE}[options]\n{options}\n"), GET, &record(0, &text), "/v1/orders?fields=respNote");
+        assert_eq!(shown, format!(r#"200 {{"resp":{{"respNote":{note}}}}}"#), "{options}");
+    }
+}
+
+#[test]
+fn a_status_has_several_answers() {
+    let api = format!(
+        "{GET}{}",
+        r#"
+[[operation.response]]
+status = 200
+description = "An open order."
+when = [{ field = "RESP-STATE", equals = "O" }]
+exclude = ["LINE-ITEM", "RAW", "LINE-COUNT", "RESP-DAY", "RESP-NUMBER"]
+[[operation.response]]
+status = 200
+description = "Another one."
+when = [{ field = "RESP-STATE", not = "X" }]
+include = ["RESP-NOTE"]
+exclude = ["RESP"]
+"#
+    );
+    let show = |rest: &str| json(SERVICE, &api, &record(0, rest), "/v1/orders");
+    assert_eq!(show(GOOD), r#"200 {"resp":{"respCode":0,"respState":"O","respNote":"AB"}}"#);
+    assert_eq!(show(&GOOD.replacen('O', "C", 1)), r#"200 {"resp":{"respNote":"AB"}}"#);
+    assert_eq!(show(&GOOD.replacen('O', "X", 1)), "502 GTW-125 no response of the API fits the service's answer");
+    let world = World::new(SERVICE, &api);
+    let openapi = world.definitions.apis[0].openapi("/", quayline_gateway::Security::default()).to_string();
+    assert!(
+        openapi.contains(r#""200":{"description":"An open order. Another one.""#) && openapi.contains("anyOf"),
+        "{openapi}"
+    );
+}
+
+#[test]
+fn lists_of_answers_have_their_minimum_where_that_is_enforced() {
+    let copybook = "
+       01 A.
+          05 N PIC 9.
+          05 T OCCURS 1 TO 3 TIMES DEPENDING ON N.
+             10 V PIC X.
+          05 Z PIC X.
+";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"r\"\n[response]\nkey-style = \"camel\"\n";
+    let strict = format!("{service}[options]\nenforce-minimum-items-of-answers = true\n");
+    let show = |service: &str, record: &[u8], media| match World::over(copybook, service, GET).unwrap().answer(
+        record,
+        "/v1/orders",
+        media,
+    ) {
+        Ok((status, body)) => format!("{status} {body}"),
+        Err(problem) => lines(&problem),
+    };
+    assert_eq!(show(service, b"0z", Media::Json), r#"200 {"n":0,"t":[],"z":"z"}"#, "zero is what COBOL programs write");
+    assert_eq!(show(&strict, b"1az", Media::Json), r#"200 {"n":1,"t":[{"v":"a"}],"z":"z"}"#);
+    for media in [Media::Json, Media::Xml] {
+        assert_eq!(
+            show(&strict, b"0z", media),
+            "502 GTW-120 the service's answer does not fit its copybook\nanswer T minItems: the list has fewer elements than the copybook's minimum, 1"
+        );
+    }
+}

@@ -60,8 +60,12 @@ impl World {
     }
 
     pub(crate) fn of(service: &str, api: &str) -> Result<World, String> {
+        World::over(COPYBOOK, service, api)
+    }
+
+    pub(crate) fn over(copybook: &str, service: &str, api: &str) -> Result<World, String> {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("order.cpy"), COPYBOOK).unwrap();
+        std::fs::write(folder.path().join("order.cpy"), copybook).unwrap();
         let service = compile(service, folder.path())?;
         let api = Api::compile("apis/orders.toml", api, std::slice::from_ref(&service)).map_err(|f| f.to_string())?;
         let definitions = Definitions::new(vec![service], vec![Arc::new(api)]).map_err(|f| f.to_string())?;

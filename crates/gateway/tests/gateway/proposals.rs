@@ -1,0 +1,108 @@
+//! What is proposed for a copybook is a service that compiles, and the table says what it does.
+
+use expect_test::{Expect, expect};
+use quayline_cobol::layout::Dialect;
+use quayline_core::Limits;
+use quayline_gateway::{Proposal, Proposed, Service, layout_of, service_table};
+
+/// The proposal for a copybook, which compiles as it stands.
+#[track_caller]
+fn propose(copybook: &str, record: Option<&str>) -> Proposal {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("order.cpy");
+    std::fs::write(&path, copybook).unwrap();
+    let layout = layout_of(&path, record, &Dialect::IBM, &Limits::default()).unwrap();
+    let from = Proposed { copybook: "order.cpy", record, encoding: "ascii", dialect: "ibm" };
+    let proposal = Proposal::new(&layout, from).unwrap();
+    let service = Service::compile("services/order.toml", &proposal.file, folder.path());
+    let service = service.unwrap_or_else(|findings| panic!("{findings}\n{}", proposal.file));
+    assert_eq!(service.name, "order");
+    proposal
+}
+
+#[track_caller]
+fn table(proposal: &Proposal, expect: Expect) {
+    expect.assert_eq(&service_table(&proposal.rows));
+}
+
+#[test]
+fn request_and_response_are_told_apart_by_their_names() {
+    let proposal = propose(crate::world::COPYBOOK, None);
+    assert!(proposal.file.contains("[request]\nkey-style = \"camel\"\nexclude = [\"RESP\"]"), "{}", proposal.file);
+    assert!(proposal.file.contains("exclude = [\"REQ\"]\n# include = [\"RESP.RAW-NUMBER\"]"), "{}", proposal.file);
+    assert!(proposal.file.contains("# field = \"RESP-STATE\""), "{}", proposal.file);
+    table(
+        &proposal,
+        expect![[r#"
+        field          include   rename      default  type                 length  start
+        REQ            request   req                  STRUCT               28      1
+          REQ-NAME     request   reqName              PIC X(8)             8       1
+          REQ-AMOUNT   request   reqAmount            PIC S9(5)V99 COMP-3  4       9
+          REQ-COUNT    request   reqCount             PIC 9(4)             4       13
+          REQ-DATE     request   reqDate              PIC X(8)             8       17
+          REQ-FLAG     request   reqFlag              PIC X                1       25
+          FILLER       no                             PIC X(3)             3       26
+        RESP           response  resp                 STRUCT               38      29
+          RESP-CODE    response  respCode             PIC S9(4) COMP       2       29
+          RESP-STATE   response  respState            PIC X                1       31
+          RESP-DAY     response  respDay              PIC 9(8)             8       32
+          RESP-NOTE    response  respNote             PIC X(6)             6       40
+          RESP-NUMBER  response  respNumber           PIC 9(3)             3       46
+          LINE-COUNT   response  lineCount            PIC 9(2)             2       49
+          LINE-ITEM    response  lineItem             ARRAY [3..3]         12      51
+            LINE-TEXT  response  lineText             PIC X(4)             4
+          RAW          response  raw                  PIC X(4)             4       63
+          RAW-NUMBER   no                             PIC 9(4)             4       63
+    "#]],
+    );
+}
+
+#[test]
+fn names_are_those_that_json_has() {
+    let proposal = propose(
+        "       01 A.\n          05 CUST-1 PIC X.\n          05 CUST1 PIC X.\n          05 V PIC 9 OCCURS 2.\n",
+        None,
+    );
+    table(
+        &proposal,
+        expect![[r#"
+        field   include  rename   default  type                   length  start
+        CUST-1  yes      cust1             PIC X                  1       1
+        CUST1   yes      cust1_2           PIC X                  1       2
+        V       yes      v                 ARRAY [2..2] of PIC 9  2       3
+    "#]],
+    );
+}
+
+#[test]
+fn one_name_in_several_places_is_no_hindrance() {
+    let nested = "       01 A.\n          05 REQ-HEAD.\n             10 NAME PIC X.\n          05 RESP-HEAD.\n             10 NAME PIC X.\n          05 NAME PIC X.\n";
+    assert!(propose(nested, None).file.contains("exclude = [\"RESP-HEAD\", \"NAME\"]"));
+    // Nothing tells these two apart, so no rule names them.
+    let twins = "       01 A.\n          05 NAME PIC X.\n          05 NAME PIC X(2).\n          05 REQ PIC X.\n";
+    table(
+        &propose(twins, None),
+        expect![[r#"
+        field  include  rename  default  type      length  start
+        NAME   yes      name             PIC X     1       1
+        NAME   yes      name_2           PIC X(2)  2       2
+        REQ    request  req              PIC X     1       4
+    "#]],
+    );
+}
+
+#[test]
+fn the_record_and_the_dialect_that_were_chosen_are_in_the_file() {
+    let two = "       01 A.\n          05 X PIC X.\n       01 B.\n          05 Y PIC X.\n";
+    assert!(propose(two, Some("B")).file.contains("record = \"B\""));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.cpy");
+    std::fs::write(&path, two).unwrap();
+    let findings = layout_of(&path, None, &Dialect::IBM, &Limits::default()).unwrap_err().to_string();
+    assert!(findings.contains("the copybook has 2 records") && findings.contains("--record"), "{findings}");
+    let layout = layout_of(&path, Some("A"), &Dialect::IBM, &Limits::default()).unwrap();
+    let from = Proposed { copybook: "two.cpy", record: None, encoding: "ascii", dialect: "gnucobol" };
+    assert!(Proposal::new(&layout, from).unwrap().file.contains("dialect = \"gnucobol\""));
+    let findings = Proposal::new(&layout, Proposed { encoding: "ebcdic-ish", ..from }).unwrap_err().to_string();
+    assert!(findings.contains("GTW-005") && findings.contains("--encoding"), "{findings}");
+}
