@@ -111,16 +111,31 @@ impl Validator {
     /// The next segment of the transaction.
     #[inline(always)]
     pub fn segment(&mut self, pass: &EnvelopePass<'_>) -> Placement {
+        let placement = self.place(pass);
+        self.check(pass, placement);
+        placement
+    }
+
+    /// Where the next segment of the transaction stands; [`Validator::check`] or [`Validator::pass_over`] is to follow.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, pass: &EnvelopePass<'_>) -> Placement {
         let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
         // What is left of a segment that was cut off is neither right nor wrong.
         let Some(walk) = self.walk.as_mut().filter(|_| self.active && !pass.is_cut()) else { return nowhere };
+        let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
+        walk.place(&pass.segment(), at)
+    }
+
+    /// Checks the segment that was placed last.
+    #[inline(always)]
+    pub(crate) fn check(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
+        let Some(walk) = self.walk.as_ref().filter(|_| self.active && !pass.is_cut()) else { return };
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
-        let placement = walk.place(&segment, at);
         let Some(item) = placement.item else {
             self.structure();
             self.rule(placement, &segment, at, true);
-            return placement;
+            return;
         };
         let tables = &walk.guide().layouts;
         let layout = tables.of_item[item.index()];
@@ -135,17 +150,14 @@ impl Validator {
         if self.rules.matters(&placement) {
             self.rule(placement, &segment, at, right);
         }
-        placement
     }
 
-    /// As [`Validator::segment`], for one that another validator checks: only where it stands.
+    /// As [`Validator::check`], for one that another validator checks: only what those behind it are checked by.
     #[inline(always)]
-    pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>) -> Placement {
-        let nowhere = Placement { item: None, left: 0, entered: 0, occurrence: 0, doubtful: false };
-        let Some(walk) = self.walk.as_mut().filter(|_| self.active && !pass.is_cut()) else { return nowhere };
+    pub(crate) fn pass_over(&mut self, pass: &EnvelopePass<'_>, placement: Placement) {
+        let Some(walk) = self.walk.as_ref().filter(|_| self.active && !pass.is_cut()) else { return };
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
-        let placement = walk.place(&segment, at);
         let level = placement.item.map_or(0, |item| walk.guide().hl_level(item));
         if placement.doubtful || placement.item.is_none() {
             self.structure();
@@ -157,7 +169,6 @@ impl Validator {
             self.rule(placement, &segment, at, true);
         }
         self.faults.clear();
-        placement
     }
 
     /// Whether transactions are checked by guides at all.

@@ -104,10 +104,12 @@ impl JsonWriter {
     }
 
     /// Hands out the buffer instead of its bytes, so that nothing is copied: the text is the buffer's first bytes, as many as returned. The
-    /// writer goes on with `buffer`, whose content is lost. No document is open.
+    /// writer goes on with `buffer`, whose content is lost. A document that is open stays with the writer, whole if no part of it was cleared.
     #[must_use]
     pub fn exchange(&mut self, mut buffer: Vec<u8>) -> (Vec<u8>, usize) {
-        debug_assert!(!self.open, "a document is open");
+        if self.open {
+            return self.exchange_closed(buffer);
+        }
         if buffer.len() < BUFFER_BYTES {
             buffer.resize(BUFFER_BYTES, 0);
         }
@@ -115,6 +117,20 @@ impl JsonWriter {
         self.start = 0;
         self.taken = 0;
         (core::mem::replace(&mut self.buf, buffer), len)
+    }
+
+    #[cold]
+    fn exchange_closed(&mut self, mut buffer: Vec<u8>) -> (Vec<u8>, usize) {
+        let (closed, len) = (self.start, self.pos - self.start);
+        if closed == 0 {
+            return (buffer, 0);
+        }
+        if buffer.len() < len + BUFFER_BYTES {
+            buffer.resize(len + BUFFER_BYTES, 0);
+        }
+        buffer[..len].copy_from_slice(&self.buf[closed..self.pos]);
+        (self.pos, self.start) = (len, 0);
+        (core::mem::replace(&mut self.buf, buffer), closed)
     }
 
     /// Goes back to the first `len` bytes of [`JsonWriter::bytes`], at the end of a document of [`Stream::Lines`] or behind the first of an

@@ -75,7 +75,11 @@ impl Writer<'_> {
         }
         if self.rejects.is_some() {
             let io = ConvertError::io("write a temporary file in", &*self.spool_folder);
-            hold.raw.push(&raw[page.raw], &self.spool_folder).map_err(io)?;
+            let mut put = |bytes: &[u8]| hold.raw.push(bytes, &self.spool_folder);
+            page.front
+                .map_or(Ok(()), |mut front| front.read(0, &mut put))
+                .and_then(|()| put(&raw[page.raw]))
+                .map_err(io)?;
         }
         if page.more {
             self.hold = Some(hold);

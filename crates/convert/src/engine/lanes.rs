@@ -53,6 +53,8 @@ pub(crate) struct Ends<'c> {
     pub(crate) limits: &'c Limits,
     /// A map between them: then they need not have one shape.
     pub(crate) map: Option<&'c MapStage>,
+    /// How many lanes there are.
+    pub(crate) lanes: usize,
 }
 
 impl<'c> Ends<'c> {
@@ -142,10 +144,22 @@ impl<'c> Ends<'c> {
             SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
             SourceFormat::Edi(read) => {
                 let options = self.edi(read);
-                let options = if options.page_bytes.is_none() { without_guides(options) } else { options };
+                let documents_only = options.page_bytes.is_none() || self.pages_in_lane();
+                let options = if documents_only { without_guides(options) } else { options };
                 Box::new(EdiCutter::new(&options, self.block_bytes(), from))
             }
         })
+    }
+
+    /// Whether the lane finds the pages of transactions by itself, since it is alone: to find them before takes as long as to send them. Only of
+    /// targets that can hold a document which goes on in the next block.
+    fn pages_in_lane(&self) -> bool {
+        let holds = matches!(self.target, TargetFormat::JsonLines(_) | TargetFormat::JsonArray(_));
+        let by_guide = matches!(
+            self.source,
+            SourceFormat::Edi(EdiRead { documents: EdiDocuments::Transactions, guides: Some(_), .. })
+        );
+        self.lanes == 1 && self.map.is_none() && holds && by_guide
     }
 
     /// How interchanges are read. Faults are bounded by lots, not by the reader, which would take documents for good once it tells no more.
@@ -367,7 +381,12 @@ impl<'c> Ends<'c> {
                 Box::new(Loop::new(XmlSource::new(self.shape(), style, self.limits)?, target))
             }
             (SourceFormat::Edi(read), _) => match read.documents {
-                EdiDocuments::Transactions => Box::new(Loop::new(EdiSource::new(&self.edi(read)), target)),
+                EdiDocuments::Transactions => {
+                    let options = self.edi(read);
+                    let alone = self.pages_in_lane();
+                    let source = if alone { EdiSource::alone(&options) } else { EdiSource::new(&options) };
+                    Box::new(Loop::new(source, target))
+                }
                 EdiDocuments::Rows => Box::new(Loop::new(EdiRowSource::new(&self.edi(read)), target)),
             },
         })

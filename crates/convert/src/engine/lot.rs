@@ -69,6 +69,8 @@ pub(crate) struct Page {
     /// Documents of the output.
     pub(crate) documents: u64,
     pub(crate) around: Surroundings,
+    /// What stands in front of its bytes, where it reached over blocks.
+    pub(crate) front: Option<Spool>,
     /// Its bytes in `page_raw`.
     pub(crate) raw: Range<usize>,
 }

@@ -471,6 +471,7 @@ fn ends(conversion: &Conversion) -> Ends<'_> {
         target_schema: conversion.target_schema.as_ref().unwrap_or(&conversion.schema),
         limits: &conversion.limits,
         map: conversion.map.as_ref(),
+        lanes: conversion.lanes,
     }
 }
 

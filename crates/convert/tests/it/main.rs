@@ -6,6 +6,7 @@ mod ends;
 mod kit;
 mod maps;
 mod pages;
+mod pages_alone;
 mod rejects;
 mod straight;
 mod text;

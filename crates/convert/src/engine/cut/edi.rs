@@ -28,7 +28,14 @@ pub(crate) struct EdiCutter {
 
 /// What a cutter reads by where nobody asks for pages: documents begin and end where they do without guides, which take most of the time.
 pub(crate) fn without_guides(options: GenericOptions) -> GenericOptions {
-    GenericOptions { guides: None, validation: None, ..options }
+    GenericOptions { guides: None, validation: None, page_bytes: None, ..options }
+}
+
+/// Bytes of a transaction behind which a page ends anywhere. By guide, pages end where loops begin, which the reader sees; only where none
+/// begins for long do they end so.
+pub(crate) fn page_bytes(options: &GenericOptions) -> u64 {
+    let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
+    options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages)).max(1)
 }
 
 /// So many times the bytes of a page, a transaction ends as a page anywhere.
@@ -37,10 +44,7 @@ const GUIDE_PAGES: u64 = 16;
 impl EdiCutter {
     /// A cutter that finds what readers with these options do.
     pub(crate) fn new(options: &GenericOptions, block_bytes: usize, from: &Position) -> Self {
-        // By guide, pages end where loops begin, which the reader sees; only where none begins for long do they end here.
-        let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
-        let page_bytes = options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages));
-        let page_bytes = usize::try_from(page_bytes).unwrap_or(usize::MAX);
+        let page_bytes = usize::try_from(page_bytes(options)).unwrap_or(usize::MAX);
         let mut reader = DocumentReader::new(options);
         if let Some(from) = &from.reader {
             reader.go_to(from);
@@ -53,7 +57,7 @@ impl EdiCutter {
             passed: 0,
             documents: 0,
             enough: block_bytes / 4 * 3,
-            page_bytes: page_bytes.max(1),
+            page_bytes,
             whole: options.page_bytes.is_none(),
         }
     }

@@ -89,8 +89,10 @@ impl Source for EdiRowSource {
             if more || page > 1 {
                 let around = documents.surroundings();
                 let documents = if refused { 0 } else { count.max(1) };
+                // The block ends with it.
+                let more = more.then_some(input.len());
                 let ended = EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
-                let done = marks.page(ended, block, facts, target, lot);
+                let done = marks.page(ended, None, block, facts, target, lot);
                 if let Err(found) = done {
                     lot.end = Some(Findings(found).into());
                     return at + 1;

@@ -25,7 +25,7 @@ pub(crate) struct GuideBody {
     walks: Vec<Option<Box<Walk>>>,
     /// Of the transaction that is open.
     guide: Option<usize>,
-    /// Where the segment stands that comes again after a page.
+    /// Where the segment stands that comes again after a page; the loops that end before it were left.
     placed: Option<Placement>,
     /// Bytes from which on a page ends before the next loop that pages begin with.
     page_bytes: Option<u64>,
@@ -209,10 +209,10 @@ impl GuideBody {
     ) -> Sent {
         let Some(guide) = self.guide else { return Sent::Whole(Fit::Fits) };
         let segment = &pass.segment();
-        let placement = match (self.placed.take(), &mut self.validator, &mut self.walks[guide]) {
+        let again = self.placed.take();
+        let placement = match (again, &mut self.validator, &mut self.walks[guide]) {
             (Some(placement), ..) => placement,
-            (None, Some(validator), _) if SEND => validator.segment(pass),
-            (None, Some(validator), _) => validator.pass_over(pass),
+            (None, Some(validator), _) => validator.place(pass),
             (None, None, Some(walk)) => walk.segment(segment),
             (None, None, None) => return Sent::Whole(Fit::Fits),
         };
@@ -221,17 +221,26 @@ impl GuideBody {
         if !open.gathered.is_empty() && open.ends_gathering(plan, placement) {
             open.send_gathered(sink, plan, segment.delimiters(), characters);
         }
-        for _ in 0..placement.left {
-            open.leave(sink);
+        if again.is_none() {
+            for _ in 0..placement.left {
+                open.leave(sink);
+            }
+            let bytes = pass.segment_byte().saturating_sub(self.page_from);
+            let is_full = placement.entered > 0 && self.page_bytes.is_some_and(|most| bytes >= most);
+            if is_full && ends_page(plan, compiled, placement, bytes, self.page_bytes.unwrap_or(bytes)) {
+                self.placed = Some(placement);
+                return Sent::Page;
+            }
+        }
+        // What is wrong with it is told of the page that it stands in.
+        match &mut self.validator {
+            Some(validator) if SEND => validator.check(pass, placement),
+            Some(validator) => validator.pass_over(pass, placement),
+            None => {}
         }
         let Some(item) = placement.item else { return Sent::Part(Fit::Fits, Left::Place) };
         let mut in_order = true;
         if placement.entered > 0 {
-            let bytes = pass.segment_byte().saturating_sub(self.page_from);
-            if self.page_bytes.is_some_and(|most| bytes >= most && ends_page(plan, compiled, placement, bytes, most)) {
-                self.placed = Some(Placement { left: 0, ..placement });
-                return Sent::Page;
-            }
             for outer in (0..placement.entered).rev() {
                 let inner = around(compiled, item, outer);
                 let is_here = open.is_in(compiled.items()[inner].parent);

@@ -1,0 +1,130 @@
+//! Transactions by guide in pages: a lane that is alone finds them by itself, several are told where they end. Both write the same.
+
+use std::sync::Arc;
+
+use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
+
+use quayline_convert::{EdiRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
+use quayline_core::Limits;
+
+use crate::crash::{Unsynced, check};
+use crate::kit::*;
+
+const GUIDE: &str = "guide 850 \"Purchase order\"
+standard X12
+version 005010
+transaction 850 group PO
+element 92 ID 2..2 codes 92
+element 324 AN 1..22
+element 350 AN 1..20
+element 212 R 1..17
+element 933 AN 1..264
+codes 92
+  NE
+segment BEG
+  92 M
+  324 M
+segment PO1
+  350 M
+  212 O
+segment MSG
+  933 M
+structure
+  segment BEG M 1
+  segment MSG O *
+  loop PO1 O * \"Line\"
+    segment PO1 M 1
+    segment MSG O *
+";
+
+/// Transactions: some short, one with many lines, one with a long note before its first line and behind its second; every fifth is bad.
+fn interchange() -> Vec<u8> {
+    let mut text =
+        "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~"
+            .to_owned();
+    text.push_str("GS*PO*S*R*20260401*1200*1*X*005010~");
+    for i in 1..=60usize {
+        let (lines, notes) = match i % 20 {
+            3 => (16_000, 1),
+            8 => (3, 3_000),
+            12 => (300, 2),
+            _ => (i % 7, i % 3),
+        };
+        text.push_str(&format!("ST*850*{i:04}~BEG*NE*PO{i}~"));
+        let note = |text: &mut String| (0..notes).for_each(|n| text.push_str(&format!("MSG*WORDS OF THE NOTE, {n}~")));
+        note(&mut text);
+        for line in 1..=lines {
+            text.push_str(&format!("PO1*{line}*{}~", if i % 5 == 4 && line + 1 >= lines { "X" } else { "9.5" }));
+            if line == 2 {
+                note(&mut text);
+            }
+        }
+        let segments = 3 + lines + notes * (1 + usize::from(lines > 1));
+        text.push_str(&format!("SE*{}*{i:04}~", segments + usize::from(i % 20 == 13)));
+    }
+    text.push_str("GE*60*1~IEA*1*000000001~");
+    text.into_bytes()
+}
+
+fn kit(data: &[u8], page_bytes: usize, to: TargetFormat, lanes: usize) -> Kit {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("850.guide");
+    std::fs::write(&path, GUIDE).expect("written");
+    let set = read_guides(&[path], &Limits::default(), None).unwrap_or_else(|findings| panic!("{findings}"));
+    let documents = Arc::new(GuideDocuments::new(set, NodeNames::References));
+    let schema = Arc::new(Schema::edi_by_guide(&documents));
+    let from = SourceFormat::Edi(EdiRead { guides: Some(documents), page_bytes, ..EdiRead::default() });
+    Kit { lanes, ..Kit::new(schema, data, from, to) }
+}
+
+#[test]
+fn a_lane_alone_writes_what_several_write() {
+    let data = interchange();
+    assert!(data.len() > 3 << 18, "several blocks");
+    let json = JsonWrite::default();
+    for page in [1, 300, 4 << 10, 64 << 10, 1 << 20] {
+        for to in [TargetFormat::JsonLines(json), TargetFormat::JsonArray(json)] {
+            let alone = kit(&data, page, to.clone(), 1);
+            let report = alone.ok();
+            assert!(report.tally.records_rejected > 8 && report.tally.records_out > 40, "{page}: {:?}", report.tally);
+            let several = kit(&data, page, to, 3);
+            assert_eq!(several.ok().tally, report.tally, "pages of {page}");
+            for name in ["out", "rejects", "rejects.findings.jsonl"] {
+                let (one, all) = (alone.text(name), several.text(name));
+                let differ = one.lines().zip(all.lines()).find(|(one, all)| one != all);
+                assert!(one == all, "pages of {page}: {name} has {} and {} bytes, {differ:?}", one.len(), all.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_of_a_lane_alone_become_the_same_interchange() {
+    let data = interchange();
+    let pages = kit(&data, 4 << 10, jsonl(), 1);
+    pages.ok();
+    let good = pages.text("out");
+    assert!(good.contains("\"page\":7"), "there are pages");
+    let back = kit(good.as_bytes(), 4 << 10, jsonl(), 1);
+    let SourceFormat::Edi(EdiRead { guides, .. }) = &back.from else { panic!("interchanges") };
+    let to = TargetFormat::Edi(EdiWriterOptions { guides: guides.clone(), ..EdiWriterOptions::default() });
+    let back = Kit { from: JSON, to, ..back };
+    back.ok();
+    let whole = kit(&data, 64 << 20, jsonl(), 1);
+    whole.ok();
+    let again = kit(whole.text("out").as_bytes(), 1, jsonl(), 1);
+    let again = Kit { from: JSON, to: back.to.clone(), ..again };
+    again.ok();
+    // Of a bad transaction good pages are written; so only the good ones are compared.
+    let transactions = |bytes: Vec<u8>| -> Vec<String> {
+        let text = String::from_utf8(bytes).expect("ASCII");
+        text.split("~ST*").skip(1).map(|text| text.split("~SE*").next().unwrap_or_default().to_owned()).collect()
+    };
+    let (paged, whole) = (transactions(back.bytes("out")), transactions(again.bytes("out")));
+    assert!(whole.len() > 40 && whole.iter().all(|text| paged.contains(text)), "{} and {}", whole.len(), paged.len());
+}
+
+#[test]
+fn a_lane_alone_resumes_at_every_step() {
+    check(&kit(&interchange(), 64 << 10, jsonl(), 1), Unsynced::Garbage);
+}
