@@ -120,6 +120,12 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "0.5",
     ),
     (
+        "too few occurrences",
+        "id = id\nmake need {\n  name = code\n  for tag where it = \"z\" limit 9 make rows { a = it }\n}\n",
+        "0.5",
+        "0.5",
+    ),
+    (
         "several findings at once",
         "id = note ?? id\nname = CUST-NAME\nsmall = TOTAL\namount = number(code)\n",
         "\"first\"",

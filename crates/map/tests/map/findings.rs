@@ -69,6 +69,11 @@ out
 const CASES: &[(&str, &str)] = &[
     // The text.
     ("a stray character", "id = id ; \n"),
+    ("a character without meaning", "id = id ~ code\n"),
+    (
+        "parentheses go too deep",
+        "id = ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((id))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))\n",
+    ),
     ("a text that is not closed", "id = \"abc\n"),
     ("a value is missing", "id = \nname = code\n"),
     ("a block that is never closed", "id = id\nif flag {\n  name = code\n"),

@@ -3,6 +3,7 @@
 mod docs;
 mod faults;
 mod findings;
+mod inverse;
 mod law;
 mod run;
 mod support;
