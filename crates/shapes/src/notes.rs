@@ -5,24 +5,30 @@ use quayline_core::{Finding, Severity};
 use crate::codes;
 use crate::source_file::SourceFile;
 
-/// Words and how often they were met.
+/// Words and where they stand, each place once.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Vec<(String, usize, usize)>);
+pub(crate) struct Notes(Vec<(String, Vec<usize>)>);
 
 impl Notes {
     /// A word at a byte of the file.
     pub(crate) fn add(&mut self, word: &str, at: usize) {
-        match self.0.iter_mut().find(|(known, ..)| known == word) {
-            Some((_, _, count)) => *count += 1,
-            None => self.0.push((word.to_owned(), at, 1)),
+        match self.0.iter_mut().find(|(known, _)| known == word) {
+            // A definition is read as often as it is referred to.
+            Some((_, places)) if places.contains(&at) => {}
+            Some((_, places)) => places.push(at),
+            None => self.0.push((word.to_owned(), vec![at])),
         }
     }
 
     /// One finding a word.
     pub(crate) fn findings(self, file: &SourceFile) -> Vec<Finding> {
-        let finding = |(word, at, count): (String, usize, usize)| {
-            let times = if count == 1 { String::new() } else { format!(", here and at {} other places", count - 1) };
-            let mut finding = file.warning(codes::NOT_CHECKED, at, format!("`{word}` is not checked{times}"));
+        let finding = |(word, places): (String, Vec<usize>)| {
+            let times = match places.len() {
+                1 => String::new(),
+                2 => ", here and at 1 other place".to_owned(),
+                count => format!(", here and at {} other places", count - 1),
+            };
+            let mut finding = file.warning(codes::NOT_CHECKED, places[0], format!("`{word}` is not checked{times}"));
             finding.severity = Severity::Note;
             finding
         };

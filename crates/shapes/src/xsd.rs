@@ -605,8 +605,13 @@ impl<'d> Reader<'d> {
     /// A type as facets restrict it.
     fn faceted(&mut self, of: &XmlElement, base: Scalar) -> Scalar {
         let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
+        let mut listed = false;
         for child in &of.children {
-            if matches!(child.name.as_str(), "pattern" | "minLength" | "assertion") {
+            // A list of values is one restriction.
+            if core::mem::replace(&mut listed, child.name == "enumeration") && listed {
+                continue;
+            }
+            if matches!(child.name.as_str(), "pattern" | "minLength" | "enumeration" | "assertion") {
                 self.notes.add(&child.name, child.at);
             }
         }

@@ -53,7 +53,12 @@ pub(crate) fn run_covered(
 
 fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<Coverage>>>) -> Result<Exit, Stop> {
     let map = open(args)?;
-    let worth_telling = |finding: &&Finding| !args.quiet || finding.severity == Severity::Error;
+    // Notes tell whoever writes the map what it does, which `map check` is for; no run changes them.
+    let worth_telling = |finding: &&Finding| match finding.severity {
+        Severity::Error => true,
+        Severity::Warning => !args.quiet,
+        Severity::Note => !args.quiet && args.explain,
+    };
     let findings: Vec<Finding> = map.findings.iter().filter(worth_telling).cloned().collect();
     console.findings(&findings);
     if args.explain {

@@ -49,6 +49,8 @@ pub(crate) struct Written {
     pub(crate) address: Vec<Step>,
     pub(crate) guards: Vec<Guard>,
     pub(crate) span: Span,
+    /// It may have been another field that was meant.
+    meant: bool,
 }
 
 /// A document or occurrence that the map makes.
@@ -68,6 +70,8 @@ pub(crate) struct Goal {
     pub(crate) node: NodeId,
     /// Groups and documents on the way, without the node itself.
     pub(crate) address: Vec<Step>,
+    /// The path is misspelt, and this is what was meant: the rest is checked as if it had been written.
+    pub(crate) meant: bool,
 }
 
 impl Lower<'_> {
@@ -75,7 +79,7 @@ impl Lower<'_> {
     pub(crate) fn goal(&mut self, path: &TargetPath, context: &TargetContext) -> Option<Goal> {
         let mut names = path.names.as_slice();
         let mut goal = match context.output {
-            Some(output) => Goal { output, node: context.node, address: context.address.clone() },
+            Some(output) => Goal { output, node: context.node, address: context.address.clone(), meant: false },
             None => self.output_of(path)?,
         };
         let first = &names[0].text;
@@ -87,10 +91,13 @@ impl Lower<'_> {
         }
         let shape = self.outputs[goal.output].shape;
         for (i, name) in names.iter().enumerate() {
-            let Some(child) = shape.child(goal.node, &name.text) else {
+            let child = if let Some(child) = shape.child(goal.node, &name.text) {
+                child
+            } else {
                 let children: Vec<&str> =
                     shape.children(goal.node).map(|child| shape.node(child).name.as_str()).collect();
-                let mut hint = offer(&nearest(&name.text, children.iter().copied()));
+                let near = nearest(&name.text, children.iter().copied());
+                let mut hint = offer(&near);
                 if hint.is_none() {
                     let elsewhere: Vec<String> = shape
                         .iter()
@@ -112,7 +119,9 @@ impl Lower<'_> {
                     if goal.node == NodeId::ROOT { shape.node(goal.node).name.clone() } else { shape.path(goal.node) };
                 self.error(codes::UNKNOWN_TARGET, name.span, format!("the target has no `{}` in {place}", name.text))
                     .hint = hint;
-                return None;
+                let [meant] = &near[..] else { return None };
+                goal.meant = true;
+                shape.child(goal.node, meant)?
             };
             let node = shape.node(child);
             if i + 1 < names.len() {
@@ -158,7 +167,7 @@ impl Lower<'_> {
         if path.names.len() > 1 {
             self.made_document(output, step, path.span);
         }
-        Some(Goal { output, node: NodeId::ROOT, address: vec![step] })
+        Some(Goal { output, node: NodeId::ROOT, address: vec![step], meant: false })
     }
 
     /// A document that is made by being written to.
@@ -173,9 +182,11 @@ impl Lower<'_> {
         let all = self.written[goal.output].entry(goal.node).or_default();
         let first = all
             .iter()
-            .find(|written| written.address == address && !exclusive(&written.guards, guards))
+            .find(|written| {
+                !written.meant && !goal.meant && written.address == address && !exclusive(&written.guards, guards)
+            })
             .map(|written| written.span);
-        all.push(Written { address: address.to_vec(), guards: guards.to_vec(), span });
+        all.push(Written { address: address.to_vec(), guards: guards.to_vec(), span, meant: goal.meant });
         if let Some(first) = first {
             let line = self.line(first);
             let path = self.outputs[goal.output].shape.path(goal.node);

@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     /// Whether the word here begins a path that is assigned to, so that any keyword can be a field.
     fn is_assignment(&self) -> bool {
-        matches!(self.peek(1).kind, Kind::Sign("=" | "." | "+=" | "-=" | "&="))
+        matches!(self.peek(1).kind, Kind::Sign("=" | "==" | ":" | "." | "+=" | "-=" | "&="))
             || (self.peek(1).kind == Kind::Sign("[") && self.peek(1).span.start == self.token().span.end)
     }
 
@@ -266,6 +266,13 @@ impl Parser<'_> {
         {
             return self.assignment();
         }
+        let sign = self.source.slice(start);
+        if matches!(sign, "," | ";") {
+            let message = format!("`{sign}` begins no statement, and none needs it at its end");
+            self.report(codes::NO_STATEMENT, &message, Some("remove it: a statement ends where the next one begins"));
+            self.next();
+            return Ok(Stmt { kind: StmtKind::Omit(Vec::new()), span: start });
+        }
         if self.kind() != Kind::Word {
             let message = format!("{} begins no statement", self.found());
             self.report(codes::NO_STATEMENT, &message, Some(STATEMENTS));
@@ -314,6 +321,15 @@ impl Parser<'_> {
                 self.report(codes::MISPLACED, &message, Some("move it out of the block"));
                 return Err(Broken);
             }
+            _ if self.peek(1).kind == Kind::Sign("{") => {
+                let message = format!("`{word}` begins no statement");
+                let hint =
+                    format!("a block that writes into a group of the target begins with make: make {word} {{ … }}");
+                self.report(codes::NO_STATEMENT, &message, Some(&hint));
+                let target = self.target_path()?;
+                let span = start.to(target.span);
+                (StmtKind::Make { target, body: self.block()? }, span)
+            }
             _ => {
                 let message = format!("`{word}` begins no statement");
                 self.report(codes::NO_STATEMENT, &message, Some(STATEMENTS));
@@ -335,7 +351,12 @@ impl Parser<'_> {
             );
             return Err(Broken);
         }
-        if !self.take("=") {
+        if let Kind::Sign(sign @ (":" | "==")) = self.kind() {
+            let message = format!("expected `=` and a value, found `{sign}`");
+            self.report(codes::EXPECTED, &message, Some("a target is set by one `=`"));
+            self.next();
+            self.take("=");
+        } else if !self.take("=") {
             return self.expected("`=` and a value");
         }
         if self.token().breaks > 0

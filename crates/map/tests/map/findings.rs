@@ -75,6 +75,13 @@ const CASES: &[(&str, &str)] = &[
         "id = ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((id))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))\n",
     ),
     ("a text that is not closed", "id = \"abc\n"),
+    ("commas and semicolons", "id = id,\nname = code;  amount = amout;\n"),
+    ("a colon", "id: id\nname: code\nok == flag\n"),
+    ("a block without make", "id = id\nwho {\n  first = who.frist\n}\n"),
+    (
+        "a list that is misspelt, and what it holds",
+        "id = id\nfor line limit 3 make Line {\n  sku = skuu\n  Qty = qty\n  qty = qty\n}\n",
+    ),
     ("a value is missing", "id = \nname = code\n"),
     ("a block that is never closed", "id = id\nif flag {\n  name = code\n"),
     ("a brace too many", "id = id\n}\n"),

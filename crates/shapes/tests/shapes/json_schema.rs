@@ -38,7 +38,9 @@ fn members_lists_and_facets() {
                 quantity? decimal(19)
               notes* text
               other? text
-            Note SHP-006 order.schema.json:11:77: `pattern` is not checked, here and at 1 other places
+            Note SHP-006 order.schema.json:4:32: `enum` is not checked
+            Note SHP-006 order.schema.json:5:29: `const` is not checked
+            Note SHP-006 order.schema.json:11:77: `pattern` is not checked, here and at 1 other place
             Note SHP-006 order.schema.json:12:68: `minLength` is not checked
         "#]],
     );
@@ -65,6 +67,7 @@ fn parts_alternatives_and_definitions() {
               amount? unsigned(2)
               either? text
             in an array
+            Note SHP-006 order.schema.json:5:126: `format` is not checked
         "#]],
     );
 }
