@@ -1,18 +1,21 @@
-//! A permute fills the holes, a compress leaves out what is blank before the next word.
+//! A block of words, a block of text behind them, and a count of the text's blanks says where the next words go.
+//!
+//! Blocks are of 16 and 32 bytes and their blanks are found by `movemask`: with blocks of 64 and mask registers a text takes twice as long, though
+//! it is fewer instructions. Only the look for bytes that end the writing has no mask to wait for.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epu8_mask, _mm512_cmpneq_epi8_mask, _mm512_loadu_si512,
-    _mm512_mask_cmpneq_epi8_mask, _mm512_mask_permutexvar_epi8, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_set1_epi8, _mm512_storeu_si512, _mm512_sub_epi8,
+    __m512i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8, _mm_storeu_si128, _mm256_cmpeq_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_storeu_si256, _mm512_loadu_si512,
+    _mm512_maskz_loadu_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_setzero_si512,
+    _mm512_ternarylogic_epi64,
 };
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::{CHUNK, Step, Weave, Woven};
+use super::{CHUNK, HALF, Step, Weave, Woven};
 
 /// # Safety
 /// `rows` rows, `stride` apart, of `weave.reach` bytes lie in `text`, `rows` times `weave.row_max` bytes and [`Weave::OUT_SLACK`] more in `out`; the
 /// machine is one that [`is_there`] is about.
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn write(
     weave: &Weave,
     text: &[u8],
@@ -21,96 +24,151 @@ pub(super) unsafe fn write(
     stops: [u8; 2],
     out: &mut [u8],
 ) -> Woven {
-    let stops = stops.map(|stop| _mm512_set1_epi8(stop.cast_signed()));
-    let start = out.as_mut_ptr();
-    let mut to = start;
-    let mut row = text.as_ptr();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let rows = good(weave, text, stride, rows, stops);
+        Woven { rows, bytes: write_good(weave, text, stride, rows, out) }
+    }
+}
+
+/// How many rows have no byte that ends the writing.
+///
+/// # Safety
+/// As for [`write`].
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
+unsafe fn good(weave: &Weave, text: &[u8], stride: usize, rows: usize, stops: [u8; 2]) -> usize {
+    let bad = Bad::new(stops);
+    let mut row = text.as_ptr().wrapping_add(weave.first);
     for done in 0..rows {
         // SAFETY: the texts lie within the row's reach.
-        if unsafe { stopped(row.add(weave.first), weave.span, stops) } {
-            return Woven { rows: done, bytes: to.addr() - start.addr() };
-        }
-        for step in &weave.steps {
-            // SAFETY: what is read lies within the row's reach; what is kept of all steps of a row is at most `row_max`, and a step writes at
-            // most the slack beyond.
-            to = unsafe { to.add(if step.long == 0 { chunk(step, row, to) } else { long(step, row, to) }) };
+        if unsafe { bad.is_in(row, weave.span) } {
+            return done;
         }
         row = row.wrapping_add(stride);
     }
-    Woven { rows, bytes: to.addr() - start.addr() }
+    rows
 }
 
+/// Writes rows without a look at what they hold; how many bytes that is. It has no mask registers, so that the compiler uses none.
+///
 /// # Safety
-/// `len` bytes from `text` on can be read.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
-unsafe fn stopped(text: *const u8, len: usize, stops: [__m512i; 2]) -> bool {
-    let (space, beyond) = (_mm512_set1_epi8(0x20), _mm512_set1_epi8(0x7e - 0x20));
-    let bad = |block: __m512i| {
-        _mm512_cmpgt_epu8_mask(_mm512_sub_epi8(block, space), beyond)
-            | _mm512_cmpeq_epi8_mask(block, stops[0])
-            | _mm512_cmpeq_epi8_mask(block, stops[1])
-    };
-    let mut found = 0;
-    let mut at = 0;
-    while at + CHUNK <= len {
-        // SAFETY: within `len`.
-        found |= bad(unsafe { _mm512_loadu_si512(text.add(at).cast()) });
-        at += CHUNK;
+/// As for [`write`].
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+unsafe fn write_good(weave: &Weave, text: &[u8], stride: usize, rows: usize, out: &mut [u8]) -> usize {
+    let start = out.as_mut_ptr();
+    let mut to = start;
+    let mut row = text.as_ptr();
+    for _ in 0..rows {
+        for step in &weave.steps {
+            // SAFETY: what is read lies within the row's reach; what is kept of all steps of a row is at most `row_max`, and a step writes at
+            // most the slack beyond.
+            to = unsafe { to.add(if step.blocks == 0 { short(step, row, to) } else { long(step, row, to) }) };
+        }
+        row = row.wrapping_add(stride);
     }
-    if at < len {
-        let rest = u64::MAX >> (CHUNK - (len - at));
-        // SAFETY: what the mask does not admit is not read; it becomes 0x00, which may be a stop.
-        found |= bad(unsafe { _mm512_maskz_loadu_epi8(rest, text.add(at).cast()) }) & rest;
-    }
-    found != 0
+    to.addr() - start.addr()
 }
 
-/// # Safety
-/// A chunk can be read from the step's place in the row on and written to `to`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
-unsafe fn chunk(step: &Step, row: *const u8, to: *mut u8) -> usize {
-    // SAFETY: the caller's promise, and the step's own blocks.
-    let (text, from, words) = unsafe {
-        (
-            _mm512_loadu_si512(row.add(step.at as usize).cast()),
-            _mm512_loadu_si512(step.from.as_ptr().cast()),
-            _mm512_loadu_si512(step.words.as_ptr().cast()),
-        )
-    };
-    let filled = _mm512_mask_permutexvar_epi8(words, step.holes, from, text);
-    let mut ink = _mm512_mask_cmpneq_epi8_mask(step.holes, filled, _mm512_set1_epi8(b' '.cast_signed()));
-    // Whatever stands before ink in its hole is kept; bits that go on into the word before change nothing, and they end before the next hole.
-    for shift in [1, 2, 4, 8] {
-        ink |= ink >> shift;
+/// Bytes that end the writing: for each below 0x80 whether it is one, in its top bit; those above all are.
+#[derive(Clone, Copy)]
+struct Bad([__m512i; 2]);
+
+impl Bad {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn new(stops: [u8; 2]) -> Bad {
+        let mut table = PRINTABLE;
+        for stop in stops {
+            table[usize::from(stop & 0x7f)] = 0x80;
+        }
+        // SAFETY: both halves of the table are read.
+        unsafe {
+            Bad([_mm512_loadu_si512(table.as_ptr().cast()), _mm512_loadu_si512(table.as_ptr().add(CHUNK).cast())])
+        }
     }
-    let keep = ink | step.kept;
-    // SAFETY: the caller's promise.
-    unsafe { _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi8(keep, filled)) };
-    keep.count_ones() as usize
+
+    /// # Safety
+    /// `len` bytes from `text` on can be read.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
+    unsafe fn is_in(self, text: *const u8, len: usize) -> bool {
+        let Bad([low, high]) = self;
+        let mut found = _mm512_setzero_si512();
+        let mut at = 0;
+        while at + CHUNK <= len {
+            // SAFETY: within `len`.
+            let block = unsafe { _mm512_loadu_si512(text.add(at).cast()) };
+            found = _mm512_ternarylogic_epi64::<OR>(found, block, _mm512_permutex2var_epi8(low, block, high));
+            at += CHUNK;
+        }
+        let mut found = _mm512_movepi8_mask(found);
+        if at < len {
+            let rest = u64::MAX >> (CHUNK - (len - at));
+            // SAFETY: what the mask does not admit is not read; it becomes 0x00, which is bad.
+            let block = unsafe { _mm512_maskz_loadu_epi8(rest, text.add(at).cast()) };
+            found |= _mm512_movepi8_mask(_mm512_or_si512(block, _mm512_permutex2var_epi8(low, block, high))) & rest;
+        }
+        found != 0
+    }
 }
 
+/// Of three.
+const OR: i32 = 0xfe;
+
+/// For each byte below 0x80 whether it is not printable ASCII.
+const PRINTABLE: [u8; 2 * CHUNK] = {
+    let mut table = [0x80; 2 * CHUNK];
+    let mut byte = 0x20;
+    while byte <= 0x7e {
+        table[byte] = 0;
+        byte += 1;
+    }
+    table
+};
+
 /// # Safety
-/// The step's text can be read from its place in the row on, and two chunks written to `to`.
+/// A short text can be read from the step's place in the row on, and a chunk written to `to`, and a short text behind the words.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,lzcnt,bmi2")]
-unsafe fn long(step: &Step, row: *const u8, to: *mut u8) -> usize {
-    let size = step.long as usize;
-    let first = |bytes: usize| if bytes == 0 { 0 } else { u64::MAX >> (CHUNK - bytes) };
-    let masks = [first(size.min(CHUNK)), first(size.saturating_sub(CHUNK))];
-    let blank = _mm512_set1_epi8(b' '.cast_signed());
-    // SAFETY: what the masks do not admit is not read; the rest is the caller's promise.
+#[target_feature(enable = "avx2,lzcnt")]
+unsafe fn short(step: &Step, row: *const u8, to: *mut u8) -> usize {
+    let before = step.before as usize;
+    // SAFETY: the step's own block; the rest is the caller's promise.
     unsafe {
-        let from = row.add(step.at as usize);
-        let low = _mm512_maskz_loadu_epi8(masks[0], from.cast());
-        let high = _mm512_maskz_loadu_epi8(masks[1], from.wrapping_add(CHUNK).cast());
-        _mm512_storeu_si512(to.cast(), low);
-        _mm512_storeu_si512(to.add(CHUNK).cast(), high);
-        let ink = [_mm512_cmpneq_epi8_mask(low, blank) & masks[0], _mm512_cmpneq_epi8_mask(high, blank) & masks[1]];
-        let len = |ink: u64| CHUNK - ink.leading_zeros() as usize;
-        if ink[1] == 0 { len(ink[0]) } else { CHUNK + len(ink[1]) }
+        let text = _mm_loadu_si128(row.add(step.at as usize).cast());
+        _mm256_storeu_si256(to.cast(), _mm256_loadu_si256(step.words.as_ptr().cast()));
+        if before > HALF {
+            _mm256_storeu_si256(to.add(HALF).cast(), _mm256_loadu_si256(step.words.as_ptr().add(HALF).cast()));
+        }
+        _mm_storeu_si128(to.add(before).cast(), text);
+        let blanks = _mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(b' '.cast_signed())));
+        let ink = !blanks.cast_unsigned() & step.own;
+        before + HALF - ink.leading_zeros() as usize
     }
+}
+
+/// # Safety
+/// The step's blocks can be read from its place in the row on, a chunk written to `to`, and the blocks behind the words.
+#[inline]
+#[target_feature(enable = "avx2,lzcnt")]
+unsafe fn long(step: &Step, row: *const u8, to: *mut u8) -> usize {
+    let before = step.before as usize;
+    let mut len = 0;
+    // SAFETY: the step's own blocks; the rest is the caller's promise.
+    unsafe {
+        for at in [0, HALF] {
+            _mm256_storeu_si256(to.add(at).cast(), _mm256_loadu_si256(step.words.as_ptr().add(at).cast()));
+        }
+        for block in 1..=step.blocks as usize {
+            let at = (block - 1) * HALF;
+            let text = _mm256_loadu_si256(row.add(step.at as usize + at).cast());
+            _mm256_storeu_si256(to.add(before + at).cast(), text);
+            let blanks = _mm256_movemask_epi8(_mm256_cmpeq_epi8(text, _mm256_set1_epi8(b' '.cast_signed())));
+            let own = if block == step.blocks as usize { step.own } else { u32::MAX };
+            let ink = !blanks.cast_unsigned() & own;
+            len = if ink == 0 { len } else { at + HALF - ink.leading_zeros() as usize };
+        }
+    }
+    before + len
 }
 
 /// Whether the machine has the instructions.
@@ -127,10 +185,10 @@ static FOUND: AtomicU8 = AtomicU8::new(0);
 
 #[cold]
 fn find() -> bool {
-    let found = is_x86_feature_detected!("avx512f")
+    let found = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi")
-        && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")

@@ -1,10 +1,10 @@
 //! Rows of blank-padded text between words that are always the same: `{"REF":"` … `","MODEL":"` … `"},`, once for each row.
 //!
 //! ```text
-//! words, places ──Weave::new──▶ chunks of 64 bytes: words with holes, and where in the row the bytes of the holes stand
-//! row ──▶ a chunk with its holes filled (one permute) ──▶ its blanks before the next word left out (one compress) ──▶ out
+//! words, places ──Weave::new──▶ steps: words, and a text behind them
+//! row ──▶ words and text as blocks ──▶ out; the next step begins behind the text's last byte that is no blank
 //! ```
-//! A chunk costs some twenty instructions, whatever stands in it, where a text costs forty when each is copied by itself.
+//! A text costs some sixteen instructions with its words, whatever stands in it, where it costs forty when each is copied by itself.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -47,20 +47,20 @@ enum Owned {
     Text(Hole),
 }
 
-/// Part of a row as it is written.
+/// Part of a row as it is written: words, and one text behind them.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Step {
-    /// Words, with anything in the holes.
+    /// Words, with anything behind them.
     words: [u8; CHUNK],
-    /// For each byte of a hole where it stands, from `at` on.
-    from: [u8; CHUNK],
-    /// Bytes that are in holes, and bytes that are words.
-    holes: u64,
-    kept: u64,
+    /// Bytes that are words.
+    before: u32,
+    /// Where in the row the text stands.
     at: u32,
-    /// Not 0 for one text of so many bytes from `at` on, and no words.
-    long: u32,
+    /// 0 for a short text; else blocks that the text has.
+    blocks: u32,
+    /// Which bytes of the text's last block, or of a short text's only one, are its own.
+    own: u32,
 }
 
 /// Rows and bytes that were written.
@@ -72,10 +72,13 @@ pub struct Woven {
     pub bytes: usize,
 }
 
-/// Bytes of a chunk.
+/// Most words of a step.
 const CHUNK: usize = 64;
 
-/// Texts of more bytes go by themselves; the bytes between two holes of a chunk are at least one less.
+/// A block of words, and of a text that is not short.
+const HALF: usize = CHUNK / 2;
+
+/// Bytes of a short text.
 const SHORT_MAX: usize = 16;
 
 /// Longest text.
@@ -121,7 +124,7 @@ impl Weave {
                 }
             }
         }
-        steps.end();
+        steps.end(None);
         let pieces = pieces.iter().map(|piece| match *piece {
             Piece::Word(word) => Owned::Word(word.to_vec()),
             Piece::Text(hole) => Owned::Text(hole),
@@ -199,66 +202,39 @@ fn is_fast() -> bool {
 struct Steps {
     done: Vec<Step>,
     words: Vec<u8>,
-    from: Vec<u8>,
-    holes: u64,
-    kept: u64,
-    at: Option<usize>,
-    /// Where the last hole of the chunk ends.
-    hole_end: Option<usize>,
 }
 
 impl Steps {
     fn word(&mut self, word: &[u8]) {
         for byte in word {
             if self.words.len() == CHUNK {
-                self.end();
+                self.end(None);
             }
-            self.kept |= 1 << self.words.len();
             self.words.push(*byte);
-            self.from.push(0);
         }
     }
 
     fn text(&mut self, Hole { offset, size }: Hole) -> Option<()> {
-        let narrow = |n: usize| u32::try_from(n).ok();
-        if size > SHORT_MAX {
-            self.end();
-            let (words, from) = ([0; CHUNK], [0; CHUNK]);
-            self.done.push(Step { words, from, holes: 0, kept: 0, at: narrow(offset)?, long: narrow(size)? });
-            return Some(());
-        }
-        let here = self.words.len();
-        let apart = self.hole_end.is_none_or(|end| here - end >= SHORT_MAX - 1);
-        let near = self.at.is_none_or(|at| at <= offset && offset + size - at <= CHUNK);
-        if here + size > CHUNK || !apart || !near {
-            self.end();
-        }
-        let at = *self.at.get_or_insert(offset);
-        narrow(offset)?;
-        for byte in offset..offset + size {
-            self.holes |= 1 << self.words.len();
-            self.words.push(0);
-            self.from.push(u8::try_from(byte - at).ok()?);
-        }
-        self.hole_end = Some(self.words.len());
+        self.end(Some((u32::try_from(offset).ok()?, size)));
         Some(())
     }
 
-    /// Ends the chunk.
-    fn end(&mut self) {
-        if self.words.is_empty() {
+    /// Ends the step, with a text behind its words or without.
+    fn end(&mut self, text: Option<(u32, usize)>) {
+        let before = self.words.len();
+        if before == 0 && text.is_none() {
             return;
         }
-        let block = |bytes: &[u8]| {
-            let mut block = [0; CHUNK];
-            block[..bytes.len()].copy_from_slice(bytes);
-            block
-        };
-        let (words, from) = (block(&self.words), block(&self.from));
-        let at = u32::try_from(self.at.unwrap_or(0)).unwrap_or(0);
-        let step = Step { words, from, holes: self.holes, kept: self.kept, at, long: 0 };
-        *self = Steps { done: core::mem::take(&mut self.done), ..Steps::default() };
-        self.done.push(step);
+        let (at, size) = text.unwrap_or_default();
+        let mut words = [0; CHUNK];
+        words[..before].copy_from_slice(&self.words);
+        self.words.clear();
+        let short = size <= SHORT_MAX;
+        let blocks = if short { 0 } else { size.div_ceil(HALF).max(1) };
+        let own = size - blocks.saturating_sub(1) * HALF;
+        let narrow = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let own = if own == 0 { 0 } else { u32::MAX >> (HALF - own) };
+        self.done.push(Step { words, before: narrow(before), at, blocks: narrow(blocks), own });
     }
 }
 
