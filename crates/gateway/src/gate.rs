@@ -82,18 +82,26 @@ impl<S: Sink> Gate<'_, S> {
 
     /// A value of a parameter or an assignment, below the groups it stands in.
     pub(crate) fn set(&mut self, node: NodeId, value: Value<'_>) -> bool {
-        let mut around = Vec::new();
-        let mut at = self.shape.node(node).parent;
-        while let Some(parent) = at {
-            if parent != NodeId::ROOT {
-                around.push(parent);
-            }
-            at = self.shape.node(parent).parent;
-        }
-        around.iter().rev().for_each(|group| self.sink.enter(*group));
+        self.enter_around(node);
         let done = self.put(node, value);
-        around.iter().for_each(|group| self.sink.leave(*group));
+        let mut at = node;
+        while let Some(parent) = self.around(at) {
+            self.sink.leave(parent);
+            at = parent;
+        }
         done
+    }
+
+    fn around(&self, node: NodeId) -> Option<NodeId> {
+        self.shape.node(node).parent.filter(|parent| *parent != NodeId::ROOT)
+    }
+
+    /// Enters the groups that a node stands in, outermost first.
+    fn enter_around(&mut self, node: NodeId) {
+        if let Some(parent) = self.around(node) {
+            self.enter_around(parent);
+            self.sink.enter(parent);
+        }
     }
 
     fn put(&mut self, node: NodeId, value: Value<'_>) -> bool {

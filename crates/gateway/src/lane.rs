@@ -374,7 +374,8 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
     };
     // Each is compared with all before it, so their number has a bound of its own.
     const PAIRS_MAX: usize = 100;
-    let crowded = uri::pairs(request.query).nth(PAIRS_MAX).is_some();
+    // So many take two bytes each, at least.
+    let crowded = request.query.len() > 2 * PAIRS_MAX && uri::pairs(request.query).nth(PAIRS_MAX).is_some();
     if crowded {
         error(gate.state, "query", "", "number", format!("the query has more than {PAIRS_MAX} parameters"));
     }
@@ -424,7 +425,7 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
             }
             continue;
         };
-        let scalar = gate.shape.node(parameter.node).scalar().cloned();
+        let scalar = gate.shape.node(parameter.node).scalar();
         gate.place = place;
         let numeric = matches!(scalar, Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64));
         let mut digits = [0u8; 40];
@@ -469,7 +470,8 @@ fn plain_number(text: &str, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)>
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let (whole, part) = rest.split_once('.').map_or((rest, None), |(whole, part)| (whole, Some(part)));
+    let point = rest.bytes().position(|byte| byte == b'.');
+    let (whole, part) = point.map_or((rest, None), |at| (&rest[..at], Some(&rest[at + 1..])));
     let part_text = part.unwrap_or("");
     if whole.is_empty()
         || part == Some("")

@@ -121,7 +121,7 @@ impl Definitions {
     /// The operation for a path (without query) and a method.
     #[must_use]
     pub fn find<'a>(&'a self, method: &str, path: &'a str) -> Routed<'a> {
-        let parts = || path.split('/').skip(1);
+        let parts = || crate::uri::parts(path, b'/').skip(1);
         if !path.starts_with('/') {
             return Routed::Nowhere;
         }

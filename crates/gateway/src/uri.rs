@@ -2,9 +2,44 @@
 
 use std::borrow::Cow;
 
+/// What stands between bytes of one kind: as `str::split` with a character of ASCII, which costs more than parts as short as these.
+pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> + Clone {
+    let mut rest = Some(text);
+    core::iter::from_fn(move || {
+        let text = rest?;
+        let Some(end) = text.bytes().position(|byte| byte == at) else { return rest.take() };
+        rest = Some(&text[end + 1..]);
+        Some(&text[..end])
+    })
+}
+
 /// Names and values of a query, as they stand.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
-    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+    let mut rest = query;
+    core::iter::from_fn(move || {
+        loop {
+            if rest.is_empty() {
+                return None;
+            }
+            // By bytes: the standard library's search for a character costs more than these few.
+            let bytes = rest.as_bytes();
+            let mut equals = None;
+            let mut end = 0;
+            while end < bytes.len() && bytes[end] != b'&' {
+                if bytes[end] == b'=' && equals.is_none() {
+                    equals = Some(end);
+                }
+                end += 1;
+            }
+            let pair = &rest[..end];
+            rest = rest.get(end + 1..).unwrap_or("");
+            match equals {
+                Some(at) => return Some((&pair[..at], &pair[at + 1..])),
+                None if pair.is_empty() => {}
+                None => return Some((pair, "")),
+            }
+        }
+    })
 }
 
 /// A name or value of a query: `+` is a space, `%XX` a byte of UTF-8.
@@ -18,7 +53,7 @@ pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
 }
 
 fn decode(text: &str, plus: bool) -> Option<Cow<'_, str>> {
-    if !(text.contains('%') || plus && text.contains('+')) {
+    if !text.bytes().any(|byte| byte == b'%' || plus && byte == b'+') {
         return Some(Cow::Borrowed(text));
     }
     let mut bytes = Vec::with_capacity(text.len());
@@ -46,6 +81,10 @@ mod tests {
     #[test]
     fn queries_and_paths() {
         assert_eq!(pairs("a=1&&b&c=d=e").collect::<Vec<_>>(), [("a", "1"), ("b", ""), ("c", "d=e")]);
+        assert_eq!(pairs("&a&é=ü&").collect::<Vec<_>>(), [("a", ""), ("é", "ü")]);
+        for path in ["", "/", "/a//b/", "a/é"] {
+            assert_eq!(parts(path, b'/').collect::<Vec<_>>(), path.split('/').collect::<Vec<_>>());
+        }
         assert_eq!(decode_query("a+b%C3%A9").as_deref(), Some("a bé"));
         assert_eq!(decode_path("a+b%2F").as_deref(), Some("a+b/"));
         for bad in ["%", "%4", "%zz", "%ff"] {

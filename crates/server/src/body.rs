@@ -6,13 +6,13 @@ use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll};
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use hyper::body::{Frame, SizeHint};
 
-use crate::metrics::{OperationMetrics, Phase};
+use crate::metrics::Phase;
+use crate::thread::Counted;
 
 /// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.
 #[derive(Debug, Default)]
@@ -41,13 +41,7 @@ impl Buffers {
 /// Part of a body.
 pub(crate) enum Chunk {
     Shared(Bytes),
-    Owned {
-        buffer: Vec<u8>,
-        at: usize,
-        len: usize,
-        home: Weak<Buffers>,
-        written: Option<(Instant, Arc<OperationMetrics>)>,
-    },
+    Owned { buffer: Vec<u8>, at: usize, len: usize, home: Weak<Buffers>, written: Option<(Instant, Counted)> },
 }
 
 impl Chunk {
@@ -110,7 +104,7 @@ impl Body {
     }
 
     /// Counts the time from `now` until the last byte is handed to the system.
-    pub(crate) fn time_writing(&mut self, metrics: Arc<OperationMetrics>, now: Instant) {
+    pub(crate) fn time_writing(&mut self, metrics: Counted, now: Instant) {
         if let Some(Chunk::Owned { written, .. }) = &mut self.0 {
             *written = Some((now, metrics));
         }

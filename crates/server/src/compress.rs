@@ -38,11 +38,18 @@ pub(crate) struct Taken {
     pub(crate) identity: bool,
 }
 
+/// What a client takes that does not say.
+impl Default for Taken {
+    fn default() -> Self {
+        Taken { gzip: false, identity: true }
+    }
+}
+
 /// RFC 9110, section 12.5.3.
 pub(crate) fn taken(headers: &HeaderMap) -> Taken {
     let mut all = headers.get_all(ACCEPT_ENCODING).iter().peekable();
     if all.peek().is_none() {
-        return Taken { gzip: false, identity: true };
+        return Taken::default();
     }
     let (mut gzip, mut identity, mut rest) = (None, None, None);
     for part in all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')) {

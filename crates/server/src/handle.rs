@@ -8,19 +8,21 @@ use std::time::{Duration, Instant};
 
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
 
 use crate::access::{Denied, Identity};
 use crate::body::Body;
-use crate::compress;
+use crate::compress::{self, Taken};
+use crate::heads::{Head, Heads};
 use crate::journal::Journal;
 use crate::limiter::Refused;
-use crate::metrics::{OperationMetrics, Phase};
+use crate::metrics::Phase;
 use crate::negotiate::accepted;
 use crate::pages;
 use crate::shared::Shared;
-use crate::thread::{Thread, Version};
+use crate::thread::{Counted, Thread, Version};
 use crate::trace::Trace;
 
 /// The connection a request came over.
@@ -34,8 +36,11 @@ pub(crate) struct Peer {
 /// What is known about a request when it has been answered.
 #[derive(Default)]
 struct Known {
-    operation: Option<Arc<Operation>>,
-    metrics: Option<Arc<OperationMetrics>>,
+    /// Version of the definitions, and the operation's index there.
+    operation: Option<(Rc<Version>, usize)>,
+    metrics: Option<Counted>,
+    /// When the answer was there.
+    answered: Option<Instant>,
     identity: Option<Rc<Identity>>,
     /// It was refused because it cannot be put on record.
     unaudited: bool,
@@ -46,7 +51,7 @@ struct Known {
 /// Places that are given back when the request is answered, or when its client has gone and it is dropped.
 #[derive(Default)]
 struct Places {
-    all: Option<Arc<Shared>>,
+    all: Option<Rc<Thread>>,
     client: Option<(Arc<Shared>, String)>,
 }
 
@@ -55,8 +60,8 @@ impl Drop for Places {
         if let Some((shared, client)) = self.client.take() {
             shared.limiter.leave(&client);
         }
-        if let Some(shared) = self.all.take() {
-            shared.requests.fetch_sub(1, Ordering::Relaxed);
+        if let Some(thread) = self.all.take() {
+            thread.shared.requests.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -67,12 +72,14 @@ pub(crate) async fn handle(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let began = Instant::now();
-    let head = request.method() == Method::HEAD;
-    let trace = Trace::of(text(request.headers(), "traceparent"));
-    let method = request.method().clone();
-    let origin = request.headers().get(header::ORIGIN).cloned();
+    let (parts, body) = request.into_parts();
+    let heads = Heads::of(&parts.headers);
+    let head = parts.method == Method::HEAD;
+    let trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
+    let method = parts.method.clone();
+    let origin = if heads.have(Head::Origin) { parts.headers.get(header::ORIGIN).cloned() } else { None };
     let mut known = Known::default();
-    let answered = respond(&thread, &peer, request, (&trace, began), &mut known).await;
+    let answered = respond(&thread, &peer, (parts, heads, body), (&trace, began), &mut known).await;
     let mut response = match answered {
         Ok(response) => response,
         Err(problem) => problem_response(&thread, &problem, &trace),
@@ -83,7 +90,7 @@ pub(crate) async fn handle(
     cross_origin(&thread, origin.as_ref(), headers);
     let (status, bytes) = (response.status().as_u16(), response.body().len());
     if let Some(metrics) = known.metrics.take() {
-        let now = Instant::now();
+        let now = known.answered.unwrap_or_else(Instant::now);
         metrics.answered(status, bytes, now - began);
         response.body_mut().time_writing(metrics, now);
     }
@@ -99,13 +106,13 @@ pub(crate) async fn handle(
 async fn respond(
     thread: &Rc<Thread>,
     peer: &Peer,
-    request: Request<Incoming>,
+    (head, heads, body): (Parts, Heads, Incoming),
     (trace, began): (&Trace, Instant),
     known: &mut Known,
 ) -> Result<Response<Body>, Box<Problem>> {
     let shared = &thread.shared;
     let limits = &shared.config.limits;
-    known.places.all = Some(Arc::clone(shared));
+    known.places.all = Some(Rc::clone(thread));
     if shared.requests.fetch_add(1, Ordering::Relaxed) >= limits.requests {
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
         return Err(Box::new(Problem::overloaded("the server has as many requests in progress as it may")));
@@ -116,10 +123,8 @@ async fn respond(
         return Err(Box::new(Problem::unaudited()));
     }
     let version = thread.version();
-    let (head, body) = request.into_parts();
     // RFC 9112, section 3.2: a request that does not say for whom it is, or says it twice, is none.
-    let hosts = head.headers.get_all(header::HOST).iter().count();
-    if hosts > 1 || hosts == 0 && head.version == hyper::Version::HTTP_11 {
+    if heads.hosts > 1 || heads.hosts == 0 && head.version == hyper::Version::HTTP_11 {
         return Err(Box::new(Problem::bad_header("host", "once", "the request has one Host header")));
     }
     if head.method == Method::OPTIONS && head.uri.path() == "*" {
@@ -151,20 +156,22 @@ async fn respond(
         }
     };
     let operation = &version.definitions.operations[index];
-    known.operation = Some(Arc::clone(operation));
-    let metrics = thread.metrics(operation);
-    known.metrics = Some(Arc::clone(&metrics));
-    unambiguous(operation, &head.headers)?;
-    if let Err(denied) = admit(thread, peer, operation, &head.headers, known) {
+    known.operation = Some((Rc::clone(&version), index));
+    let metrics = thread.metrics(&version, index);
+    known.metrics = Some(Rc::clone(&metrics));
+    unambiguous(operation, heads, &head.headers)?;
+    let credentials = heads.have(Head::Credentials).then_some(&head.headers);
+    if let Err(denied) = admit(thread, peer, operation, credentials, known) {
         // A token by a key that is not known may be one of the issuer's new ones.
         match &shared.issuer {
             Some(issuer) if denied.renew && issuer.renewed().await => {
-                admit(thread, peer, operation, &head.headers, known).map_err(|denied| denied.problem)?;
+                admit(thread, peer, operation, credentials, known).map_err(|denied| denied.problem)?;
             }
             _ => return Err(denied.problem),
         }
     }
-    let media = accepted(&head.headers).ok_or_else(|| Box::new(Problem::not_acceptable()))?;
+    let media = if heads.have(Head::Accept) { accepted(&head.headers) } else { Some(Media::Json) };
+    let media = media.ok_or_else(|| Box::new(Problem::not_acceptable()))?;
     let parsed = Instant::now();
     metrics.phase(Phase::Parse, parsed - began);
     let (body, received) = if body.is_end_stream() {
@@ -177,7 +184,8 @@ async fn respond(
         metrics.phase(Phase::Wait, received - parsed);
         (body, received)
     };
-    let media_type = text(&head.headers, "content-type").map(|value| value.split(';').next().unwrap_or("").trim());
+    let media_type = if heads.have(Head::Content) { text(&head.headers, "content-type") } else { None };
+    let media_type = media_type.map(|value| value.split(';').next().unwrap_or("").trim());
     let header = |name: &str| text(&head.headers, name);
     let parts =
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
@@ -188,10 +196,22 @@ async fn respond(
     })?;
     let called = Instant::now();
     metrics.phase(Phase::Decode, called - received);
+    let client = Client {
+        peer,
+        media,
+        taken: if heads.have(Head::AcceptEncoding) { compress::taken(&head.headers) } else { Taken::default() },
+        tags: if operation.etag && heads.have(Head::IfNoneMatch) {
+            head.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()
+        } else {
+            Vec::new()
+        },
+        fields: asked_fields(operation, query),
+    };
+    // Headers and target lie in the connection's read buffer. Given up here, it is free when the connection reads on; else it would need a new one.
+    drop((head, body));
     let returned = answered.await.map_err(|fault| Box::new(fault.problem()))?;
     let back = Instant::now();
     metrics.phase(Phase::Call, back - called);
-    let client = Client { peer, headers: &head.headers, media, query };
     let response = match returned {
         Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, &client),
         Returned::Held(held) => {
@@ -200,14 +220,17 @@ async fn respond(
             answer(thread, &version, index, operation, &mut record, &client)
         }
     };
-    metrics.phase(Phase::Encode, back.elapsed());
+    let answered = Instant::now();
+    known.answered = Some(answered);
+    metrics.phase(Phase::Encode, answered - back);
     response
 }
 
 /// Refuses headers that two readers may take for different things: they stand twice, or are no text.
-fn unambiguous(operation: &Operation, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let ours = heads.have(Head::Credentials) || heads.have(Head::Content);
     let once = ["authorization", "x-api-key", "content-type", "content-encoding"];
-    for name in once.into_iter().chain(operation.header_parameters()) {
+    for name in once.into_iter().filter(|_| ours).chain(operation.header_parameters()) {
         let mut values = headers.get_all(name).iter();
         let Some(first) = values.next() else { continue };
         if values.next().is_some() {
@@ -221,22 +244,22 @@ fn unambiguous(operation: &Operation, headers: &HeaderMap) -> Result<(), Box<Pro
             )));
         }
     }
-    if text(headers, "content-encoding").is_some_and(|coding| !coding.trim().eq_ignore_ascii_case("identity")) {
+    if ours && text(headers, "content-encoding").is_some_and(|coding| !coding.trim().eq_ignore_ascii_case("identity")) {
         return Err(Box::new(Problem::content_coding()));
     }
     Ok(())
 }
 
-/// Who the client is, and whether it may ask now.
+/// Who the client is, and whether it may ask now. `headers` are those of a request that has credentials among them.
 fn admit(
     thread: &Thread,
     peer: &Peer,
     operation: &Operation,
-    headers: &HeaderMap,
+    headers: Option<&HeaderMap>,
     known: &mut Known,
 ) -> Result<(), Denied> {
     let shared = &thread.shared;
-    let header = |name: &str| text(headers, name).map(str::to_owned);
+    let header = |name: &str| text(headers?, name).map(str::to_owned);
     let checked = thread.access().check(operation, &header, peer.certificate.as_deref(), &thread.tokens);
     let refused = |denied| {
         shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
@@ -287,9 +310,11 @@ fn limited_as(ip: std::net::IpAddr) -> String {
 /// What of the request shapes the answer.
 struct Client<'a> {
     peer: &'a Peer,
-    headers: &'a HeaderMap,
     media: Media,
-    query: &'a str,
+    taken: Taken,
+    /// Values of `if-none-match`, where the answer has a tag.
+    tags: Vec<HeaderValue>,
+    fields: Option<String>,
 }
 
 fn answer(
@@ -300,10 +325,9 @@ fn answer(
     record: &mut Vec<u8>,
     client: &Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
-    let fields = asked_fields(operation, client.query);
     let buffer = thread.buffers.take();
-    let answer =
-        version.with_lane(index, |lane| lane.answer(operation, record, client.media, fields.as_deref(), buffer))?;
+    let answer = version
+        .with_lane(index, |lane| lane.answer(operation, record, client.media, client.fields.as_deref(), buffer))?;
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     let Some(media) = answer.media else {
         thread.buffers.give(answer.buffer);
@@ -314,7 +338,7 @@ fn answer(
     let bytes = &answer.buffer[..answer.len];
     let tag = (operation.etag && status == StatusCode::OK).then(|| etag(bytes));
     if let Some(tag) = &tag
-        && client.headers.get_all(header::IF_NONE_MATCH).iter().any(|known| matches_etag(known.as_bytes(), tag))
+        && client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag))
     {
         thread.buffers.give(answer.buffer);
         let mut response = Response::new(Body::empty());
@@ -325,7 +349,7 @@ fn answer(
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         return Ok(response);
     }
-    let taken = compress::taken(client.headers);
+    let taken = client.taken;
     let zipped = if !taken.gzip {
         None
     } else if !taken.identity || compress::pays(operation.compression, answer.len, client.peer.address.ip()) {
@@ -473,8 +497,9 @@ fn record(
         return;
     }
     // The path as the API has it: values of parameters are the clients' affair.
-    let path = known.operation.as_ref().map_or("-", |operation| operation.path.as_str());
-    let id = known.operation.as_ref().map_or("-", |operation| operation.id.as_str());
+    let operation = known.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
+    let path = operation.map_or("-", |operation| operation.path.as_str());
+    let id = operation.map_or("-", |operation| operation.id.as_str());
     let client = known.identity.as_ref().map_or("-", |identity| identity.name.as_str());
     let how = known.identity.as_ref().map_or("none", |identity| identity.how);
     let micros = began.elapsed().as_micros();

@@ -1,7 +1,7 @@
 //! Counts and times by operation, for Prometheus.
 //!
-//! Times go into buckets that grow by the eighth root of two (schema 3 of native histograms), as atomics that all threads share. The text
-//! form has every eighth of them, cumulated, which is what a classic histogram can hold; the protobuf form (`protobuf.rs`) has both.
+//! Times go into buckets that grow by the eighth root of two (schema 3 of native histograms). Each thread counts by itself, in atomics that it alone
+//! changes, so that counting locks no cache line; who reads them adds the threads up. The text form has every eighth of them, cumulated, which is what a classic histogram can hold; the protobuf form (`protobuf.rs`) has both.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -65,9 +65,21 @@ impl Default for Times {
 impl Times {
     pub(crate) fn record(&self, time: Duration) {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.buckets[bucket(ns)].fetch_add(1, Ordering::Relaxed);
-        self.sum_ns.fetch_add(ns, Ordering::Relaxed);
+        add(&self.buckets[bucket(ns)], 1);
+        add(&self.sum_ns, ns);
     }
+
+    fn merge(&self, other: &Times) {
+        for (to, from) in self.buckets.iter().zip(&other.buckets) {
+            add(to, from.load(Ordering::Relaxed));
+        }
+        add(&self.sum_ns, other.sum_ns.load(Ordering::Relaxed));
+    }
+}
+
+/// Adds to what only this thread changes.
+fn add(to: &AtomicU64, n: u64) {
+    to.store(to.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }
 
 /// The bucket whose upper bound, 2^(-20 + i/8) s, is the first that is not below `ns`; found without a logarithm.
@@ -99,7 +111,7 @@ pub(crate) fn bound_seconds(bucket: usize) -> f64 {
 /// Statuses 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// One operation.
+/// One operation on one thread, which alone may count.
 #[derive(Debug, Default)]
 pub(crate) struct OperationMetrics {
     answers: [AtomicU64; CLASSES],
@@ -115,16 +127,27 @@ impl OperationMetrics {
 
     pub(crate) fn answered(&self, status: u16, bytes: usize, time: Duration) {
         let class = usize::from(status / 100).clamp(1, CLASSES) - 1;
-        self.answers[class].fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        add(&self.answers[class], 1);
+        add(&self.bytes, bytes as u64);
         self.total.record(time);
+    }
+
+    fn merge(&self, other: &OperationMetrics) {
+        for (to, from) in self.answers.iter().zip(&other.answers) {
+            add(to, from.load(Ordering::Relaxed));
+        }
+        add(&self.bytes, other.bytes.load(Ordering::Relaxed));
+        self.total.merge(&other.total);
+        for (to, from) in self.phases.iter().zip(&other.phases) {
+            to.merge(from);
+        }
     }
 }
 
-/// All operations by id: they outlive a reload.
+/// All operations by id, with what each thread counts: they outlive a reload.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    operations: Mutex<Vec<(String, Arc<OperationMetrics>)>>,
+    operations: Mutex<Vec<(String, Vec<Arc<OperationMetrics>>)>>,
     /// Requests that no operation was found for.
     pub(crate) elsewhere: AtomicU64,
     pub(crate) refused: AtomicU64,
@@ -139,14 +162,26 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
+    /// Where one more thread counts an operation.
     pub(crate) fn of(&self, id: &str) -> Arc<OperationMetrics> {
         let mut operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, metrics)) = operations.iter().find(|(known, _)| known == id) {
-            return Arc::clone(metrics);
-        }
         let metrics = Arc::new(OperationMetrics::default());
-        operations.push((id.to_owned(), Arc::clone(&metrics)));
+        match operations.iter_mut().find(|(known, _)| known == id) {
+            Some((_, threads)) => threads.push(Arc::clone(&metrics)),
+            None => operations.push((id.to_owned(), vec![Arc::clone(&metrics)])),
+        }
         metrics
+    }
+
+    /// Every operation, its threads added up.
+    fn sums(&self) -> Vec<(String, OperationMetrics)> {
+        let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = |threads: &[Arc<OperationMetrics>]| {
+            let sum = OperationMetrics::default();
+            threads.iter().for_each(|thread| sum.merge(thread));
+            sum
+        };
+        operations.iter().map(|(id, threads)| (id.clone(), sum(threads))).collect()
     }
 
     /// Prometheus' text format 0.0.4.
@@ -160,7 +195,7 @@ impl Metrics {
 
     /// Every family in turn.
     pub(crate) fn families(&self, connections: usize, mut each: impl FnMut(&Family<'_>)) {
-        let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let operations = self.sums();
         let value = |atomic: &AtomicU64| Sample::Value(atomic.load(Ordering::Relaxed));
         let mut family = |name, kind, help, samples: Vec<(Labels, Sample<'_>)>| {
             each(&Family { name, kind, help, samples });
@@ -190,7 +225,7 @@ impl Metrics {
         }
         let label = |id: &str| ("operation", id.to_owned());
         let mut answers = Vec::new();
-        for (id, metrics) in operations.iter() {
+        for (id, metrics) in &operations {
             for (class, count) in metrics.answers.iter().enumerate() {
                 if count.load(Ordering::Relaxed) > 0 {
                     answers.push((Labels(vec![label(id), ("status", format!("{}xx", class + 1))]), value(count)));
@@ -204,7 +239,7 @@ impl Metrics {
         let help = "From a request's headers to its answer.";
         family("quayline_request_seconds", Kind::Histogram, help, totals.collect());
         let mut phases = Vec::new();
-        for (id, metrics) in operations.iter() {
+        for (id, metrics) in &operations {
             for phase in Phase::ALL {
                 let labels = Labels(vec![label(id), ("phase", phase.name().to_owned())]);
                 phases.push((labels, Sample::Times(&metrics.phases[phase as usize])));
@@ -297,9 +332,9 @@ mod tests {
     #[test]
     fn the_text_has_counts_and_cumulated_buckets() {
         let metrics = Metrics::default();
-        let one = metrics.of("op");
-        one.answered(200, 10, Duration::from_micros(3));
-        one.answered(503, 0, Duration::from_micros(100));
+        metrics.of("op").answered(200, 10, Duration::from_micros(3));
+        // Another thread.
+        metrics.of("op").answered(503, 0, Duration::from_micros(100));
         let text = metrics.text(2);
         for line in [
             "quayline_connections 2",

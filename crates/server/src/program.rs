@@ -22,12 +22,14 @@ use quayline_gateway::{Answered, Held, Measure, Outgoing, ProgramSpec, Provider,
 use quayline_program::{Completion, End, Slot, Worker, WorkerSpec};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
+
+use crate::reply::{Sender, reply};
 
 /// Tells an operator what became of a worker.
 pub(crate) type Log = Rc<dyn Fn(String)>;
 
-type Reply = oneshot::Sender<Result<Filled, ProviderFault>>;
+type Reply = Sender<Result<Filled, ProviderFault>>;
 
 /// The worker processes of one service on one thread.
 pub(crate) struct ProgramProvider {
@@ -149,12 +151,12 @@ impl Drop for ProgramProvider {
 
 impl Provider for ProgramProvider {
     fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
-        let (reply, answered) = oneshot::channel();
-        self.shared.submit(record, Call { reply, tries: 0 });
+        let (sender, answered) = reply();
+        self.shared.submit(record, Call { reply: sender, tries: 0 });
         Box::pin(async move {
             match answered.await {
-                Ok(done) => done.map(|filled| Returned::Held(Box::new(filled))),
-                Err(_) => Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }),
+                Some(done) => done.map(|filled| Returned::Held(Box::new(filled))),
+                None => Err(ProviderFault::Absent { reason: "the provider was closed".to_owned() }),
             }
         })
     }

@@ -1,6 +1,6 @@
 //! What one server thread holds: compiled loops, providers and buffers. Nothing of it is shared, so nothing of it is locked.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use quayline_gateway::{
-    CannedRecords, Definitions, Operation, OperationLane, Outgoing, Provider, ProviderFault, ProviderSpec, Service,
+    CannedRecords, Definitions, OperationLane, Outgoing, Provider, ProviderFault, ProviderSpec, Service,
 };
 
 use crate::access::{Access, TokenCache};
@@ -28,13 +28,18 @@ pub(crate) struct Thread {
     generation: Cell<u64>,
     access: RefCell<Arc<Access>>,
     access_generation: Cell<u64>,
-    metrics: RefCell<Vec<(String, Arc<OperationMetrics>)>>,
+    metrics: RefCell<Vec<(String, Counted)>>,
 }
+
+/// What is counted of one operation on this thread; sharing it within the thread locks nothing.
+pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 
 /// What the thread made of one version of the definitions. Requests in progress keep theirs.
 pub(crate) struct Version {
     pub(crate) definitions: Arc<Definitions>,
     lanes: RefCell<Vec<Option<Box<OperationLane>>>>,
+    /// By operation, from the thread's when it is asked for first.
+    metrics: RefCell<Vec<Option<Counted>>>,
     providers: Vec<Provided>,
 }
 
@@ -66,24 +71,31 @@ impl Thread {
     }
 
     /// Who may call; keys that were read again are taken over between requests.
-    pub(crate) fn access(&self) -> Arc<Access> {
+    pub(crate) fn access(&self) -> Ref<'_, Arc<Access>> {
         if self.shared.access_generation.load(Ordering::Acquire) != self.access_generation.get() {
             let (generation, access) = self.shared.access();
             *self.access.borrow_mut() = access;
             self.access_generation.set(generation);
             self.tokens.clear();
         }
-        Arc::clone(&self.access.borrow())
+        self.access.borrow()
     }
 
     /// What is counted for an operation.
-    pub(crate) fn metrics(&self, operation: &Operation) -> Arc<OperationMetrics> {
+    pub(crate) fn metrics(&self, version: &Version, operation: usize) -> Counted {
+        let mut of_version = version.metrics.borrow_mut();
+        let id = &version.definitions.operations[operation].id;
+        Rc::clone(of_version[operation].get_or_insert_with(|| self.metrics_of(id)))
+    }
+
+    /// The same operation of another version is counted with it.
+    fn metrics_of(&self, id: &str) -> Counted {
         let mut known = self.metrics.borrow_mut();
-        if let Some((_, metrics)) = known.iter().find(|(id, _)| *id == operation.id) {
-            return Arc::clone(metrics);
+        if let Some((_, metrics)) = known.iter().find(|(known, _)| known == id) {
+            return Rc::clone(metrics);
         }
-        let metrics = self.shared.metrics.of(&operation.id);
-        known.push((operation.id.clone(), Arc::clone(&metrics)));
+        let metrics = Rc::new(self.shared.metrics.of(id));
+        known.push((id.to_owned(), Rc::clone(&metrics)));
         metrics
     }
 
@@ -121,7 +133,8 @@ impl Version {
             providers.push(Provided { spec: service.provider.clone(), length: service.length, module, provider });
         }
         let lanes = RefCell::new(definitions.operations.iter().map(|_| None).collect());
-        Version { definitions, lanes, providers }
+        let metrics = RefCell::new(vec![None; definitions.operations.len()]);
+        Version { definitions, lanes, metrics, providers }
     }
 
     /// Lets `use_` have the lane of an operation. It must not wait in between: a lane serves one request at a time.
@@ -132,8 +145,8 @@ impl Version {
         use_(lane)
     }
 
-    pub(crate) fn provider(&self, service: usize) -> Rc<dyn Provider> {
-        Rc::clone(&self.providers[service].provider)
+    pub(crate) fn provider(&self, service: usize) -> &dyn Provider {
+        &*self.providers[service].provider
     }
 
     /// Services that cannot be called now, and why.

@@ -10,7 +10,7 @@ use core::mem;
 use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
-use crate::layout::FieldIndex;
+use crate::layout::{ByteOrder, Encoding, FieldIndex};
 use crate::plan::{Item, Op, Plan, SignCode, Table};
 use crate::{BadValue, FaultKind, LengthMismatch, RecordEncoder, RecordFault, RecordFaults, RecordPlan};
 
@@ -603,6 +603,13 @@ fn counter_value(
     at: usize,
     scratch: &mut Scratch,
 ) -> Result<i128, FaultKind> {
+    if let Encoding::Binary { scale: 0, signed: false, order: ByteOrder::Big, .. } = item.encoding
+        && at.checked_add(item.size).is_some_and(|end| end <= loaded.len)
+        && let 1..=7 = item.size
+        && let Some(block) = loaded.raw.get(at..).and_then(|raw| raw.first_chunk::<8>())
+    {
+        return Ok(i128::from(u64::from_be_bytes(*block) >> (64 - 8 * item.size)));
+    }
     read(plan, item, loaded, at, scratch).and_then(|value| integer(value).ok_or(FaultKind::NotANumber))
 }
 
