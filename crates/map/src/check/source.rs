@@ -186,7 +186,7 @@ impl Lower<'_> {
     pub(crate) fn follow(&mut self, path: &Path, through: Through) -> Option<At> {
         let first = &path.steps[0];
         let Some((mut at, skip)) = self.first_step(&first.name) else {
-            self.unknown_name(&first.name);
+            self.unknown_name(&first.name, path.steps.len() == 1);
             return None;
         };
         if skip == 1 && first.select.is_some() {
@@ -393,7 +393,7 @@ impl Lower<'_> {
         (id, reads)
     }
 
-    fn unknown_name(&mut self, name: &Name) {
+    fn unknown_name(&mut self, name: &Name, alone: bool) {
         let mut names: Vec<String> = Vec::new();
         for context in self.chain.iter().rev() {
             names.extend(self.source.children(context.node).map(|child| self.source.node(child).name.clone()));
@@ -402,13 +402,17 @@ impl Lower<'_> {
         names.extend(self.locals[self.locals_from..].iter().map(|local| local.name.clone()));
         let mut hint = offer(&nearest(&name.text, names.iter().map(String::as_str)));
         if hint.is_none()
-            && let Some((left, right)) = name.text.split_once('-')
-            && names.iter().any(|known| known == left)
+            && let Some((left, right)) = difference(&name.text, &names)
         {
             hint = Some(format!("to subtract, write blanks around the sign: {left} - {right}"));
         }
         if hint.is_none() {
             hint = self.elsewhere(&name.text);
+        }
+        let is_code =
+            |text: &str| text.len() <= 3 && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        if hint.is_none() && alone && is_code(&name.text) {
+            hint = Some(format!("if it is a text, write it in double quotes: \"{}\"", name.text));
         }
         if hint.is_none() && !names.is_empty() {
             let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
@@ -431,10 +435,20 @@ impl Lower<'_> {
             .iter()
             .skip(1)
             .filter(|(_, node)| node.name == name)
-            .map(|(id, _)| self.source.path(id))
+            .map(|(id, _)| self.path_from_here(id))
             .take(3)
             .collect();
         (!found.is_empty()).then(|| format!("it stands at {}", found.join(", ")))
+    }
+
+    /// A node's path from the innermost loop that is around it.
+    fn path_from_here(&self, node: NodeId) -> String {
+        let path = self.source.path(node);
+        let contexts = self.chain.iter().rev().filter(|context| context.node != NodeId::ROOT);
+        let mut within =
+            contexts.filter_map(|context| path.strip_prefix(&self.source.path(context.node))?.strip_prefix('.'));
+        let nearest = within.next().map(str::to_owned);
+        nearest.unwrap_or(path)
     }
 
     fn unknown_child(&mut self, node: NodeId, name: &Name) {
@@ -456,4 +470,10 @@ impl Lower<'_> {
 pub(crate) enum Through {
     Nothing,
     Lists,
+}
+
+/// What a name that is none says if its dash is a minus sign: as much as is a name before it.
+fn difference<'a>(name: &'a str, names: &[String]) -> Option<(&'a str, &'a str)> {
+    let dashes = name.rmatch_indices('-').map(|(at, _)| (&name[..at], &name[at + 1..]));
+    dashes.filter(|(_, right)| !right.is_empty()).find(|(left, _)| names.iter().any(|known| known == left))
 }

@@ -68,7 +68,7 @@ impl Parser<'_> {
             Kind::Sign(">=") => Binary::GreaterEqual,
             Kind::Sign("==") => {
                 self.report(codes::EXPECTED, "`==` is written `=` here", Some("write one `=`"));
-                return Err(Broken);
+                Binary::Equal
             }
             _ => return Ok(left),
         };

@@ -44,6 +44,7 @@ pub(crate) fn parse(source: &Arc<SourceText>, file: u16) -> Parsed {
         items: Vec::new(),
         reported: usize::MAX,
         operators: 0,
+        unset: None,
     };
     let body = parser.statements(Level::Top);
     Parsed { items: parser.items, body, findings: parser.findings }
@@ -71,6 +72,8 @@ pub(crate) struct Parser<'a> {
     reported: usize,
     /// Operators of this statement so far.
     operators: usize,
+    /// The target of the assignment that is being read.
+    unset: Option<TargetPath>,
 }
 
 impl Parser<'_> {
@@ -99,8 +102,16 @@ impl Parser<'_> {
             match parsed {
                 Ok(Some(statement)) => body.push(statement),
                 Ok(None) => {}
-                Err(Broken) => self.recover(began),
+                Err(Broken) => {
+                    // What it was to set is not missing as well.
+                    if let Some(target) = self.unset.take() {
+                        let span = target.span;
+                        body.push(Stmt { kind: StmtKind::Omit(vec![target]), span });
+                    }
+                    self.recover(began);
+                }
             }
+            self.unset = None;
         }
     }
 
@@ -170,8 +181,9 @@ impl Parser<'_> {
             _ => None,
         };
         let quote = if self.kind() == Kind::Text { Some(self.quote("a file")?) } else { None };
-        if name.is_none() && quote.is_none() {
-            return self.expected("a name or a file in double quotes");
+        let ends = self.token().breaks > 0 || self.kind() == Kind::End;
+        if quote.is_none() && (name.is_none() || !ends) {
+            return self.expected("the name of a file in double quotes");
         }
         Ok((name, quote))
     }
@@ -184,9 +196,10 @@ impl Parser<'_> {
         Ok(Item::Function(Function { name, parameters, body }))
     }
 
-    fn table(&mut self, codes: bool) -> Parse<Item> {
+    fn table(&mut self, is_list: bool) -> Parse<Item> {
         let name = self.name("the name of the table")?;
-        let mut table = Table { name, codes, rows: Vec::new(), one_way: Vec::new(), otherwise: None, from: None };
+        let mut table =
+            Table { name, codes: is_list, rows: Vec::new(), one_way: Vec::new(), otherwise: None, from: None };
         if self.take_word("from") {
             table.from = Some(self.quote("the name of a file")?);
         } else {
@@ -196,7 +209,15 @@ impl Parser<'_> {
                     self.take("=>");
                     table.otherwise = Some(self.quote("the value for all others")?);
                 } else {
-                    let key = self.quote("a code in double quotes")?;
+                    let key = self.quote("a code")?;
+                    if !is_list && matches!(self.kind(), Kind::Sign("=" | ":" | "->")) {
+                        let message = format!("expected `=>`, found {}", self.found());
+                        self.report(codes::EXPECTED, &message, Some("a row of a table is written \"a\" => \"b\""));
+                        self.next();
+                        table.rows.push((key, Some(self.quote("what it becomes")?)));
+                        self.take(",");
+                        continue;
+                    }
                     let value = if self.take("=>") { Some(self.quote("what it becomes")?) } else { None };
                     if value.is_some() && self.take_word("one-way") {
                         table.one_way.push(table.rows.len());
@@ -342,6 +363,7 @@ impl Parser<'_> {
     fn assignment(&mut self) -> Parse<Stmt> {
         let target = self.target_path()?;
         let start = target.span;
+        self.unset = Some(target.clone());
         if let Kind::Sign(sign @ ("+=" | "-=" | "&=")) = self.kind() {
             let message = format!("`{sign}` changes variables, not targets");
             self.report(
@@ -577,8 +599,8 @@ impl Parser<'_> {
         let mut all = Vec::new();
         while self.kind() != Kind::Sign(close) {
             all.push(one(self)?);
-            if !self.take(",") {
-                break;
+            if !self.take(",") && self.kind() != Kind::Sign(close) {
+                return self.expected(&format!("`,` or `{close}`"));
             }
         }
         self.sign(close)?;
