@@ -146,7 +146,7 @@ impl Lower<'_> {
             Kind::Decimal(_) | Kind::Float | Kind::Bad | Kind::Absent => typed,
             kind => {
                 let hint = match kind {
-                    Kind::Text(_) => "turn it into a number: number(…)",
+                    Kind::Text(_) => "turn it into a number: number(…); texts are joined by `&`",
                     _ => "name a number",
                 };
                 self.error(codes::TYPE, typed.span, format!("a number is needed here; this is {kind}")).hint =

@@ -98,7 +98,13 @@ impl Lower<'_> {
         guards: &[Guard],
         units: &mut Vec<Unit>,
     ) {
-        let Some(at) = self.follow(&statement.path, Through::Lists) else { return };
+        let Some(at) = self.follow(&statement.path, Through::Lists) else {
+            // What it was to make is not missing as well.
+            if let Some(goal) = statement.make.as_ref().and_then(|target| self.goal(target, context)) {
+                self.omitted.insert((goal.output, goal.node));
+            }
+            return;
+        };
         if let Some(binding) = &statement.binding {
             self.new_name(binding);
         }

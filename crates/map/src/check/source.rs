@@ -323,8 +323,12 @@ impl Lower<'_> {
         let node = self.source.node(at.node);
         let NodeKind::Scalar(scalar) = &node.kind else {
             let name = path.steps.last().map_or("", |step| step.name.text.as_str());
-            let first = self.source.children(at.node).find(|child| self.source.node(*child).scalar().is_some());
-            let hint = first.map(|child| format!("name one of its fields: {name}.{}", self.source.node(child).name));
+            let named = |child: &NodeId| self.source.node(*child);
+            let mut fields = self.source.children(at.node).filter(|child| named(child).scalar().is_some());
+            let hint = match self.source.child(at.node, "$text") {
+                Some(_) => Some(format!("the text of the element is {name}.'$text'")),
+                None => fields.next().map(|child| format!("name one of its fields: {name}.{}", named(&child).name)),
+            };
             self.error(codes::GROUP_AS_VALUE, path.span, format!("`{name}` is a group and has no value of its own"))
                 .hint = hint;
             return None;
@@ -400,7 +404,17 @@ impl Lower<'_> {
             names.extend(context.binding.iter().map(|binding| binding.text.clone()));
         }
         names.extend(self.locals[self.locals_from..].iter().map(|local| local.name.clone()));
-        let mut hint = offer(&nearest(&name.text, names.iter().map(String::as_str)));
+        let mut hint = match name.text.as_str() {
+            root if root == self.source.node(NodeId::ROOT).name => {
+                Some(format!("paths begin inside of it: leave `{root}.` out"))
+            }
+            "null" | "nil" | "none" | "None" | "undefined" => Some("what has no value is `absent`".to_owned()),
+            _ => offer(&nearest(&name.text, names.iter().map(String::as_str))),
+        };
+        let here = self.chain.last().map(|context| context.node).filter(|node| *node != NodeId::ROOT);
+        if let Some(deeper) = here.and_then(|node| self.deeper(node, &name.text)) {
+            hint = Some(deeper);
+        }
         if hint.is_none()
             && let Some((left, right)) = difference(&name.text, &names)
         {
@@ -451,9 +465,20 @@ impl Lower<'_> {
         nearest.unwrap_or(path)
     }
 
+    /// The very name stands deeper within a node: more likely meant than one that is nearly right.
+    fn deeper(&self, node: NodeId, name: &str) -> Option<String> {
+        let outer = self.source.path(node);
+        let (_, found) = self
+            .source
+            .iter()
+            .find(|(id, found)| *id > node && *id < self.source.node(node).subtree_end && found.name == name)
+            .map(|(id, _)| (id, self.source.path(id)))?;
+        Some(format!("it stands at {}", found.strip_prefix(&outer)?.strip_prefix('.')?))
+    }
+
     fn unknown_child(&mut self, node: NodeId, name: &Name) {
         let names: Vec<&str> = self.source.children(node).map(|child| self.source.node(child).name.as_str()).collect();
-        let mut hint = offer(&nearest(&name.text, names.iter().copied()));
+        let mut hint = self.deeper(node, &name.text).or_else(|| offer(&nearest(&name.text, names.iter().copied())));
         if hint.is_none() && !names.is_empty() {
             let more = if names.len() > 8 { ", …" } else { "" };
             hint = Some(format!("there is: {}{more}", names.iter().take(8).copied().collect::<Vec<_>>().join(", ")));

@@ -124,9 +124,21 @@ impl Parser<'_> {
                 Kind::Sign("-") => Binary::Subtract,
                 _ => return Ok(left),
             };
-            self.next();
+            let sign = self.next().span;
             self.operator()?;
-            left = join(op, left, self.product()?);
+            let right = self.product()?;
+            let plain = |expr: &Expr| matches!(expr.kind, ExprKind::Number(_));
+            if op == Binary::Subtract
+                && plain(&left)
+                && plain(&right)
+                && left.span.end == sign.start
+                && sign.end == right.span.start
+            {
+                let message = "digits with dashes between them are neither a date nor a difference".to_owned();
+                let hint = "a date is written 2026-01-31; a subtraction has blanks around its sign";
+                self.finding(codes::BAD_DATE, left.span.to(right.span), message, Some(hint));
+            }
+            left = join(op, left, right);
         }
     }
 
