@@ -80,6 +80,15 @@ pub trait Sink {
         self.leave(group);
     }
 
+    /// As [`Sink::text_alone`] for each of some texts.
+    #[inline(always)]
+    fn each_text_alone<'v>(&mut self, group: NodeId, leaf: NodeId, texts: impl ExactSizeIterator<Item = Run<'v>>)
+    where
+        Self: Sized,
+    {
+        texts.for_each(|text| self.text_alone(group, leaf, text));
+    }
+
     /// An occurrence of `group` with nothing in it but `list`, whose values are texts as those of [`Value::Ascii`].
     ///
     /// The same as `enter`, `open_list`, `value` for each, `close_list` and `leave`, for sinks that have a shorter way.
@@ -178,6 +187,10 @@ impl<S: Sink> Sink for &mut S {
     #[inline(always)]
     fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
         (**self).text_alone(group, leaf, text);
+    }
+    #[inline(always)]
+    fn each_text_alone<'v>(&mut self, group: NodeId, leaf: NodeId, texts: impl ExactSizeIterator<Item = Run<'v>>) {
+        (**self).each_text_alone(group, leaf, texts);
     }
     #[inline(always)]
     fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>) {

@@ -1,6 +1,7 @@
 //! Measures documents by guide, one thread, CPU time of that thread.
 //!
-//! `cargo run --release -p quayline-edi --example by_guide GUIDE FILE [rounds] [page_bytes]`: the guide's includes lie beside it.
+//! `cargo run --release -p quayline-edi --example by_guide GUIDE FILE [rounds] [page_bytes] [row]`: the guide's includes lie beside it; only rows
+//! whose names have `row` in them are run, all for none.
 #![expect(clippy::print_stdout, reason = "a measuring program")]
 
 use std::hint::black_box;
@@ -22,7 +23,8 @@ fn main() {
     let guide = arguments.next().expect("a guide file");
     let file = arguments.next().expect("a file of interchanges");
     let rounds: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5);
-    let page_bytes = arguments.next().and_then(|text| text.parse().ok());
+    let page_bytes = arguments.next().and_then(|text| text.parse().ok()).filter(|bytes| *bytes > 0);
+    let part = arguments.next().unwrap_or_default();
     let start = cpu_seconds();
     let name = Path::new(&guide).file_name().expect("a file").to_string_lossy().into_owned();
     let beside = Beside(Path::new(&guide).parent().map(Path::to_path_buf).unwrap_or_default());
@@ -46,7 +48,7 @@ fn main() {
     ];
     let (documents, errors) = drive(&checked, &text, &mut Nothing);
     println!("{:.1} MB, {documents} documents, {errors} errors", text.len() as f64 / 1e6);
-    for (what, run) in &mut rows {
+    for (what, run) in rows.iter_mut().filter(|(what, _)| what.contains(&part)) {
         let mut best = f64::MAX;
         for _ in 0..rounds {
             let start = cpu_seconds();

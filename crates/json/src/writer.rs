@@ -2,7 +2,7 @@
 
 use quayline_core::{Decimal, Digits, NodeId, Run, Shape, Sink, TextPlace, TextRows, Value};
 
-use crate::keys::{self, ALONE_MAX, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
+use crate::keys::{self, ALONE_MAX, Alone, Keys, NodeKeys, PREFIX_MAX, Prefix, Span};
 use crate::number;
 use crate::style::{JsonStyle, Numbers, SAFE_DIGITS, Spacing, Stream};
 use crate::text;
@@ -426,18 +426,40 @@ impl Sink for JsonWriter {
             && plain_ascii(block) >= len
             && alone.all > 0
         {
-            let out = window(&mut self.buf, self.pos);
-            out[..ALONE_MAX].copy_from_slice(&alone.bytes);
-            let (at, end, end_len) = if len == 0 { (alone.group, *b"},  ", 2) } else { (alone.all, *b"\"}, ", 3) };
-            // At most ALONE_MAX, as the mask tells the compiler, so no access below needs a check.
-            let at = usize::from(at & 0x3f);
-            out[at..at + 16].copy_from_slice(block);
-            let at = at + len;
-            out[at..at + 4].copy_from_slice(&end);
-            self.pos += at + end_len;
+            let out = window(&mut self.buf, self.pos).first_chunk_mut().expect("a window is longer");
+            self.pos += put_alone(out, alone, block, len);
         } else {
             self.long_text_alone(group, leaf, text);
         }
+    }
+
+    #[inline(always)]
+    fn each_text_alone<'v>(&mut self, group: NodeId, leaf: NodeId, texts: impl ExactSizeIterator<Item = Run<'v>>) {
+        // By value: what stands in registers need not be loaded again behind each store.
+        let alone = *self.keys.alone(leaf);
+        if alone.all == 0 {
+            return texts.for_each(|text| self.text_alone(group, leaf, text));
+        }
+        let mut need = (texts.len() + 1) * EACH_ALONE_MAX;
+        let whole = room(&mut self.buf, self.pos, need);
+        let (mut before, mut left) = (whole.len(), whole);
+        for text in texts {
+            let len = text.len();
+            need -= EACH_ALONE_MAX;
+            if let (Some(block), Some(out)) =
+                (text.tail().first_chunk::<16>(), left.first_chunk_mut::<EACH_ALONE_MAX>())
+                && plain_ascii(block) >= len
+            {
+                let end = put_alone(out, &alone, block, len);
+                left = left.get_mut(end..).unwrap_or_default();
+            } else {
+                self.pos += before - left.len();
+                self.long_text_alone(group, leaf, text);
+                let whole = room(&mut self.buf, self.pos, need);
+                (before, left) = (whole.len(), whole);
+            }
+        }
+        self.pos += before - left.len();
     }
 
     #[inline(always)]
@@ -574,6 +596,22 @@ impl Rows {
         }
         Rows { places: rows.places.to_vec(), weave: Weave::new(&pieces) }
     }
+}
+
+/// Bytes that [`put_alone`] may touch.
+const EACH_ALONE_MAX: usize = 104;
+
+/// A group with nothing in it but a text of at most 16 bytes, and a comma.
+#[inline(always)]
+fn put_alone(out: &mut [u8; EACH_ALONE_MAX], alone: &Alone, block: &[u8; 16], len: usize) -> usize {
+    out[..ALONE_MAX].copy_from_slice(&alone.bytes);
+    let (at, end, end_len) = if len == 0 { (alone.group, *b"},  ", 2) } else { (alone.all, *b"\"}, ", 3) };
+    // At most ALONE_MAX and 16, as the masks tell the compiler, so no access below needs a check.
+    let at = usize::from(at & 0x3f);
+    out[at..at + 16].copy_from_slice(block);
+    let at = at + (len & 0x1f);
+    out[at..at + 4].copy_from_slice(&end);
+    at + end_len
 }
 
 /// How many bytes at the start of printable ASCII a JSON string has as they are, and at most sixteen.

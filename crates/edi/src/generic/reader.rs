@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_charset::{Charset, scan};
+use quayline_charset::Charset;
 use quayline_core::{ByteOffset, Limits, NodeId, Run, Severity, Shape, Sink, Value};
 
 use super::shape::{HeaderNodes, Nodes};
@@ -636,7 +636,7 @@ impl DocumentPass<'_> {
         {
             sink.open_list(state.nodes.segments);
         }
-        let ascii = scan::is_ascii_printable(segment.raw()) && !segment.binary;
+        let ascii = segment.is_printable() && !segment.binary;
         let fit = match ascii {
             true if segment.is_plain() => send_plain(sink, &state.nodes, &segment),
             true => send_ascii(sink, &state.nodes, &segment, &mut state.scratch),
@@ -674,7 +674,7 @@ fn send_plain<S: Sink>(sink: &mut S, nodes: &Nodes, segment: &Segment<'_>) -> Fi
     sink.value(nodes.tag, Value::Ascii(segment.tag_run()));
     if segment.len() > 0 {
         sink.open_list(nodes.elements);
-        segment.raw_runs().for_each(|text| sink.text_alone(nodes.elements, nodes.value, text));
+        sink.each_text_alone(nodes.elements, nodes.value, segment.raw_runs());
         sink.close_list(nodes.elements);
     }
     sink.leave(nodes.segments);
