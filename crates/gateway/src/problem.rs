@@ -152,6 +152,12 @@ impl Problem {
         problem
     }
 
+    /// A body whose transfer has a coding beside chunks (RFC 9112, section 6.1).
+    #[must_use]
+    pub fn transfer_coding() -> Problem {
+        Problem::new(501, codes::MEDIA_TYPE, "bodies are taken in chunks or as they are, without a transfer coding")
+    }
+
     /// The client takes no coding that there is.
     #[must_use]
     pub fn no_coding() -> Problem {

@@ -127,6 +127,9 @@ async fn respond(
     if heads.hosts > 1 || heads.hosts == 0 && head.version == hyper::Version::HTTP_11 {
         return Err(Box::new(Problem::bad_header("host", "once", "the request has one Host header")));
     }
+    if !head.headers.get(header::HOST).is_none_or(|host| is_host(host.as_bytes())) {
+        return Err(Box::new(Problem::bad_header("host", "form", "the value is no host and port")));
+    }
     if head.method == Method::OPTIONS && head.uri.path() == "*" {
         return Ok(options(thread, &["GET", "POST", "PUT", "PATCH", "DELETE"], &head.headers));
     }
@@ -177,6 +180,14 @@ async fn respond(
     let (body, received) = if body.is_end_stream() {
         (Vec::new(), parsed)
     } else {
+        // RFC 9112, section 6.1: chunks are all that is undone here.
+        if head
+            .headers
+            .get(header::TRANSFER_ENCODING)
+            .is_some_and(|all| !all.as_bytes().eq_ignore_ascii_case(b"chunked"))
+        {
+            return Err(Box::new(Problem::transfer_coding()));
+        }
         let limit = limits.body_seconds;
         let read = tokio::time::timeout(Duration::from_secs(limit), read_body(body, limits.body_bytes));
         let body = read.await.map_err(|_| Box::new(Problem::too_slow(limit)))??;
@@ -224,6 +235,11 @@ async fn respond(
     known.answered = Some(answered);
     metrics.phase(Phase::Encode, answered - back);
     response
+}
+
+/// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name or an address, and a port. Empty where the target has no authority.
+fn is_host(value: &[u8]) -> bool {
+    value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:[]%!$&'()*+,;=".contains(byte))
 }
 
 /// Refuses headers that two readers may take for different things: they stand twice, or are no text.

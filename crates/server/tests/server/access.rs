@@ -99,3 +99,21 @@ fn roles_need_somebody_also_where_authentication_is_off() {
     let server = Server::new("[serve.authentication]\nrequired = false", "roles = [\"reader\"]");
     assert_eq!(server.get("/v1/echo/x", "").status, 401);
 }
+
+#[test]
+fn an_operation_has_roles_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = [("a", "alpha", "clerk"), ("b", "beta", "boss")].map(|(id, key, role)| {
+        format!("[[key]]\nid = \"{id}\"\nsha256 = \"{}\"\nroles = [\"{role}\"]\n", quayline_server::key_digest(key))
+    });
+    std::fs::write(folder.path().join("keys.toml"), keys.concat()).unwrap();
+    project(folder.path(), "[serve.authentication]\napi-keys = \"keys.toml\"", RECORDS, "roles = [\"clerk\"]");
+    let path = folder.path().join("apis/echo.toml");
+    let api = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, api.replace("id = \"echo\"", "id = \"echo\"\nroles = [\"boss\", \"owner\"]")).unwrap();
+    let server = Server::start(folder);
+    let get = |key: &str| server.get("/v1/echo/x", &format!("x-api-key: {key}\r\n")).status;
+    let post = |key: &str| server.post("/v1/echo", &format!("x-api-key: {key}\r\n"), "{}").status;
+    assert_eq!((get("alpha"), post("alpha")), (200, 403), "one of the API's roles");
+    assert_eq!((get("beta"), post("beta")), (403, 200), "one of the operation's, which stand instead of them");
+}

@@ -28,6 +28,12 @@ fn a_request_says_once_for_whom_it_is() {
     assert_eq!(status(&server, "GET /v1/echo/x HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n"), 400);
     assert_eq!(status(&server, "GET /v1/echo/x HTTP/1.0\r\n\r\n"), 200, "HTTP/1.0 had none");
     assert_eq!(status(&server, "GET http://other/v1/echo/x HTTP/1.1\r\nhost: a\r\n\r\n"), 200, "absolute form");
+    for host in ["", "a", "a:80", "127.0.0.1:8080", "[::1]:80", "a_b.example.", "a%20b"] {
+        assert_eq!(status(&server, &format!("GET /v1/echo/x HTTP/1.1\r\nhost: {host}\r\n\r\n")), 200, "{host}");
+    }
+    for host in ["a b", "a/b", "a\tb", "user@a", "a?b", "a#b", "<a>", "a\\b", "\u{e9}"] {
+        assert_eq!(status(&server, &format!("GET /v1/echo/x HTTP/1.1\r\nhost: {host}\r\n\r\n")), 400, "{host}");
+    }
     assert_eq!(status(&server, "OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n"), 204);
     for (method, expected) in [("TRACE", 405), ("CONNECT", 405), ("PATCH", 405), ("get", 405), ("BREW", 405)] {
         let found = status(&server, &format!("{method} /v1/echo/x HTTP/1.1\r\nhost: a\r\n\r\n"));
@@ -159,6 +165,19 @@ fn broken_framing_is_refused_and_ends_the_connection() {
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
     }
     assert_eq!(server.get("/v1/echo/x", "").status, 200);
+}
+
+#[test]
+fn codings_that_nobody_undoes_are_refused() {
+    let server = Server::new(OPEN, "");
+    for (coding, expected) in
+        [("chunked", 200), ("Chunked", 200), ("gzip, chunked", 501), ("chunked, chunked", 501), ("gzip", 400)]
+    {
+        let request = format!(
+            "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: {coding}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"
+        );
+        assert_eq!(status(&server, &request), expected, "{coding}");
+    }
 }
 
 #[test]

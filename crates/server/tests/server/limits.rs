@@ -26,9 +26,11 @@ fn bodies_targets_and_headers_have_a_size() {
 #[test]
 fn depth_is_bounded() {
     let server = server("");
-    let deep = format!("{{\"reqText\":{}", "[".repeat(10_000));
-    let answer = server.post("/v1/echo", "", &deep);
-    assert_eq!(answer.status, 400);
+    for (deep, rule) in [(100, "JSON-011"), (200, "JSON-008"), (200_000, "JSON-008")] {
+        let body = format!("{{\"extra\":{}{}}}", "[".repeat(deep), "]".repeat(deep));
+        let answer = server.post("/v1/echo", "", &body);
+        assert!(answer.status == 400 && answer.text().contains(rule), "{deep}: {}", answer.text());
+    }
 }
 
 #[test]
@@ -78,6 +80,52 @@ fn waiting(limits: &str) -> (Server, std::net::TcpListener) {
     let provider = format!("kind = \"http\"\nurl = \"http://127.0.0.1:{port}/\"\ntime-limit-ms = 60000\n");
     crate::world::project(folder.path(), &serve, &provider, "");
     (Server::start(folder), upstream)
+}
+
+#[test]
+fn an_upstream_has_a_time_and_a_size() {
+    let upstream = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = upstream.local_addr().unwrap().port();
+    let folder = tempfile::tempdir().unwrap();
+    let provider = format!("kind = \"http\"\nurl = \"http://127.0.0.1:{port}/\"\ntime-limit-ms = 300\n");
+    crate::world::project(folder.path(), "[serve.authentication]\nrequired = false", &provider, "");
+    let server = Server::start(folder);
+    let record = crate::world::canned();
+    let ok = |length: usize, body: &[u8]| {
+        [format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n").as_bytes(), body].concat()
+    };
+    let (says, said) = std::sync::mpsc::channel::<Vec<u8>>();
+    std::thread::spawn(move || {
+        for answer in said {
+            let (mut stream, _) = upstream.accept().unwrap();
+            read(&mut stream);
+            let _ = stream.write_all(&answer);
+            // Open until the server gives up or has enough.
+            std::thread::spawn(move || std::io::Read::read_to_end(&mut stream, &mut Vec::new()));
+        }
+    });
+    for (what, answer, status, code) in [
+        ("silence", Vec::new(), 504, "GTW-122"),
+        ("half an answer", ok(3032, b"half"), 504, "GTW-122"),
+        ("too long by its head", ok(4000, &[b'x'; 4000]), 502, "GTW-120"),
+        (
+            "too long by its chunks",
+            [&b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1000\r\n"[..], &[b'x'; 0x1000]].concat(),
+            502,
+            "GTW-120",
+        ),
+        (
+            "its own error",
+            b"HTTP/1.1 500 Oops\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_vec(),
+            502,
+            "GTW-120",
+        ),
+        ("a record", ok(record.len(), &record), 200, ""),
+    ] {
+        says.send(answer).unwrap();
+        let found = server.get("/v1/echo/x", "");
+        assert!(found.status == status && found.text().contains(code), "{what}: {} {}", found.text(), server.log());
+    }
 }
 
 const ASK: &[u8] = b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n";

@@ -124,3 +124,85 @@ fn an_independent_client_is_served_by_both_versions_and_by_certificate() {
     let _ = std::io::Read::read_to_end(&mut plain, &mut answer);
     assert!(!answer.starts_with(b"HTTP"), "nothing is served without TLS");
 }
+
+/// Everything that `openssl s_client` prints about a connection over which one request is sent.
+fn spoken(server: &Server, arguments: &[&str]) -> String {
+    let mut process = Command::new("openssl")
+        .args(["s_client", "-ign_eof", "-verify_return_error", "-CAfile", "ca.pem", "-servername", "localhost"])
+        .arg("-connect")
+        .arg(server.address.to_string())
+        .args(arguments)
+        .current_dir(server.folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let _ = process.stdin.take().unwrap().write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    let done = process.wait_with_output().unwrap();
+    String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+}
+
+#[test]
+fn sessions_are_resumed_and_certificates_change_under_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = certificate(folder.path(), "localhost", "subjectAltName=DNS:localhost,IP:127.0.0.1") else {
+        eprintln!("skipped: sessions_are_resumed_and_certificates_change_under_load: OpenSSL is not installed");
+        return;
+    };
+    certificate(folder.path(), "second", "subjectAltName=DNS:localhost,IP:127.0.0.1").unwrap();
+    let settings = "reload-seconds = 1\n[serve.authentication]\nrequired = false\n[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"";
+    project(folder.path(), settings, RECORDS, "");
+    let server = Server::start(folder);
+    for version in ["-tls1_2", "-tls1_3"] {
+        assert!(spoken(&server, &[version, "-sess_out", "session.pem"]).contains("HTTP/1.1 200"), "{version}");
+        let again = spoken(&server, &[version, "-sess_in", "session.pem"]);
+        assert!(again.contains("Reused, TLSv1.") && again.contains("HTTP/1.1 200"), "{version}: {again}");
+    }
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let path = |name: &str| server.folder.path().join(name);
+    std::thread::scope(|scope| {
+        let caller = scope.spawn(|| {
+            let mut subjects = std::collections::BTreeSet::new();
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let said = spoken(&server, &[]);
+                assert!(said.contains("HTTP/1.1 200") && said.contains("Verify return code: 0 (ok)"), "{said}");
+                subjects.extend(said.lines().filter(|line| line.starts_with("subject=")).map(str::to_owned));
+            }
+            subjects
+        });
+        // One file after the other, as operators do it; in between they do not go together, and the old pair stays.
+        std::fs::copy(path("second.key"), path("localhost.key")).unwrap();
+        crate::world::wait_for("the finding", || server.log().contains("certificate and key do not go together"));
+        std::fs::copy(path("second.pem"), path("localhost.pem")).unwrap();
+        crate::world::wait_for("the new certificate", || spoken(&server, &[]).contains("CN = second"));
+        std::fs::write(path("localhost.pem"), "no certificate\n").unwrap();
+        crate::world::wait_for("the second finding", || server.log().contains("it holds no certificate in PEM"));
+        assert!(spoken(&server, &[]).contains("HTTP/1.1 200"), "a file that is none changes nothing");
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(caller.join().unwrap().len(), 2, "both were shown, and no connection failed");
+    });
+}
+
+#[test]
+fn clients_without_a_certificate_get_no_connection_where_one_is_required() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = certificate(folder.path(), "localhost", "subjectAltName=DNS:localhost,IP:127.0.0.1") else {
+        eprintln!("skipped: clients_without_a_certificate: OpenSSL is not installed");
+        return;
+    };
+    certificate(folder.path(), "shop", "extendedKeyUsage=clientAuth").unwrap();
+    let strangers = tempfile::tempdir().unwrap();
+    certificate(strangers.path(), "shop", "extendedKeyUsage=clientAuth").unwrap();
+    for kind in ["pem", "key"] {
+        let to = folder.path().join(format!("stranger.{kind}"));
+        std::fs::copy(strangers.path().join(format!("shop.{kind}")), to).unwrap();
+    }
+    let settings = "[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\nclient-authorities = \"ca.pem\"\nrequire-client-certificate = true\nminimum-version = \"1.3\"\n[serve.authentication.certificate-roles]\nshop = [\"clerk\"]";
+    project(folder.path(), settings, RECORDS, "roles = [\"clerk\"]");
+    let server = Server::start(folder);
+    assert!(client(&server, &["-cert", "shop.pem", "-key", "shop.key"]).starts_with("HTTP/1.1 200"));
+    assert_eq!(client(&server, &[]), "", "no certificate");
+    assert_eq!(client(&server, &["-cert", "stranger.pem", "-key", "stranger.key"]), "", "of another authority");
+    assert_eq!(client(&server, &["-tls1_2", "-cert", "shop.pem", "-key", "shop.key"]), "", "below the lowest version");
+}
