@@ -206,3 +206,20 @@ fn clients_without_a_certificate_get_no_connection_where_one_is_required() {
     assert_eq!(client(&server, &["-cert", "stranger.pem", "-key", "stranger.key"]), "", "of another authority");
     assert_eq!(client(&server, &["-tls1_2", "-cert", "shop.pem", "-key", "shop.key"]), "", "below the lowest version");
 }
+
+#[test]
+fn a_handshake_has_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = certificate(folder.path(), "localhost", "subjectAltName=DNS:localhost") else {
+        eprintln!("skipped: a_handshake_has_a_time: OpenSSL is not installed");
+        return;
+    };
+    let settings =
+        "[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\n[serve.limits]\nbody-seconds = 1";
+    project(folder.path(), settings, RECORDS, "");
+    let server = Server::start(folder);
+    let mut silent = server.connect();
+    let began = std::time::Instant::now();
+    assert!(crate::world::is_closed(&mut silent));
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+}
