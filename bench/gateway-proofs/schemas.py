@@ -12,6 +12,12 @@ SEED = "1"
 proof = Proof(f"schemathesis, every check, {EXAMPLES} examples an operation and phase")
 tool = pathlib.Path(sys.executable).parent / "schemathesis"
 
+# A value that breaks its rule may be so long that the path is refused first: 414 is a refusal like those that the tool expects by itself.
+(OUT / "schemathesis.toml").write_text(
+    "[checks.negative_data_rejection]\n"
+    "expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 414, 415, 422, 428, 429, 431, \"5XX\"]\n"
+)
+
 
 def study(server, folder, *options):
     for api in ("car100", "car100rename", "scenarios"):

@@ -7,10 +7,11 @@ use quayline_core::{Digits, NodeId, Run, Scalar, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::{XmlStyle, XmlWriter};
 
-use crate::api::{Operation, ParameterPlace, Projection, ResponseBody};
-use crate::gate::{Gate, GateState};
+use crate::api::{Operation, Parameter, ParameterPlace, Projection, ResponseBody};
+use crate::gate::{Gate, GateRules, GateState};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing};
+use crate::service::RequestSide;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::typed::Range;
 use crate::{codes, uri};
@@ -425,29 +426,73 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
             }
             continue;
         };
-        let scalar = gate.shape.node(parameter.node).scalar();
         gate.place = place;
-        let numeric = matches!(scalar, Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64));
-        let mut digits = [0u8; 40];
-        let set = if numeric {
-            let Some((len, negative, scale)) = plain_number(value, &mut digits) else {
-                error(gate.state, place, &parameter.name, "type", "expected a number".to_owned());
-                continue;
-            };
-            let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
-            if !range.holds(value) {
-                error(gate.state, place, &parameter.name, "range", format!("expected {}", range.expected()));
-                continue;
-            }
-            gate.set(parameter.node, Value::Digits(Digits { digits: Run::new(&digits, len), negative, scale }))
-        } else {
-            gate.set(parameter.node, Value::Text(Run::from(value.as_bytes())))
-        };
-        if !set {
-            let typed = gate.rules.typed[parameter.node.index()].as_ref();
-            let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
-            error(gate.state, place, &parameter.name, rule, format!("expected {expected}"));
+        if let Err((rule, detail)) = set_parameter(parameter, value, gate) {
+            error(gate.state, place, &parameter.name, rule, detail);
         }
+    }
+}
+
+/// Sets the field of a parameter; the rule that the value breaks, and what is expected.
+fn set_parameter<S: Sink>(
+    parameter: &Parameter,
+    value: &str,
+    gate: &mut Gate<'_, S>,
+) -> Result<(), (&'static str, String)> {
+    let numeric = matches!(
+        gate.shape.node(parameter.node).scalar(),
+        Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64)
+    );
+    if !numeric {
+        return set_text(parameter.node, value, gate);
+    }
+    let mut digits = [0u8; 40];
+    let Some((len, negative, scale)) = plain_number(value, &mut digits) else {
+        return Err(("type", "expected a number".to_owned()));
+    };
+    let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
+    if !range.holds(value) {
+        return Err(("range", format!("expected {}", range.expected())));
+    }
+    let value = Value::Digits(Digits { digits: Run::new(&digits, len), negative, scale });
+    if gate.set(parameter.node, value) { Ok(()) } else { Err(unfit(parameter.node, gate)) }
+}
+
+fn set_text<S: Sink>(node: NodeId, value: &str, gate: &mut Gate<'_, S>) -> Result<(), (&'static str, String)> {
+    if gate.set(node, Value::Text(Run::from(value.as_bytes()))) { Ok(()) } else { Err(unfit(node, gate)) }
+}
+
+fn unfit<S: Sink>(node: NodeId, gate: &Gate<'_, S>) -> (&'static str, String) {
+    let typed = gate.rules.typed[node.index()].as_ref();
+    let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
+    (rule, format!("expected {expected}"))
+}
+
+/// Whether a parameter's default is a value that its field takes; what is wrong with it.
+pub(crate) fn default_fits(side: &RequestSide, rules: &GateRules, parameter: &Parameter) -> Result<(), String> {
+    let Some(value) = &parameter.default else { return Ok(()) };
+    constant_fits(side, rules, |gate| set_parameter(parameter, value, gate))
+}
+
+/// Whether an assigned value is one that its field takes; what is wrong with it.
+pub(crate) fn assigned_fits(side: &RequestSide, rules: &GateRules, node: NodeId, value: &str) -> Result<(), String> {
+    constant_fits(side, rules, |gate| set_text(node, value, gate))
+}
+
+fn constant_fits(
+    side: &RequestSide,
+    rules: &GateRules,
+    set: impl FnOnce(&mut Gate<'_, RecordEncoder>) -> Result<(), (&'static str, String)>,
+) -> Result<(), String> {
+    let (mut encoder, mut state) = (RecordEncoder::new(&side.plan), GateState::default());
+    state.begin(side.shape.len());
+    encoder.enter(NodeId::ROOT);
+    let mut gate = Gate { rules, shape: &side.shape, state: &mut state, place: "assigned", sink: &mut encoder };
+    set(&mut gate).map_err(|(_, detail)| detail)?;
+    encoder.leave(NodeId::ROOT);
+    match encoder.take() {
+        Ok(_) => Ok(()),
+        Err(faults) => Err(faults.0.first().map_or_else(String::new, |fault| fault.kind.to_string())),
     }
 }
 

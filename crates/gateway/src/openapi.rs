@@ -221,7 +221,9 @@ fn responses(operation: &Operation) -> Json {
         ("401", "Unauthenticated"),
         ("403", "Forbidden"),
         ("406", "NotAcceptable"),
+        ("414", "TooLong"),
         ("429", "TooMany"),
+        ("431", "HeadersTooLarge"),
     ] {
         let needless = operation.public && matches!(status, "401" | "403");
         if !needless && members.iter().all(|(known, _)| known != status) {
@@ -229,7 +231,7 @@ fn responses(operation: &Operation) -> Json {
         }
     }
     if operation.body.is_some() {
-        for (status, name) in [("413", "TooLarge"), ("415", "MediaType")] {
+        for (status, name) in [("408", "TooSlow"), ("413", "TooLarge"), ("415", "MediaType")] {
             if members.iter().all(|(known, _)| known != status) {
                 members.push((status.to_owned(), reference(name)));
             }
@@ -298,7 +300,11 @@ fn components(security: Security) -> Json {
         ("Unauthenticated", response("The request is not authenticated.")),
         ("Forbidden", response("The client has none of the roles that the operation needs.")),
         ("NotAcceptable", response("Answers are JSON or XML.")),
+        ("TooLong", response("Path and query are longer than their limit.")),
         ("TooMany", response("More requests than the client may send.")),
+        // The server says this before it knows of any API, and without a body.
+        ("HeadersTooLarge", Json::object([("description", Json::text("The headers are larger than their limit."))])),
+        ("TooSlow", response("The body did not arrive in time.")),
         ("TooLarge", response("The body is larger than its limit.")),
         ("MediaType", response("The body is not application/json.")),
         ("Failed", response("The service behind the API failed.")),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Code, Fault, Finding, Findings};
+use quayline_core::{Code, Fault, Finding, Findings, Place};
 
 use crate::api::{Api, Operation, Segment};
 use crate::service::{Service, in_file};
@@ -57,8 +57,8 @@ impl Definitions {
             }
         }
         for (i, service) in services.iter().enumerate() {
-            if services[..i].iter().any(|other| other.name == service.name) {
-                findings.push(twice(format!("two services have the name `{}`", service.name)));
+            if let Some(other) = services[..i].iter().find(|other| other.name == service.name) {
+                findings.push(twice(format!("two services have the name `{}`", service.name), &service.at, &other.at));
             }
         }
         let broken = !findings.is_empty();
@@ -93,19 +93,32 @@ impl Definitions {
 
     fn route(&mut self) -> Vec<Finding> {
         let mut findings = Vec::new();
+        for (i, api) in self.apis.iter().enumerate() {
+            if let Some(other) = self.apis[..i].iter().find(|other| other.base_path == api.base_path) {
+                // Each has its document and its page below its base path.
+                findings.push(twice(format!("two APIs have the base path `{}`", api.base_path), &api.at, &other.at));
+            }
+        }
         for operation in self.apis.iter().flat_map(|api| &api.operations) {
             let index = self.operations.len();
-            if self.operations.iter().any(|other| other.id == operation.id) {
-                findings.push(twice(format!("two operations have the id `{}`", operation.id)));
+            if let Some(other) = self.operations.iter().find(|other| other.id == operation.id) {
+                findings.push(twice(
+                    format!("two operations have the id `{}`", operation.id),
+                    &operation.at,
+                    &other.at,
+                ));
             }
             self.operations.push(Arc::clone(operation));
             let routes = self.routes.entry(operation.segments.len()).or_default();
             let entry = (operation.method.clone(), index);
             match routes.iter_mut().find(|route| same_path(&route.segments, &operation.segments)) {
-                Some(route) if route.operations.iter().any(|(method, _)| *method == operation.method) => {
-                    findings.push(twice(format!("two operations are {} {}", operation.method, operation.path)));
-                }
-                Some(route) => route.operations.push(entry),
+                Some(route) => match route.operations.iter().find(|(method, _)| *method == operation.method) {
+                    Some((_, other)) => {
+                        let message = format!("two operations are {} {}", operation.method, operation.path);
+                        findings.push(twice(message, &operation.at, &self.operations[*other].at));
+                    }
+                    None => route.operations.push(entry),
+                },
                 None => routes.push(Route { segments: operation.segments.clone(), operations: vec![entry] }),
             }
         }
@@ -186,9 +199,11 @@ fn same_path(a: &[Segment], b: &[Segment]) -> bool {
         })
 }
 
-fn twice(message: String) -> Finding {
+fn twice(message: String, at: &Place, other: &Place) -> Finding {
     let code: Code = codes::TWICE;
-    Finding::error(code, Fault::Config, message).hint("rename one of them")
+    let first = other.file.as_deref().unwrap_or("the same file");
+    let hint = format!("the other one is in {first}; rename one of them");
+    Finding::error(code, Fault::Config, message).at(at.clone()).hint(hint)
 }
 
 /// The TOML files of a folder, by name.

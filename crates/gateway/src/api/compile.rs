@@ -42,6 +42,11 @@ impl Api {
         if wire.public && wire.roles.is_some() {
             file.find(codes::RULES, "the API is public and has roles", &wire.base_path, "remove `public` or `roles`");
         }
+        let roles = wire.operations.iter().map(|operation| &operation.get_ref().roles);
+        if roles.chain([&wire.roles]).any(|roles| roles.as_ref().is_some_and(Vec::is_empty)) {
+            let hint = "name at least one, or leave `roles` out for everybody who is authenticated";
+            file.find(codes::RULES, "`roles` is an empty list, so nobody may call", &wire.base_path, hint);
+        }
         if wire.operations.is_empty() {
             file.find(codes::INCOMPLETE, "the API has no operation", &wire.base_path, "add `[[operation]]`");
         }
@@ -60,6 +65,7 @@ impl Api {
             public: wire.public,
             roles: wire.roles.clone(),
             operations: Vec::new(),
+            at: file.text.place(&wire.base_path.span()),
         };
         for operation in &wire.operations {
             let mut compiler = Compiler { file: &mut file, wire: &wire, api: &api };
@@ -102,19 +108,38 @@ impl Compiler<'_> {
         let service = Arc::clone(&services[service_index]);
         let request = Arc::clone(&service.request);
         let mut gate = GateRules::new(&request.plan, request.typed.clone(), service.options.enforce_minimum_items);
-        let mut parameters = Vec::new();
+        let mut parameters: Vec<Parameter> = Vec::new();
         for parameter in &wire.parameters {
-            if let Some(parameter) = self.parameter(parameter, &service, &mut gate) {
-                parameters.push(parameter);
+            if let Some(compiled) = self.parameter(parameter, &service, &mut gate) {
+                if parameters.iter().any(|other| (other.place, &other.name) == (compiled.place, &compiled.name)) {
+                    let name = &parameter.get_ref().name;
+                    self.file.find(codes::TWICE, "two parameters have this name", name, "rename one of them");
+                }
+                parameters.push(compiled);
             }
         }
         let path = format!("{}{}", self.api.base_path, wire.path.get_ref());
         let segments = self.segments(&wire.path, &path, &parameters)?;
         let mut assigned = Vec::new();
         for (name, value) in &wire.assign {
-            if let Some(node) = self.request_node(&service, name) {
-                gate.closed[node.index()] = true;
-                assigned.push((node, value.get_ref().text()));
+            let Some(node) = self.request_node(&service, name) else { continue };
+            if gate.closed[node.index()] {
+                self.file.find(codes::TWICE, "a parameter sets this field already", name, "keep one of them");
+            }
+            gate.closed[node.index()] = true;
+            let text = value.get_ref().text();
+            if let Err(why) = crate::lane::assigned_fits(&request, &gate, node, &text) {
+                let message = format!("`{}` does not take this value: {why}", name.get_ref());
+                self.file.find(codes::VALUE, message, value, "write a value that the field takes");
+            }
+            assigned.push((node, text));
+        }
+        for (compiled, parameter) in parameters.iter().zip(&wire.parameters) {
+            if let (Some(at), Err(why)) =
+                (&parameter.get_ref().default, crate::lane::default_fits(&request, &gate, compiled))
+            {
+                let message = format!("the default of `{}` is no value that it may have: {why}", compiled.name);
+                self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
             }
         }
         for name in &wire.omit {
@@ -161,6 +186,7 @@ impl Compiler<'_> {
             gate,
             probe,
             responses,
+            at: self.file.text.place(&at.span()),
         })
     }
 
@@ -191,6 +217,13 @@ impl Compiler<'_> {
         }
         gate.closed[node.index()] = true;
         let name = wire.name.get_ref().clone();
+        self.parameter_name(&wire.name, place);
+        if let (Some(low), Some(high)) = (wire.minimum, wire.maximum)
+            && low > high
+        {
+            let message = format!("no number is at least {low} and at most {high}");
+            self.file.find(codes::RULES, message, &wire.name, "exchange `minimum` and `maximum`, or leave one out");
+        }
         Some(Parameter {
             name: if place == ParameterPlace::Header { name.to_ascii_lowercase() } else { name },
             place,
@@ -202,6 +235,35 @@ impl Compiler<'_> {
             description: wire.description.clone(),
             example: wire.example.as_ref().map(|value| value.get_ref().text()),
         })
+    }
+
+    fn parameter_name(&mut self, at: &Spanned<String>, place: ParameterPlace) {
+        // What HTTP and the server itself read them for (OpenAPI, section 4.12.2, knows the first three).
+        const TAKEN: [&str; 10] = [
+            "accept",
+            "content-type",
+            "authorization",
+            "host",
+            "x-api-key",
+            "connection",
+            "content-length",
+            "transfer-encoding",
+            "content-encoding",
+            "traceparent",
+        ];
+        let name = at.get_ref();
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        if name.is_empty() || place == ParameterPlace::Header && !name.chars().all(is_token) {
+            self.file.find(
+                codes::VALUE,
+                "this is no name of a parameter",
+                at,
+                "write for example `maxCars` or `X-Model`",
+            );
+        } else if place == ParameterPlace::Header && TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken)) {
+            let message = format!("the header `{name}` means something of its own");
+            self.file.find(codes::VALUE, message, at, "take a header that HTTP and the server do not read");
+        }
     }
 
     /// The leaf of the request that a field is; it stands in no list.
@@ -310,6 +372,9 @@ impl Compiler<'_> {
                 );
                 return None;
             };
+            if used.contains(&index) {
+                self.file.find(codes::PATH, format!("the path has `{{{name}}}` twice"), at, "keep one of them");
+            }
             used.push(index);
             segments.push(Segment::Parameter(index));
         }
@@ -463,7 +528,7 @@ impl Compiler<'_> {
             }
             Err(findings) => {
                 for finding in findings.0 {
-                    let hint = finding.hint.unwrap_or_default();
+                    let hint = finding.hint.map_or("names are those of the copybook".into(), |hint| hint.to_string());
                     self.file.find(finding.code, finding.message, at, hint);
                 }
                 None

@@ -6,7 +6,7 @@ mod wire;
 use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
-use quayline_core::{NodeId, Shape};
+use quayline_core::{NodeId, Place, Shape};
 
 use crate::gate::GateRules;
 use crate::rule::{Condition, Probe};
@@ -36,6 +36,8 @@ pub struct Api {
     pub roles: Option<Vec<String>>,
     /// Its operations.
     pub operations: Vec<Arc<Operation>>,
+    /// Where its base path stands.
+    pub(crate) at: Place,
 }
 
 /// When answers are compressed.
@@ -82,6 +84,8 @@ pub struct Operation {
     pub(crate) gate: GateRules,
     pub(crate) probe: Option<Probe>,
     pub(crate) responses: Vec<Response>,
+    /// Where it stands in its file.
+    pub(crate) at: Place,
 }
 
 /// Part of a path.

@@ -38,7 +38,7 @@ const rules = (schema) => {
     schema.maxItems !== undefined && `at most ${schema.maxItems} elements`,
     ["date", "date-time", "float", "double"].includes(schema.format) && schema.format,
     schema.default !== undefined && `by default ${JSON.stringify(schema.default)}`,
-    names && `one of ${names.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}`,
+    names && `one of ${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`,
   ];
   return said.filter(Boolean).join(" · ");
 };

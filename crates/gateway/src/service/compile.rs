@@ -67,6 +67,7 @@ impl Service {
             return Err(Findings(file.findings));
         }
         Ok(Service {
+            at: file.text.place(&wire.name.as_ref().map_or(0..0, Spanned::span)),
             name: wire.name.map_or(stem, Spanned::into_inner),
             description: wire.description,
             provider,
@@ -113,7 +114,8 @@ fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout,
         Findings(core::mem::take(&mut file.findings))
     })?;
     let beside = path.parent().map(Path::to_owned);
-    let library = CopyFolders::new(beside.into_iter().chain([root.join("copybooks")]).collect());
+    let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
+    let library = CopyFolders::new(beside.into_iter().chain(shared).collect());
     let options = ParseOptions { library: &library, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let dialect = dialect(file, wire);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{Interface, Policies, RecordPlan};
-use quayline_core::{NodeId, NodeKind, Scalar, Shape};
+use quayline_core::{NodeId, NodeKind, Place, Scalar, Shape};
 
 use crate::provider::ProviderSpec;
 use crate::typed::Typed;
@@ -38,6 +38,8 @@ pub struct Service {
     pub(crate) types: Vec<(FieldIndex, Typed)>,
     /// Fields that a request must have.
     pub(crate) required: Vec<FieldIndex>,
+    /// Where its name stands; its file's first line, which it is named after, where it says none.
+    pub(crate) at: Place,
 }
 
 impl Service {

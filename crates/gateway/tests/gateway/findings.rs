@@ -95,3 +95,84 @@ fn apis() {
         format!("{GET}{}", GET.split_once("[[operation]]").map(|(_, rest)| format!("[[operation]]{rest}")).unwrap());
     finds(SERVICE, &both, &["GTW-004", "getV1Orders"]);
 }
+
+#[test]
+fn constants_are_values_that_their_fields_take() {
+    let operation = |more: &str| GET.replace("service = \"orders\"\n", &format!("service = \"orders\"\n{more}"));
+    let parameter = |name: &str, place: &str, field: &str, more: &str| {
+        operation(&format!(
+            "[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n{more}\n"
+        ))
+    };
+    for (assign, found) in [
+        ("\"REQ-COUNT\" = \"abc\"", "`REQ-COUNT` does not take this value"),
+        ("\"REQ-COUNT\" = 12345", "`REQ-COUNT` does not take this value"),
+        ("\"REQ-NAME\" = \"NINE CHAR\"", "text has 9 characters, field holds 8"),
+    ] {
+        finds(SERVICE, &operation(&format!("assign = {{ {assign} }}\n")), &["GTW-005", found, "apis/orders.toml:7:"]);
+    }
+    let typed = format!("{SERVICE}[[type]]\nfield = \"REQ-FLAG\"\nis = \"boolean\"\n");
+    finds(&typed, &operation("assign = { \"REQ-FLAG\" = \"Y\" }\n"), &["GTW-005", "expected true or false"]);
+    World::new(&typed, &operation("assign = { \"REQ-FLAG\" = true }\n"));
+    for (field, more, found) in [
+        ("REQ-COUNT", "default = \"abc\"", "expected a number"),
+        ("REQ-COUNT", "default = 7\nmaximum = 5", "expected a number at most 5"),
+        ("REQ-COUNT", "default = 1.5", "decimals"),
+        ("REQ-NAME", "default = \"NINE CHAR\"", "field holds 8"),
+    ] {
+        finds(SERVICE, &parameter("a", "query", field, more), &["GTW-005", "the default of `a`", found]);
+    }
+    finds(
+        SERVICE,
+        &parameter("a", "query", "REQ-COUNT", "minimum = 5\nmaximum = 2"),
+        &["GTW-012", "at least 5 and at most 2"],
+    );
+    for (name, place, found) in [
+        ("", "query", "no name of a parameter"),
+        ("a b", "header", "no name of a parameter"),
+        ("Authorization", "header", "means something of its own"),
+        ("X-API-Key", "header", "means something of its own"),
+    ] {
+        finds(SERVICE, &parameter(name, place, "REQ-NAME", ""), &["GTW-005", found]);
+    }
+    let both = parameter("a", "query", "REQ-NAME", "");
+    let again = "[[operation.parameter]]\nname = \"a\"\nin = \"query\"\nfield = \"REQ-DATE\"\n";
+    finds(SERVICE, &format!("{both}{again}"), &["GTW-004", "two parameters have this name"]);
+    let assigned =
+        both.replace("[[operation.parameter]]", "assign = { \"REQ-NAME\" = \"X\" }\n[[operation.parameter]]");
+    finds(SERVICE, &assigned, &["GTW-004", "a parameter sets this field already"]);
+    let twice = parameter("a", "path", "REQ-NAME", "").replace("/orders\"", "/orders/{a}/{a}\"");
+    finds(SERVICE, &twice, &["GTW-011", "`{a}` twice"]);
+    finds(SERVICE, &GET.replace("[[operation]]", "roles = []\n[[operation]]"), &["GTW-012", "nobody may call"]);
+    let unknown = format!("{GET}[[operation.response]]\nstatus = 200\nexclude = [\"NOPE\"]\n");
+    finds(SERVICE, &unknown, &["PLN-001", "hint: names are those of the copybook"]);
+}
+
+#[test]
+fn what_stands_twice_is_told_with_both_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    put("copybooks/order.cpy", crate::world::COPYBOOK);
+    put("services/orders.toml", SERVICE);
+    put("services/twin.toml", &format!("name = \"orders\"\n{SERVICE}"));
+    let found = quayline_gateway::Definitions::load(folder.path()).unwrap_err().to_string();
+    assert!(found.contains("at services/twin.toml:1:8") && found.contains("in services/orders.toml"), "{found}");
+    std::fs::remove_file(folder.path().join("services/twin.toml")).unwrap();
+    put("apis/one.toml", GET);
+    put("apis/two.toml", GET);
+    let found = quayline_gateway::Definitions::load(folder.path()).unwrap_err().to_string();
+    for part in [
+        "two APIs have the base path `/v1`",
+        "at apis/two.toml:2:13",
+        "two operations have the id `getV1Orders`",
+        "two operations are GET /v1/orders",
+        "at apis/two.toml:3:1",
+        "in apis/one.toml",
+    ] {
+        assert!(found.contains(part), "`{part}` is not in\n{found}");
+    }
+}

@@ -54,7 +54,7 @@ status = 200
         .assert_eq(&parameters[1].to_string());
     let Json::Object(responses) = at(operation, &["responses"]) else { panic!() };
     let statuses: Vec<&str> = responses.iter().map(|(status, _)| status.as_str()).collect();
-    assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "429", "413", "415", "5XX"]);
+    assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "414", "429", "431", "408", "413", "415", "5XX"]);
     let answer = at(
         operation,
         &["responses", "200", "content", "application/json", "schema", "properties", "resp", "properties"],

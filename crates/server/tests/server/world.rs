@@ -177,7 +177,12 @@ pub(crate) fn wait_for(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-/// Whether the connection is closed by the server.
+/// Whether the connection is closed by the server. One that is only silent until the time for reading is over is not.
 pub(crate) fn is_closed(stream: &mut TcpStream) -> bool {
-    matches!(stream.read(&mut [0; 1]), Ok(0) | Err(_))
+    use std::io::ErrorKind;
+
+    match stream.read(&mut [0; 1]) {
+        Ok(n) => n == 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
 }
