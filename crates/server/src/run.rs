@@ -1,6 +1,5 @@
 //! Threads, the listener, signals, and how it all ends.
 
-use core::task::{Poll, Waker};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -269,27 +268,13 @@ where
         .max_buf_size(limits.header_bytes.max(8192));
     let connection = server.serve_connection(TokioIo::new(stream), service);
     let mut connection = core::pin::pin!(connection);
-    let ended = {
-        let mut told = core::pin::pin!(stopped.changed());
-        // Asking to be told of the stop takes a lock, so it is done once and not each time that the connection has something to do.
-        let mut asked: Option<Waker> = None;
-        let stopping = &thread.shared.stopping;
-        core::future::poll_fn(|cx| {
-            if connection.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(true);
-            }
-            let known = asked.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            if known && !stopping.load(Ordering::Relaxed) {
-                return Poll::Pending;
-            }
-            asked = Some(cx.waker().clone());
-            told.as_mut().poll(cx).map(|_| false)
-        })
-        .await
-    };
-    if !ended {
-        connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
+    // Not polled by hand: connections that are always busy would then leave no turn to the timers of this thread, and with them to reloads.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
     }
 }
 
