@@ -140,7 +140,7 @@ fn spoken(server: &Server, arguments: &[&str]) -> String {
         .unwrap();
     let _ = process.stdin.take().unwrap().write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     let done = process.wait_with_output().unwrap();
-    String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned()
+    [done.stdout, done.stderr].concat().into_iter().map(char::from).collect()
 }
 
 #[test]
