@@ -118,7 +118,7 @@ fn of_think_time(study: &GatewayStudy) -> String {
         all.push(control(&counted));
         html += &lines(
             "Instructions a transaction by clients.",
-            "User space and kernel; they do not depend on what else the machine does.",
+            "User space and kernel; they hardly depend on what else the machine does.",
             ("clients", "thousands"),
             &all,
         );
