@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use quayline_convert::edi::{AcknowledgmentOptions, Rules, Stamp};
-use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, EdiRead, Input, Validation};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, EdiRead, Input, Validation, World};
 
 use crate::args::{LimitArg, TranslateArgs};
 use crate::exit::Stop;
@@ -57,11 +56,10 @@ pub(super) fn start(
     path: &Path,
     name: &str,
     args: &TranslateArgs,
+    world: &World,
 ) -> Result<Acknowledging, Stop> {
-    let now =
-        args.now.as_deref().and_then(super::world::micros).and_then(|micros| u64::try_from(micros / 1_000_000).ok());
-    let now = now.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()));
-    let stamp = Stamp::from_unix(now);
+    // The time of the run, so that one that goes on answers as it would have without the stop.
+    let stamp = Stamp::from_unix(u64::try_from(world.now / 1_000_000).unwrap_or(0));
     let options = AcknowledgmentOptions::by_name("999", stamp).expect("a name that it knows");
     let target = AcknowledgmentTarget::File(path.to_owned());
     let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;

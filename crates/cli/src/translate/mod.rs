@@ -1,6 +1,7 @@
 //! `quayline translate`: documents through a map.
 
 mod acknowledge;
+mod apart;
 mod lookup;
 mod outputs;
 mod world;
@@ -32,6 +33,7 @@ use crate::interrupt;
 use crate::render::{count_of, grouped};
 
 use acknowledge::Acknowledging;
+use apart::Apart;
 use outputs::{Outputs, Wanted};
 
 /// Findings printed of one run; the rest is counted, and stands in full beside the rejects file.
@@ -69,6 +71,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     let several = inputs.len() > 1 || args.inputs.iter().any(|input| input.is_dir());
     let wanted = Wanted::read(args, &map)?;
     let jobs = inputs.iter().map(|input| Job::of(input, &wanted, several, args)).collect::<Result<Vec<_>, _>>()?;
+    keep_apart(args, &map, &jobs)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let kept = match jobs.first() {
         Some(job) if args.resume => job.checkpoint.as_deref().map(Checkpoints::kept),
@@ -95,6 +98,28 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         trace.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(Stop::from)?;
     }
     Ok(exit)
+}
+
+/// Refuses runs that would write over what they read, or over what they wrote.
+fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), Stop> {
+    let mut apart = Apart::default();
+    jobs.iter().for_each(|job| apart.reads(&job.input));
+    map.files.iter().for_each(|file| apart.reads(file));
+    let lookups = args.lookup.iter().filter_map(|lookup| lookup.split_once('='));
+    lookups.for_each(|(_, file)| apart.reads(Path::new(file)));
+    for job in jobs {
+        // Rejects are compared with outputs where they are written.
+        for path in job.outputs.files().chain(job.ack.as_deref()).chain(job.checkpoint.as_deref()) {
+            apart.writes(path)?;
+        }
+    }
+    for path in jobs.iter().filter_map(|job| job.rejects.as_deref()) {
+        let of_other = args.ack.as_deref() == Some(path) || args.trace.as_deref() == Some(path);
+        if of_other {
+            apart.writes(path)?;
+        }
+    }
+    args.trace.as_deref().map_or(Ok(()), |trace| apart.writes(trace))
 }
 
 /// The file that a trace goes to.
@@ -335,7 +360,7 @@ impl Shared<'_> {
                 (Input::Stream(reader), Input::Stream(pieces))
             }
         };
-        let acknowledging = acknowledge::start(other, read, path, name, self.args)?;
+        let acknowledging = acknowledge::start(other, read, path, name, self.args, &self.world)?;
         Ok((input, Some(acknowledging)))
     }
 

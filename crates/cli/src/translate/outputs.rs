@@ -195,6 +195,11 @@ impl Outputs {
         })
     }
 
+    /// Files that documents go to.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.places.iter().filter_map(|place| place.file.as_deref())
+    }
+
     pub(super) fn first_file(&self) -> Option<&Path> {
         self.places.iter().find_map(|place| place.file.as_deref())
     }
