@@ -179,10 +179,9 @@ impl Access {
         certificate: Option<&str>,
         cache: &TokenCache,
     ) -> Result<Option<Rc<Identity>>, Unknown> {
-        let now = now_s();
         if let Some(key) = header("x-api-key") {
             let found = self.keys.get(&sha256(key.as_bytes())).ok_or_else(|| Unknown::wrong("no such API key"))?;
-            if found.expires.is_some_and(|at| at <= now) {
+            if found.expires.is_some_and(|at| at <= now_s()) {
                 return Err(Unknown::wrong("the API key has expired"));
             }
             return Ok(Some(Rc::new(found.identity.clone())));
@@ -192,7 +191,7 @@ impl Access {
             let (Some((_, token)), Some(tokens)) = (token, &self.tokens) else {
                 return Err(Unknown::wrong("a scheme that is not taken"));
             };
-            return cache.check(tokens, token.trim(), now).map(Some);
+            return cache.check(tokens, token.trim(), now_s()).map(Some);
         }
         if let Some(name) = certificate {
             let roles = self.certificates.get(name).cloned().unwrap_or_default();

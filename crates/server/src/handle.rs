@@ -72,14 +72,14 @@ pub(crate) async fn handle(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let began = Instant::now();
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let heads = Heads::of(&parts.headers);
     let head = parts.method == Method::HEAD;
     let trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
     let method = parts.method.clone();
     let origin = if heads.have(Head::Origin) { parts.headers.get(header::ORIGIN).cloned() } else { None };
     let mut known = Known::default();
-    let answered = respond(&thread, &peer, (parts, heads, body), (&trace, began), &mut known).await;
+    let answered = respond(&thread, &peer, (&mut parts, heads, body), (&trace, began), &mut known).await;
     let mut response = match answered {
         Ok(response) => response,
         Err(problem) => problem_response(&thread, &problem, &trace),
@@ -106,7 +106,7 @@ pub(crate) async fn handle(
 async fn respond(
     thread: &Rc<Thread>,
     peer: &Peer,
-    (head, heads, body): (Parts, Heads, Incoming),
+    (head, heads, body): (&mut Parts, Heads, Incoming),
     (trace, began): (&Trace, Instant),
     known: &mut Known,
 ) -> Result<Response<Body>, Box<Problem>> {
@@ -207,7 +207,7 @@ async fn respond(
     })?;
     let called = Instant::now();
     metrics.phase(Phase::Decode, called - received);
-    let client = Client {
+    let mut client = Client {
         peer,
         media,
         taken: if heads.have(Head::AcceptEncoding) { compress::taken(&head.headers) } else { Taken::default() },
@@ -217,18 +217,20 @@ async fn respond(
             Vec::new()
         },
         fields: asked_fields(operation, query),
+        headers: HeaderMap::new(),
     };
-    // Headers and target lie in the connection's read buffer. Given up here, it is free when the connection reads on; else it would need a new one.
-    drop((head, body));
+    // The request's headers are done with; the answer's go into their place.
+    head.headers.clear();
+    client.headers = core::mem::take(&mut head.headers);
     let returned = answered.await.map_err(|fault| Box::new(fault.problem()))?;
     let back = Instant::now();
     metrics.phase(Phase::Call, back - called);
     let response = match returned {
-        Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, &client),
+        Returned::Bytes(mut record) => answer(thread, &version, index, operation, &mut record, client),
         Returned::Held(held) => {
             let mut record = thread.record.borrow_mut();
             version.with_lane(index, |lane| lane.take(held, &mut record));
-            answer(thread, &version, index, operation, &mut record, &client)
+            answer(thread, &version, index, operation, &mut record, client)
         }
     };
     let answered = Instant::now();
@@ -331,6 +333,8 @@ struct Client<'a> {
     /// Values of `if-none-match`, where the answer has a tag.
     tags: Vec<HeaderValue>,
     fields: Option<String>,
+    /// Empty, with room for the answer's.
+    headers: HeaderMap,
 }
 
 fn answer(
@@ -339,7 +343,7 @@ fn answer(
     index: usize,
     operation: &Operation,
     record: &mut Vec<u8>,
-    client: &Client<'_>,
+    client: Client<'_>,
 ) -> Result<Response<Body>, Box<Problem>> {
     let buffer = thread.buffers.take();
     let answer = version
@@ -377,25 +381,28 @@ fn answer(
         thread.buffers.give(answer.buffer);
         return Err(Box::new(Problem::no_coding()));
     }
-    let mut response = match zipped {
+    let coded = zipped.is_some();
+    let body = match zipped {
         Some(zipped) => {
             thread.buffers.give(answer.buffer);
             let len = zipped.len();
-            let mut response = Response::new(Body::pooled(zipped, len, &thread.buffers));
-            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            response
+            Body::pooled(zipped, len, &thread.buffers)
         }
-        None => Response::new(Body::pooled(answer.buffer, answer.len, &thread.buffers)),
+        None => Body::pooled(answer.buffer, answer.len, &thread.buffers),
     };
+    let mut response = Response::new(body);
     *response.status_mut() = status;
+    *response.headers_mut() = client.headers;
     let headers = response.headers_mut();
+    if coded {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media.name()));
     headers.insert(header::VARY, HeaderValue::from_static(VARIES));
     match &tag {
         Some(tag) => {
             // The compressed form is another representation; the tag says only that the content is the same.
-            let weak = headers.contains_key(header::CONTENT_ENCODING);
-            insert(headers, header::ETAG, &if weak { format!("W/{tag}") } else { tag.clone() });
+            insert(headers, header::ETAG, &if coded { format!("W/{tag}") } else { tag.clone() });
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         }
         None => {

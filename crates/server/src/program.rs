@@ -65,7 +65,8 @@ struct Call {
 
 struct Waiting {
     front: Vec<u8>,
-    tail: Arc<[u8]>,
+    /// What is behind it, and how many bytes of that are not 0x00.
+    tail: (Arc<[u8]>, usize),
     call: Call,
     since: Instant,
 }
@@ -187,7 +188,8 @@ impl Shared {
             let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
             return;
         }
-        waiting.push_back(Waiting { front: front.to_vec(), tail: Arc::clone(tail), call, since: Instant::now() });
+        let tail = (Arc::clone(tail), tail_used);
+        waiting.push_back(Waiting { front: front.to_vec(), tail, call, since: Instant::now() });
     }
 
     fn all_down(&self) -> Option<String> {
@@ -233,7 +235,7 @@ impl Shared {
             if call.reply.is_closed() {
                 continue;
             }
-            if let Some(call) = self.try_submit(&front, &tail, call) {
+            if let Some(call) = self.try_submit(&front, &tail.0[..tail.1], call) {
                 self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since });
                 return;
             }
@@ -407,7 +409,7 @@ impl Shared {
         for (slot, call) in again.into_iter().rev() {
             let mut front = Vec::new();
             worker.recall(slot, &mut front);
-            let tail = Arc::from([]);
+            let tail = (Arc::from([]), 0);
             self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since: Instant::now() });
         }
         if absent && self.all_down().is_some() {
