@@ -61,7 +61,7 @@ pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
 pub use openapi::Security;
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
-pub use project::{Definitions, Routed};
+pub use project::{Definitions, Routed, Stamp};
 pub use propose::{Include, Proposal, Proposed, ServiceRow, layout_of, service_table};
 pub use provider::{
     Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,

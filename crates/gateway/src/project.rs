@@ -20,6 +20,15 @@ pub struct Definitions {
     /// All operations; a route's number is an index into it.
     pub operations: Vec<Arc<Operation>>,
     routes: HashMap<usize, Vec<Route>>,
+    /// What the project's folders looked like before they were read; nothing where they were not.
+    before: Option<u64>,
+}
+
+/// What the files of [`Definitions`] look like: another one when one of them has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    project: u64,
+    programs: u64,
 }
 
 #[derive(Debug)]
@@ -48,6 +57,7 @@ impl Definitions {
     pub fn load(root: &Path) -> Result<Definitions, Findings> {
         // Programs run in folders of their own, so no path may depend on where this process stands.
         let root = &std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let before = Some(project_stamp(root));
         let mut findings = Vec::new();
         let mut services: Vec<Arc<Service>> = Vec::new();
         for (name, text) in texts(root, "services", &mut findings) {
@@ -72,7 +82,7 @@ impl Definitions {
                 ),
             }
         }
-        let mut definitions = Definitions { services, apis, ..Definitions::default() };
+        let mut definitions = Definitions { services, apis, before, ..Definitions::default() };
         if findings.is_empty() {
             findings = definitions.route();
         }
@@ -157,37 +167,54 @@ impl Definitions {
         if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
     }
 
-    /// What the files look like that definitions come from: a number that changes when one of them does. Services, APIs, copybooks,
-    /// interface files and the modules of programs.
+    /// What the files look like that definitions come from: services, APIs, copybooks, interface files and the modules of programs.
     #[must_use]
-    pub fn stamp(&self, root: &Path) -> u64 {
-        let mut folders: Vec<PathBuf> =
-            ["services", "apis", "copybooks", ""].iter().map(|folder| root.join(folder)).collect();
+    pub fn stamp(&self, root: &Path) -> Stamp {
+        Stamp { project: project_stamp(root), programs: self.programs_stamp() }
+    }
+
+    /// What they looked like before they were read, so that a change since then shows; modules as they are now.
+    #[must_use]
+    pub fn stamp_before(&self, root: &Path) -> Stamp {
+        Stamp { project: self.before.unwrap_or_else(|| project_stamp(root)), programs: self.programs_stamp() }
+    }
+
+    fn programs_stamp(&self) -> u64 {
+        let mut folders: Vec<PathBuf> = Vec::new();
         for service in &self.services {
             if let crate::ProviderSpec::Program(program) = &service.provider {
                 folders.extend(program.modules.iter().cloned());
                 folders.extend(program.source.as_ref().and_then(|source| Some(source.file.parent()?.to_owned())));
             }
         }
-        let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();
-        for folder in folders {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-                let path = entry.path();
-                let known = ["toml", "cpy", "cbl", "cob", "copy", "so"];
-                let counts = path.extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e));
-                if let (true, Ok(data)) = (counts, entry.metadata()) {
-                    seen.push((path, data.len(), data.modified().ok()));
-                }
+        folders_stamp(&folders)
+    }
+}
+
+fn project_stamp(root: &Path) -> u64 {
+    folders_stamp(&["services", "apis", "copybooks", ""].map(|folder| root.join(folder)))
+}
+
+/// Names, sizes and times of the files that definitions can come from.
+fn folders_stamp(folders: &[PathBuf]) -> u64 {
+    let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();
+    for folder in folders {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let known = ["toml", "cpy", "cbl", "cob", "copy", "so"];
+            let counts = path.extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e));
+            if let (true, Ok(data)) = (counts, entry.metadata()) {
+                seen.push((path, data.len(), data.modified().ok()));
             }
         }
-        seen.sort();
-        let mut text = String::new();
-        for (path, len, modified) in seen {
-            let since = modified.and_then(|m| m.duration_since(std::time::UNIX_EPOCH).ok());
-            text.push_str(&format!("{} {len} {}\n", path.display(), since.map_or(0, |s| s.as_nanos())));
-        }
-        xxhash_rust::xxh3::xxh3_64(text.as_bytes())
     }
+    seen.sort();
+    let mut text = String::new();
+    for (path, len, modified) in seen {
+        let since = modified.and_then(|m| m.duration_since(std::time::UNIX_EPOCH).ok());
+        text.push_str(&format!("{} {len} {}\n", path.display(), since.map_or(0, |s| s.as_nanos())));
+    }
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
 fn same_path(a: &[Segment], b: &[Segment]) -> bool {

@@ -177,11 +177,10 @@ async fn watch_files(thread: Rc<Thread>) {
     if seconds == 0 {
         return;
     }
-    let stamp = || thread.shared.definitions().1.stamp(&thread.shared.root);
-    let mut known = (stamp(), thread.shared.secrets_stamp());
+    let mut known = thread.shared.first.clone();
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
-        let now = (stamp(), thread.shared.secrets_stamp());
+        let now = thread.shared.stamps();
         let again = Again { definitions: now.0 != known.0, secrets: now.1 != known.1 };
         if again.definitions || again.secrets {
             reload(Arc::clone(&thread.shared), again).await;

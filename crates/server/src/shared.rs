@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::Findings;
-use quayline_gateway::{Definitions, KeySet};
+use quayline_gateway::{Definitions, KeySet, Stamp};
 
 use crate::access::Access;
 use crate::compile::compile_programs;
@@ -39,8 +39,16 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) audit: Option<Journal>,
     pub(crate) access_log: Option<Journal>,
+    /// What files looked like before any of them was read.
+    pub(crate) first: Stamps,
     log: Log,
 }
+
+/// What definitions and secrets look like.
+pub(crate) type Stamps = (Stamp, SecretsStamp);
+
+/// Size and time of each file with secrets.
+pub(crate) type SecretsStamp = Vec<Option<(u64, std::time::SystemTime)>>;
 
 impl Shared {
     pub(crate) fn new(
@@ -50,6 +58,7 @@ impl Shared {
         log: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, ServeError> {
         compile_programs(&definitions, &*log);
+        let first = (definitions.stamp_before(&root), secrets_stamp(&config));
         let access = Access::load(&config.authentication, None).map_err(ServeError::Settings)?;
         let issuer = config.authentication.jwt.as_ref().map(Issuer::new).transpose();
         let issuer = issuer.map_err(ServeError::Settings)?.flatten();
@@ -87,6 +96,7 @@ impl Shared {
             metrics,
             audit,
             access_log,
+            first,
             log,
         })
     }
@@ -137,26 +147,31 @@ impl Shared {
         self.access_generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What the files with secrets look like: changes when one of them does.
-    pub(crate) fn secrets_stamp(&self) -> Vec<Option<(u64, std::time::SystemTime)>> {
-        let authentication = &self.config.authentication;
-        let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
-        paths.extend(authentication.jwt.as_ref().and_then(|jwt| jwt.jwks.as_ref()));
-        if let Some(tls) = &self.config.tls {
-            paths.extend([&tls.certificate, &tls.key]);
-            paths.extend(tls.client_authorities.as_ref());
-        }
-        let of = |path: &PathBuf| {
-            let data = std::fs::metadata(path).ok()?;
-            Some((data.len(), data.modified().ok()?))
-        };
-        paths.into_iter().map(of).collect()
+    /// What files look like now.
+    pub(crate) fn stamps(&self) -> Stamps {
+        (self.definitions().1.stamp(&self.root), secrets_stamp(&self.config))
     }
 
     /// A line for the operator.
     pub(crate) fn log(&self, line: &str) {
         (self.log)(line);
     }
+}
+
+/// What the files with secrets look like: changes when one of them does.
+fn secrets_stamp(config: &ServeConfig) -> SecretsStamp {
+    let authentication = &config.authentication;
+    let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
+    paths.extend(authentication.jwt.as_ref().and_then(|jwt| jwt.jwks.as_ref()));
+    if let Some(tls) = &config.tls {
+        paths.extend([&tls.certificate, &tls.key]);
+        paths.extend(tls.client_authorities.as_ref());
+    }
+    let of = |path: &PathBuf| {
+        let data = std::fs::metadata(path).ok()?;
+        Some((data.len(), data.modified().ok()?))
+    };
+    paths.into_iter().map(of).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

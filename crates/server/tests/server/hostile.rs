@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
-use crate::world::{RECORDS, Server, project, read, wait_for};
+use crate::world::{Ends, RECORDS, Server, project, read, wait_for};
 
 const OPEN: &str = "[serve.authentication]\nrequired = false";
 
@@ -315,6 +315,8 @@ fn broken_definitions_under_load_cost_no_request() {
     let good = std::fs::read_to_string(&path).unwrap();
     let over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Also where the test fails: its clients would never end.
+        let _ends = Ends(&over);
         let clients: Vec<_> = (0..3)
             .map(|_| {
                 scope.spawn(|| {

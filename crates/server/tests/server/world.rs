@@ -177,6 +177,15 @@ pub(crate) fn wait_for(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
+/// Sets a flag when it goes, so also where a test fails.
+pub(crate) struct Ends<'a>(pub(crate) &'a std::sync::atomic::AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 /// Whether the connection is closed by the server. One that is only silent until the time for reading is over is not.
 pub(crate) fn is_closed(stream: &mut TcpStream) -> bool {
     use std::io::ErrorKind;
