@@ -260,13 +260,17 @@ fn tell_acknowledgment(
         console.paragraph(&format!("nothing was to be acknowledged{to}{only}"));
         return Ok(());
     }
-    let accepted = tally.transactions - tally.transactions_rejected;
+    let with = tally.transactions_rejected_with;
+    let accepted = tally.transactions - tally.transactions_rejected - with;
     let mut text = format!(
         "{} acknowledged{to}: {} accepted, {} rejected",
         count_of(tally.transactions, "transaction"),
         grouped(accepted),
         grouped(tally.transactions_rejected)
     );
+    if with > 0 {
+        text.push_str(&format!(", {} rejected with what they stand in", grouped(with)));
+    }
     if tally.groups_rejected > 0 {
         text.push_str(&format!(", {} rejected", count_of(tally.groups_rejected, "group")));
     }
@@ -371,6 +375,7 @@ struct AcknowledgmentWire {
     transactions: u64,
     transactions_with_errors: u64,
     transactions_rejected: u64,
+    transactions_rejected_with: u64,
     untold: u64,
 }
 
@@ -387,6 +392,7 @@ impl AcknowledgmentWire {
             transactions: tally.transactions,
             transactions_with_errors: tally.transactions_with_errors,
             transactions_rejected: tally.transactions_rejected,
+            transactions_rejected_with: tally.transactions_rejected_with,
             untold: tally.untold,
         }
     }

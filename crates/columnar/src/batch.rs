@@ -1,5 +1,6 @@
 //! Columns as Arrow arrays.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::types::{ByteArrayType, GenericBinaryType, GenericStringType};
@@ -89,22 +90,42 @@ impl ColumnSink {
         };
         Ok(match &leaf.store {
             Store::Group => unreachable!("a leaf has a store"),
-            Store::Int32(numbers) if integer => Arc::new(Int32Array::try_new(scalars(&numbers.values[..len]), nulls)?),
-            Store::Int64(numbers) if integer => Arc::new(Int64Array::try_new(scalars(&numbers.values[..len]), nulls)?),
-            Store::Int32(numbers) => decimal(numbers.values[..len].iter().map(|n| (*n).into()).collect(), nulls)?,
-            Store::Int64(numbers) => decimal(numbers.values[..len].iter().map(|n| (*n).into()).collect(), nulls)?,
-            Store::Int128(numbers) => decimal(numbers.values[..len].to_vec(), nulls)?,
+            Store::Int32(numbers) if integer => {
+                Arc::new(Int32Array::try_new(scalars(&filled(&numbers.values, len)), nulls)?)
+            }
+            Store::Int64(numbers) if integer => {
+                Arc::new(Int64Array::try_new(scalars(&filled(&numbers.values, len)), nulls)?)
+            }
+            Store::Int32(numbers) => {
+                decimal(filled(&numbers.values, len).iter().map(|n| (*n).into()).collect(), nulls)?
+            }
+            Store::Int64(numbers) => {
+                decimal(filled(&numbers.values, len).iter().map(|n| (*n).into()).collect(), nulls)?
+            }
+            Store::Int128(numbers) => decimal(filled(&numbers.values, len).into_owned(), nulls)?,
             Store::Int256(numbers) => Arc::new(
-                Decimal256Array::try_new(numbers.values[..len].to_vec().into(), nulls)?
+                Decimal256Array::try_new(filled(&numbers.values, len).into_owned().into(), nulls)?
                     .with_precision_and_scale(precision, scale)?,
             ),
-            Store::Float32(values) => Arc::new(Float32Array::try_new(scalars(&values[..len]), nulls)?),
-            Store::Float64(values) => Arc::new(Float64Array::try_new(scalars(&values[..len]), nulls)?),
-            Store::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(&values[..len]), nulls)),
+            Store::Float32(values) => Arc::new(Float32Array::try_new(scalars(&filled(values, len)), nulls)?),
+            Store::Float64(values) => Arc::new(Float64Array::try_new(scalars(&filled(values, len)), nulls)?),
+            Store::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(&*filled(values, len)), nulls)),
             Store::Text(column) => Arc::new(byte_array::<GenericStringType<i32>>(column, len, nulls)?),
             Store::Bytes(column) => Arc::new(byte_array::<GenericBinaryType<i32>>(column, len, nulls)?),
         })
     }
+}
+
+/// So many values, with place holders for the nulls that have no place.
+fn filled<T: Copy + Default>(values: &[T], len: usize) -> Cow<'_, [T]> {
+    values.get(..len).map_or_else(
+        || {
+            let mut all = values.to_vec();
+            all.resize(len, T::default());
+            all.into()
+        },
+        Cow::from,
+    )
 }
 
 fn scalars<T: arrow_buffer::ArrowNativeType>(values: &[T]) -> ScalarBuffer<T> {
@@ -130,6 +151,7 @@ fn byte_array<T: ByteArrayType<Offset = i32>>(
                 bytes.extend_from_slice(value);
                 lengths.push(value.len());
             }
+            lengths.resize(len, 0);
             if bytes.len() > i32::MAX as usize {
                 return Err(ArrowError::OffsetOverflowError(bytes.len()));
             }

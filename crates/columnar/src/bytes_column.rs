@@ -71,7 +71,7 @@ impl BytesColumn {
     pub(crate) fn put_empty(&mut self, at: usize) {
         if self.store == TextStore::Interned {
             // A key that may name no entry: whoever reads the column looks at its nulls first.
-            set(&mut self.keys, at, 0);
+            set_null(&mut self.keys, at);
         } else {
             self.append(at, Run::from(&[][..]));
         }
@@ -134,7 +134,7 @@ impl BytesColumn {
     /// The values of a column of `len`.
     pub(crate) fn values(&self, len: usize) -> BytesValues<'_> {
         match self.store {
-            TextStore::Interned => BytesValues::Interned { keys: &self.keys[..len], dictionary: &self.dictionary },
+            TextStore::Interned => BytesValues::Interned { keys: up_to(&self.keys, len), dictionary: &self.dictionary },
             TextStore::Plain => BytesValues::Plain { ends: &self.ends[..len], bytes: &self.bytes },
         }
     }
@@ -166,14 +166,14 @@ pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
 /// The values of a column, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BytesValues<'a> {
-    /// A key a value; the key of a null means nothing.
+    /// A key a value; the key of a null means nothing, and those behind the last value may have none.
     Interned { keys: &'a [u16], dictionary: &'a Dictionary },
     /// Value `i` ends at `ends[i]` and begins where the one before it ends.
     Plain { ends: &'a [u32], bytes: &'a [u8] },
 }
 
 impl<'a> BytesValues<'a> {
-    /// All values in order; those of nulls mean nothing.
+    /// All values in order; those of nulls mean nothing, and those behind the last value may be missing.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let len = match self {
             BytesValues::Interned { keys, .. } => keys.len(),
@@ -200,6 +200,19 @@ pub(crate) fn set<T: Copy + Default>(buffer: &mut Vec<T>, at: usize, value: T) {
         grow(buffer, at);
     }
     buffer[at] = value;
+}
+
+/// The same for the place holder of a null, which takes no memory behind the last value: most columns of a wide shape have none at all.
+#[inline(always)]
+pub(crate) fn set_null<T: Copy + Default>(buffer: &mut [T], at: usize) {
+    if let Some(place) = buffer.get_mut(at) {
+        *place = T::default();
+    }
+}
+
+/// The first `len` entries of a buffer, without nulls behind the last value where those have no place.
+pub(crate) fn up_to<T>(buffer: &[T], len: usize) -> &[T] {
+    buffer.get(..len).unwrap_or(buffer)
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 use arrow_buffer::i256;
 use quayline_core::{Run, Value};
 
-use crate::bytes_column::{BytesColumn, set};
+use crate::bytes_column::{BytesColumn, set, set_null};
 use crate::error::Reason;
 use crate::number::{Precision, small, wide};
 use crate::plan::{LeafKind, TextStore, Width};
@@ -33,6 +33,7 @@ pub(crate) enum Store {
 
 #[derive(Debug)]
 pub(crate) struct Numbers<T> {
+    /// Nulls behind the last value may have no place here.
     pub(crate) values: Vec<T>,
     precision: Precision,
     /// Digits that surely fit.
@@ -85,13 +86,13 @@ impl Leaf {
         self.validity.set_null(at);
         match &mut self.store {
             Store::Group => {}
-            Store::Int32(numbers) => set(&mut numbers.values, at, 0),
-            Store::Int64(numbers) => set(&mut numbers.values, at, 0),
-            Store::Int128(numbers) => set(&mut numbers.values, at, 0),
-            Store::Int256(numbers) => set(&mut numbers.values, at, i256::ZERO),
-            Store::Float32(values) => set(values, at, 0.0),
-            Store::Float64(values) => set(values, at, 0.0),
-            Store::Bool(values) => set(values, at, false),
+            Store::Int32(numbers) => set_null(&mut numbers.values, at),
+            Store::Int64(numbers) => set_null(&mut numbers.values, at),
+            Store::Int128(numbers) => set_null(&mut numbers.values, at),
+            Store::Int256(numbers) => set_null(&mut numbers.values, at),
+            Store::Float32(values) => set_null(values, at),
+            Store::Float64(values) => set_null(values, at),
+            Store::Bool(values) => set_null(values, at),
             Store::Text(column) | Store::Bytes(column) => column.put_empty(at),
         }
     }

@@ -311,7 +311,7 @@ pub enum EdiError {
         limit: usize,
     },
     /// `EDI-044`: a transaction that no guide is for.
-    #[error("none of the guides is for {asked}; the transaction is read without one")]
+    #[error("none of the guides is for {asked}, so the transaction cannot be read or checked by one")]
     NoGuide {
         /// Standard.
         standard: Standard,
@@ -463,13 +463,14 @@ impl EdiError {
                 "pad ISA01 to ISA16 with spaces to 2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1"
             }
             EdiError::Header { standard: Standard::X12, .. } => {
-                "an ISA segment has 16 elements, a component separator as ISA16, and a terminator"
+                "an ISA segment has 16 elements, a component separator as ISA16, and a terminator; what follows is passed over up to the next interchange"
             }
             EdiError::Header { standard: Standard::Edifact, .. } => {
-                "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '"
+                "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '; what follows is passed over up to the next \
+                 interchange"
             }
             EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. } => {
-                "choose different characters that the data does not hold, such as * : ^ ~"
+                "choose different characters that the data does not hold, such as * : ^ ~; until then the interchange is passed over"
             }
             EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
             EdiError::Syntax { .. } => "write UNOA to UNOL, UNOW, UNOX or UNOY and a version from 1 to 4",

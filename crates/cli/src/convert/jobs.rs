@@ -70,10 +70,16 @@ fn check_split(folder: &Path, several: bool) -> Result<(), Stop> {
         return Err(finding.hint("convert inputs one at a time, each to a folder of its own").into());
     }
     if !folder.is_dir() {
-        let finding = argument(format!("{} is no folder", shown(folder)));
-        return Err(finding.hint("make it first").into());
+        return Err(no_folder(folder).into());
     }
     Ok(())
+}
+
+/// What stands in the place of a folder for the files of `--split`, or nothing.
+pub(crate) fn no_folder(folder: &Path) -> Finding {
+    let finding = argument(format!("{} is no folder", shown(folder)));
+    let hint = if folder.exists() { "name a folder" } else { "make it first" };
+    finding.hint(hint)
 }
 
 /// No two inputs may be written to one file: the second would replace what the first gave.

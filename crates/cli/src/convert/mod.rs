@@ -22,7 +22,7 @@ use crate::memory;
 use crate::render::{count_of, grouped};
 
 pub(crate) use definitions::level;
-pub(crate) use jobs::{check_interchanges, head_of, packed_input, with_suffix};
+pub(crate) use jobs::{check_interchanges, head_of, no_folder, packed_input, with_suffix};
 pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, extension_of, source_format, target_format};
 pub(crate) use stats::{stats_json, stats_text};
@@ -194,7 +194,9 @@ fn tell(
         tell_stats(source, report, console);
     }
     if report.errors > 0 {
-        console.paragraph(&format!("{} reject nothing, but something is wrong", count_of(report.errors, "error")));
+        let verb = if report.errors == 1 { "rejects" } else { "reject" };
+        let errors = count_of(report.errors, "error");
+        console.paragraph(&format!("{errors} outside of {unit}s {verb} none of them, but something is wrong"));
     }
     if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
 }

@@ -49,7 +49,10 @@ pub(crate) fn is_interchange(head: &[u8]) -> bool {
 pub(crate) fn unread_edi(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const UTF_16: (&str, &str) = ("UTF-16", "iconv -f UTF-16 -t UTF-8");
     const EBCDIC: (&str, &str) = ("EBCDIC", "iconv -f IBM037 -t ISO-8859-1");
-    const FORMS: [(&[u8], (&str, &str)); 9] = [
+    const UTF_32: (&str, &str) = ("UTF-32", "iconv -f UTF-32 -t UTF-8");
+    const FORMS: [(&[u8], (&str, &str)); 11] = [
+        (b"\xff\xfe\0\0", UTF_32),
+        (b"\0\0\xfe\xff", UTF_32),
         (b"\xff\xfe", UTF_16),
         (b"\xfe\xff", UTF_16),
         (b"I\0S\0A\0", ("UTF-16", "iconv -f UTF-16LE -t UTF-8")),

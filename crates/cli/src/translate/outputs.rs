@@ -13,7 +13,7 @@ use quayline_shapes::{Form, MapFile};
 
 use crate::args::{NumbersArg, ToFormat, TranslateArgs, format_named};
 use crate::console::shown;
-use crate::convert::{extension_of, target_format};
+use crate::convert::{extension_of, no_folder, target_format};
 use crate::exit::{Stop, argument};
 use crate::inspect::charset_named;
 
@@ -48,7 +48,7 @@ impl Wanted {
                     .into());
             }
             if let Some(folder) = split.as_deref().map(Path::new).filter(|folder| !folder.is_dir()) {
-                return Err(argument(format!("{} is no folder", shown(folder))).hint("make it first").into());
+                return Err(no_folder(folder).into());
             }
             let to = match &to {
                 None => None,

@@ -181,7 +181,8 @@ fn put_values(keys: &[u16], distinct: &Distinct, form: Form, body: &mut Vec<u8>)
 fn serialize(page: Page, uncompressed: usize) -> Result<(Bytes, usize)> {
     let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + 64));
     let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, uncompressed))?;
-    Ok((out.into_inner()?.into(), spec.uncompressed_size))
+    // Pages wait until their row group is full: without room to spare.
+    Ok((out.into_inner()?.into_boxed_slice().into(), spec.uncompressed_size))
 }
 
 fn only_nulls(physical: Type, nulls: u64) -> Statistics {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_buffer::{ToByteSlice, i256};
 use quayline_core::Run;
 
-use crate::bytes_column::{BytesColumn, BytesValues, is_varied};
+use crate::bytes_column::{BytesColumn, BytesValues, is_varied, up_to};
 use crate::dictionary::Dictionary;
 use crate::error::ColumnError;
 use crate::leaf::{Leaf, Store};
@@ -160,7 +160,7 @@ impl ParquetEncoder {
                 BytesValues::Plain { .. } => (put_bytes(column, len, validity, body), None),
             },
             Store::Int32(numbers) => {
-                let values = present(&numbers.values[..len], validity);
+                let values = present(up_to(&numbers.values, len), validity);
                 let range = ends(&values).map_or(Range::None, |(min, max)| Range::Int32(min, max));
                 let keys = self.keys(&values, |n| padded(&n.to_le_bytes()), 4);
                 if keys.is_none() {
@@ -169,7 +169,7 @@ impl ParquetEncoder {
                 (range, keys)
             }
             Store::Int64(numbers) => {
-                let values = present(&numbers.values[..len], validity);
+                let values = present(up_to(&numbers.values, len), validity);
                 let range = ends(&values).map_or(Range::None, |(min, max)| Range::Int64(min, max));
                 let keys = self.keys(&values, |n| padded(&n.to_le_bytes()), 8);
                 if keys.is_none() {
@@ -178,7 +178,7 @@ impl ParquetEncoder {
                 (range, keys)
             }
             Store::Int128(numbers) => {
-                let values = present(&numbers.values[..len], validity);
+                let values = present(up_to(&numbers.values, len), validity);
                 let bytes = form.bytes();
                 let range = ends(&values)
                     .map_or(Range::None, |(min, max)| Range::Wide(i256::from_i128(min), i256::from_i128(max), bytes));
@@ -192,7 +192,7 @@ impl ParquetEncoder {
                 (range, keys)
             }
             Store::Int256(numbers) => {
-                let values = present(&numbers.values[..len], validity);
+                let values = present(up_to(&numbers.values, len), validity);
                 let bytes = form.bytes();
                 for n in values.iter() {
                     body.extend_from_slice(&big_endian(*n, bytes));
@@ -200,15 +200,15 @@ impl ParquetEncoder {
                 (ends(&values).map_or(Range::None, |(min, max)| Range::Wide(min, max, bytes)), None)
             }
             Store::Float32(values) => {
-                body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
+                body.extend_from_slice(present(up_to(values, len), validity).as_ref().to_byte_slice());
                 (Range::None, None)
             }
             Store::Float64(values) => {
-                body.extend_from_slice(present(&values[..len], validity).as_ref().to_byte_slice());
+                body.extend_from_slice(present(up_to(values, len), validity).as_ref().to_byte_slice());
                 (Range::None, None)
             }
             Store::Bool(values) => {
-                let values = present(&values[..len], validity);
+                let values = present(up_to(values, len), validity);
                 body.extend(
                     values.chunks(8).map(|bits| bits.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit))),
                 );
@@ -360,7 +360,7 @@ fn put_bytes(column: &BytesColumn, len: usize, validity: &Validity, body: &mut V
     Range::of_bytes(values())
 }
 
-/// The values that are not null.
+/// The values that are not null. What `values` does not reach is.
 fn present<'a, T: Copy>(values: &'a [T], validity: &Validity) -> std::borrow::Cow<'a, [T]> {
     if validity.nulls() == 0 {
         return values.into();

@@ -40,7 +40,7 @@ const COLUMNS_BLOCK_BYTES: usize = 1 << 20;
 const EDI_BATCH_ROWS: usize = 4096;
 
 /// Bytes of a row group, and of one dictionary in it, where the source is interchanges: what is converted in constant memory has less of it.
-const EDI_ROW_GROUP_BYTES: usize = 4 << 20;
+const EDI_ROW_GROUP_BYTES: usize = 2 << 20;
 const EDI_DICTIONARY_BYTES: usize = 256 << 10;
 
 /// The ends of a conversion, from which lanes are made.

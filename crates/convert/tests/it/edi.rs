@@ -167,6 +167,25 @@ fn a_bad_transaction_lands_whole_in_the_rejects() {
     assert!(again.bytes("rejects") == kit.bytes("rejects"));
 }
 
+/// A file that ended inside of UNB ended the program: the document of an interchange without transactions reached behind the end.
+#[test]
+fn a_file_that_is_cut_off_anywhere_is_told() {
+    let data = interchanges(2, 9);
+    let edifact = data.windows(4).position(|window| window == b"UNA:").expect("one is there");
+    let cuts = |piece: &[u8]| {
+        // The terminator of the last segment may be missing.
+        for end in (4..piece.len() - 3).step_by(5) {
+            let report = checked(kit_of(&piece[..end], edi(), jsonl(), 1).conversion().run());
+            match report {
+                Ok(report) => assert!(report.errors + report.tally.records_rejected > 0, "nothing is wrong at {end}"),
+                Err(error) => panic!("at {end}: {error}"),
+            }
+        }
+    };
+    cuts(&data[..edifact - 20]);
+    cuts(&data[edifact..]);
+}
+
 #[test]
 fn without_rejects_the_first_bad_transaction_ends_the_run() {
     let mut kit = kit_of(&interchanges(3, 3), edi(), jsonl(), 2);

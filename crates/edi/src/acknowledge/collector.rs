@@ -83,6 +83,8 @@ pub(super) struct Interchange {
     pub(super) has_ta1: bool,
     /// Groups or messages to be acknowledged.
     pub(super) subjects: u64,
+    /// Transactions that are not rejected, nor their group.
+    accepted: u64,
 }
 
 /// The group that is open.
@@ -445,6 +447,7 @@ impl Acknowledger {
         }
         if self.transaction.notes.judgment != Judgment::Rejected {
             self.group.accepted += 1;
+            self.interchange.accepted += 1;
             self.group.with_errors |= self.transaction.notes.judgment == Judgment::WithErrors;
         }
         if !self.transaction.answered {
@@ -477,13 +480,20 @@ impl Acknowledger {
             }
             Standard::Edifact => self.answer_edifact_group(pass, output),
         }
+        if self.group.notes.judgment == Judgment::Rejected {
+            self.tally.transactions_rejected_with += self.group.accepted;
+            self.interchange.accepted -= self.group.accepted;
+        }
         self.group.is_open = false;
     }
 
     fn close_interchange(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         let standard = self.body.delimiters.standard;
         unclosed(&mut self.interchange.notes, closed, standard, Level::Interchange, &self.options.outcomes);
-        self.tally.interchanges_rejected += u64::from(self.interchange.notes.judgment == Judgment::Rejected);
+        if self.interchange.notes.judgment == Judgment::Rejected {
+            self.tally.interchanges_rejected += 1;
+            self.tally.transactions_rejected_with += self.interchange.accepted;
+        }
         match standard {
             Standard::X12 => self.answer_interchange(pass, output),
             Standard::Edifact => self.answer_edifact_interchange(pass, output),

@@ -264,6 +264,8 @@ pub struct AcknowledgmentTally {
     pub transactions_with_errors: u64,
     /// Of them rejected for what is wrong with them; not those of a rejected group or interchange.
     pub transactions_rejected: u64,
+    /// Of them right or acceptable, and rejected with their group or interchange.
+    pub transactions_rejected_with: u64,
     /// Faults beyond [`AcknowledgmentOptions::notes_max`], which no acknowledgment tells one by one.
     pub untold: u64,
     /// Acknowledging interchanges written.

@@ -355,7 +355,7 @@ impl DocumentPass<'_> {
                 }
                 Event::GroupEnd(_) => {
                     if self.state.open.is_none() && self.state.in_group == 0 {
-                        let at = self.pass.last_group().bytes();
+                        let at = self.within(self.pass.last_group().bytes());
                         self.begin::<S, SEND>(sink, at, false, true);
                     }
                     if self.state.open.is_some() {
@@ -364,7 +364,7 @@ impl DocumentPass<'_> {
                 }
                 Event::InterchangeEnd(_) => {
                     if self.state.open.is_none() && self.state.in_interchange == 0 {
-                        let at = self.pass.interchange().bytes();
+                        let at = self.within(self.pass.interchange().bytes());
                         self.begin::<S, SEND>(sink, at, false, false);
                     }
                     if self.state.open.is_some() {
@@ -445,6 +445,11 @@ impl DocumentPass<'_> {
         if let Some(open) = &mut self.state.open {
             open.to = ByteOffset(self.offset.0 + self.pass.consumed() as u64);
         }
+    }
+
+    /// A header without its terminator, where the source ends in it, reaches to the end only.
+    fn within(&self, (from, to): (ByteOffset, ByteOffset)) -> (ByteOffset, ByteOffset) {
+        (from, to.min(ByteOffset(self.offset.0 + self.pass.consumed() as u64)))
     }
 
     fn begin_transaction<S: Sink, const SEND: bool>(&mut self, sink: &mut S) {

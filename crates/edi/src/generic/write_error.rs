@@ -108,6 +108,17 @@ impl EdiWriteError {
     pub fn finding(&self, place: Place) -> Finding {
         let finding = Finding::error(self.code(), Fault::Sender, self.to_string()).at(place);
         match self {
+            EdiWriteError::Standard => finding.hint("write `\"standard\":\"X12\"` or `\"standard\":\"EDIFACT\"`"),
+            EdiWriteError::Delimiters => {
+                finding.hint("give others, or leave `delimiters` out: some that the data does not hold are chosen")
+            }
+            EdiWriteError::FieldMissing { .. } => {
+                finding.hint("give it; only control numbers, counts and trailers are made")
+            }
+            EdiWriteError::FieldTooLong { .. } => finding.hint("shorten it; widths of ISA are fixed"),
+            EdiWriteError::Tag => finding.hint("write tags as the standard has them, such as NM1 or DTM"),
+            EdiWriteError::Element => finding.hint("leave one of them: what stands in the element says which"),
+            EdiWriteError::Places { .. } => finding.hint("round it, or write an element that has the places"),
             EdiWriteError::Collision { .. } => {
                 finding.hint("choose other delimiters, or a standard with a release character")
             }
@@ -122,7 +133,6 @@ impl EdiWriteError {
                 "give the pages of a transaction in order, with the same `transaction`, `group` and `interchange`",
             ),
             EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
-            _ => finding,
         }
     }
 }

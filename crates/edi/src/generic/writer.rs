@@ -497,7 +497,9 @@ impl EdiWriter {
         for (field, node) in fields.iter().zip(nodes.fields(standard)) {
             let value = if field.name == "control_number" { control } else { draft.field(*node) };
             if value.is_empty() {
-                if matches!(field.check, Check::Present) {
+                // What is told of a group or interchange rejects no transaction, so it can be written as it was read.
+                let must = level == Level::Transaction && !matches!(field.check, Check::Any);
+                if must || matches!(field.check, Check::Present) {
                     return Err(self.missing(*node, field.reference));
                 }
                 continue;
@@ -633,12 +635,20 @@ impl EdiWriter {
                 release: one(nodes.release)?,
                 decimal_mark: one(nodes.decimal_mark)?.unwrap_or(b'.'),
             }
-        } else if let Some(open) = self.open.interchange.as_ref().filter(|open| open.delimiters.standard == standard) {
-            open.delimiters
-        } else if let Some(delimiters) = self.options.delimiters.filter(|delimiters| delimiters.standard == standard) {
-            delimiters
         } else {
-            free_delimiters(draft, nodes, standard)
+            let fits = |delimiters: &Delimiters| delimiters.standard == standard;
+            let open = self.open.interchange.as_ref().map(|open| open.delimiters).filter(fits);
+            let usual = open.or(self.options.delimiters.filter(fits));
+            let usual = usual.unwrap_or_else(|| free_delimiters(draft, nodes, standard));
+            Delimiters {
+                standard,
+                element: given.0.unwrap_or(usual.element),
+                component: given.1.unwrap_or(usual.component),
+                terminator: given.2.unwrap_or(usual.terminator),
+                repetition: one(nodes.repetition)?.or(usual.repetition),
+                release: one(nodes.release)?.or(usual.release),
+                decimal_mark: one(nodes.decimal_mark)?.unwrap_or(usual.decimal_mark),
+            }
         };
         if start::check(&delimiters).is_some() { Err(EdiWriteError::Delimiters) } else { Ok(delimiters) }
     }

@@ -175,6 +175,9 @@ fn documents_that_cannot_be_written() {
         ),
         format!(r#"{{"standard":"X12",{interchange},"segments":[{{"tag":"TA1","elements":[{{"value":"\u20ac"}}]}}]}}"#),
         format!(r#"{{"standard":"X12",{interchange},"transaction":{{"type":"850"}},"segments":[{{"tag":"SE"}}]}}"#),
+        // They were written, the one without ST01, the other with usual delimiters.
+        format!(r#"{{"standard":"X12",{interchange},"transaction":{{"control_number":"0001"}}}}"#),
+        format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"A"}}}}"#),
     ] {
         out.push_str(&errors(&body));
         out.push('\n');
@@ -190,7 +193,12 @@ fn documents_that_cannot_be_written() {
         EDI-057: an element is repeated, but the interchange has no repetition separator
         EDI-058: the text has a character that ISO-8859-1 does not have
         EDI-059: the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves
+        EDI-052: `transaction.type` is missing (ST01)
+        EDI-051: `delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different
     "#]].assert_eq(&out);
+    let one =
+        format!(r#"{{"standard":"X12",{interchange},"delimiters":{{"element":"|"}},"segments":[{{"tag":"TA1"}}]}}"#);
+    assert!(write_json(one.as_bytes()).expect("written").starts_with("ISA|00|"), "the rest is chosen");
 }
 
 #[test]
