@@ -466,7 +466,7 @@ impl Shared<'_> {
 
 /// A header field that is missing can be given on the command line.
 fn with_envelope_hint(finding: &mut Finding) {
-    if finding.code == quayline_edi::EdiWriteError::FIELD_MISSING && finding.hint.is_none() {
+    if finding.code == quayline_edi::EdiWriteError::FIELD_MISSING {
         finding.hint =
             Some("set it in the map, or name it with --sender, --receiver or --envelope NAME=VALUE".to_owned());
     }
