@@ -41,7 +41,7 @@ pub struct Conversion {
     /// Named bounds.
     pub limits: Limits,
     /// Set it to stop at the next block: what was read is finished, a checkpoint is written, the run ends with
-    /// [`ConvertError::Stopped`](crate::ConvertError::Stopped).
+    /// [`ConvertError::Stopped`].
     pub cancel: Arc<AtomicBool>,
     /// Told after every block that was written.
     pub progress: Option<Box<dyn Progress>>,
@@ -191,7 +191,7 @@ pub enum Output {
         /// Extension of the files.
         extension: &'static str,
     },
-    /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`](crate::ConvertError::ClosedPipe).
+    /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`].
     Stream(Box<dyn Write + Send>),
 }
 

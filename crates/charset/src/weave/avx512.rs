@@ -34,7 +34,7 @@ pub(super) unsafe fn write(
 /// How many rows have no byte that ends the writing.
 ///
 /// # Safety
-/// As for [`write`].
+/// As for [`write()`].
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2")]
 unsafe fn good(weave: &Weave, text: &[u8], stride: usize, rows: usize, stops: [u8; 2]) -> usize {
     let bad = Bad::new(stops);
@@ -52,7 +52,7 @@ unsafe fn good(weave: &Weave, text: &[u8], stride: usize, rows: usize, stops: [u
 /// Writes rows without a look at what they hold; how many bytes that is. It has no mask registers, so that the compiler uses none.
 ///
 /// # Safety
-/// As for [`write`].
+/// As for [`write()`].
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 unsafe fn write_good(weave: &Weave, text: &[u8], stride: usize, rows: usize, out: &mut [u8]) -> usize {
     let start = out.as_mut_ptr();
