@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use quayline_core::{NodeId, Occurs, Scalar, Shape};
+use quayline_dictionary::import_all;
+use quayline_edi::guide::write_guide;
 use quayline_map::{Absent, Ends, MapSpec, Mapper, NoFiles, One, Options, Output, StillHost, compile, propose};
 use quayline_shapes::{Form, ShapeFile, ShapeOptions};
 
@@ -14,10 +16,15 @@ use crate::support::{Json, Writer};
 fn shapes() -> Vec<(String, ShapeFile)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or_else(|| root.join("../shared"), PathBuf::from);
-    let imported = root.join("target/dictionaries/guides");
+    let imported = imported(&root.join("target/dictionaries"));
     let mut shapes = Vec::new();
-    for folder in [root.join("examples/maps/shapes"), root.join("examples/edi"), corpus.join("data/carddemo"), imported]
-    {
+    let folders = [
+        root.join("examples/maps/shapes"),
+        root.join("examples/edi"),
+        corpus.join("data/carddemo"),
+        imported.path().into(),
+    ];
+    for folder in folders {
         let Ok(entries) = std::fs::read_dir(&folder) else {
             eprintln!("skipped: real_maps: {} is not there", folder.display());
             continue;
@@ -33,6 +40,33 @@ fn shapes() -> Vec<(String, ShapeFile)> {
         }
     }
     shapes
+}
+
+/// Whole implementation guides and messages of the dictionaries that `scripts/dictionaries.sh` fetches, as files.
+fn imported(dictionaries: &Path) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (dictionary, inside, wanted) in [
+        ("pyx12", "pyx12/map", &["837.5010.X222.A1", "835.5010.X221.A1", "834.5010.X220.A1"][..]),
+        ("smooks", "", &["INVOIC", "ORDERS"]),
+    ] {
+        let entries = std::fs::read_dir(dictionaries).into_iter().flatten().flatten().map(|entry| entry.path());
+        let named =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(dictionary));
+        let Some(source) = entries.filter(|path| path.is_dir()).find(named) else {
+            eprintln!("skipped: real_maps: {dictionary} is not fetched, see scripts/dictionaries.sh");
+            continue;
+        };
+        let imported = import_all(&[source.join(inside)]).unwrap_or_else(|findings| panic!("{findings}"));
+        let mut count = 0;
+        for guide in imported.guides.iter().filter(|guide| wanted.iter().any(|name| guide.name.contains(name))) {
+            count += 1;
+            let file = format!("{dictionary}-{count}.guide");
+            std::fs::write(folder.path().join(file), write_guide(guide)).expect("a file");
+        }
+        let names: Vec<&str> = imported.guides.iter().map(|guide| guide.name.as_str()).collect();
+        assert!(count >= wanted.len(), "{wanted:?} among {names:?}");
+    }
+    folder
 }
 
 /// A valid document: of a large shape, a small one.
