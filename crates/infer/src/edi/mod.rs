@@ -139,6 +139,10 @@ impl EdiSamples {
             let finding = Finding::error(SAMPLE, Fault::Caller, format!("no sample holds a transaction{what}"));
             return Err(finding.hint("`quayline inspect` tells what a file holds").into());
         };
+        if of.parts.iter().all(Vec::is_empty) {
+            let message = "the transactions of the samples have no segments";
+            return Err(Finding::error(SAMPLE, Fault::Caller, message).hint("take samples that hold data").into());
+        }
         let guess = |structure| of.guide(name, kind, structure);
         let looped = guess(structure::guess(&of.parts, kind.is_x12));
         let (guide, findings) = match self.check(&looped) {

@@ -234,6 +234,17 @@ fn samples_of_several_kinds_are_told() {
     .assert_eq(&EdiSamples::new(Some("810")).guide(None).expect_err("nothing").to_string());
 }
 
+#[test]
+fn empty_transactions_give_no_guide() {
+    let mut samples = EdiSamples::new(None);
+    samples.add("a", x12("").as_bytes()).expect("a sample");
+    expect![[r#"
+        error[INF-001]: the transactions of the samples have no segments
+
+        hint: take samples that hold data"#]]
+    .assert_eq(&samples.guide(None).expect_err("nothing").to_string());
+}
+
 /// All real samples that are there: whatever one of them holds, its own guide accepts it.
 #[test]
 fn real_samples_keep_to_their_guides() {

@@ -46,7 +46,7 @@ fn shapes() -> Vec<(String, ShapeFile)> {
 fn imported(dictionaries: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (dictionary, inside, wanted) in [
-        ("pyx12", "pyx12/map", &["837.5010.X222.A1", "835.5010.X221.A1", "834.5010.X220.A1"][..]),
+        ("pyx12", "pyx12/map", &["837-005010X222A1", "835-005010X221A1", "834-005010X220A1"][..]),
         ("smooks", "", &["INVOIC", "ORDERS"]),
     ] {
         let entries = std::fs::read_dir(dictionaries).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -171,6 +171,10 @@ fn maps_between_real_shapes_give_valid_documents_or_findings() {
     let (mut proposed, mut random, mut all) = (0, 0, 0);
     for from in shapes.iter().filter(|(_, shape)| !matches!(shape.form(), Form::Parquet | Form::Arrow)) {
         for to in &shapes {
+            // Two whole guides take seconds, and hold nothing that a guide and a smaller shape do not.
+            if from.1.shape().len().min(to.1.shape().len()) > 400 {
+                continue;
+            }
             all += 1;
             let target = to.1.target_shape();
             let ends = Ends {
