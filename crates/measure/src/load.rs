@@ -194,7 +194,7 @@ impl Load {
                 _ => Duration::ZERO,
             };
             tokio::task::spawn_local(async move {
-                tokio::time::sleep(first).await;
+                until(Instant::now() + first).await;
                 loop {
                     let due = match pace {
                         // Noted as due when it was; it may have waited for a connection since.
@@ -219,7 +219,7 @@ impl Load {
                         }
                     }
                     if let Pace::Think(think) = pace {
-                        tokio::time::sleep(think).await;
+                        until(Instant::now() + think).await;
                     }
                 }
             });
@@ -235,22 +235,20 @@ impl Load {
                     seed ^= seed << 17;
                     let uniform = ((seed >> 11) as f64 + 1.0) / (1u64 << 53) as f64;
                     at += Duration::from_secs_f64(-uniform.ln() / rate);
-                    tokio::time::sleep_until(at.into()).await;
+                    until(at).await;
                     tally.borrow_mut().due(at);
                     let _ = due.send(at);
                 }
             });
         }
-        if self.pace == Pace::NoPause {
-            // Whoever answers a client that sleeps has to wake it, and pays for that; whether clients sleep depends on who is faster, not on what an
-            // answer costs. So these never do.
-            let tally = Rc::clone(&tally);
-            tokio::task::spawn_local(async move {
-                while !tally.borrow().over {
-                    tokio::task::yield_now().await;
-                }
-            });
-        }
+        // Whoever answers a client that sleeps has to wake it, and pays for that; whether clients sleep depends on how many there are and who is
+        // faster, not on what an answer costs. So the thread of these never does.
+        let awake = Rc::clone(&tally);
+        tokio::task::spawn_local(async move {
+            while !awake.borrow().over {
+                tokio::task::yield_now().await;
+            }
+        });
         tokio::time::sleep(self.warm_up).await;
         let (began, cpu_before, workers_before) = (Instant::now(), cpu.read(), cpu.read_children());
         tally.borrow_mut().from = Some(began);
@@ -299,6 +297,20 @@ impl Load {
         Some((counter.end()?, answers))
     }
 }
+
+/// Waits until a moment, to the microsecond: timers of the runtime go by milliseconds, so that requests which are due one by one would come in
+/// bunches, the more so the more there are, and late.
+async fn until(at: Instant) {
+    if let Some(before) = at.checked_sub(TIMER) {
+        tokio::time::sleep_until(before.into()).await;
+    }
+    while Instant::now() < at {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// More than the runtime's timers are late.
+const TIMER: Duration = Duration::from_millis(3);
 
 /// How long answers are waited for behind the measured time.
 const LATEST: Duration = Duration::from_secs(10);
