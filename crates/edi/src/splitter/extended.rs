@@ -100,6 +100,10 @@ impl Extended {
                 Unit::Function => continue,
                 Unit::Plain(byte) => {
                     self.text.push(byte);
+                    // A line break is left out of a released pair, as everywhere.
+                    if released && matches!(byte, b'\r' | b'\n') && !delimiters.is_service(byte) {
+                        continue;
+                    }
                     if !released && byte == delimiters.terminator {
                         return Read { len: Some(at), behind: state, problem };
                     }

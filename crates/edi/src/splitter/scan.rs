@@ -161,10 +161,12 @@ impl Pass<'_> {
     /// Goes behind the terminator of a segment that is too long.
     #[cold]
     fn pass_over(&mut self, mut released: bool) -> Verdict {
-        let Delimiters { terminator, release, .. } = self.splitter.delimiters;
+        let delimiters = self.splitter.delimiters;
+        let Delimiters { terminator, release, .. } = delimiters;
         for (i, byte) in self.input[self.at..].iter().enumerate() {
             if released {
-                released = false;
+                // A line break is left out of a released pair, as everywhere.
+                released = matches!(byte, b'\r' | b'\n') && !delimiters.is_service(*byte);
             } else if Some(*byte) == release {
                 released = true;
             } else if *byte == terminator {

@@ -555,7 +555,8 @@ fn wrapped_lines_may_break_released_pairs() {
 /// What went wrong once, found by fuzzing: a look at an incomplete segment and one at the whole told different things. What is looked at
 /// before a terminator is there must say no more, and in the same order, than what is looked at behind it: white space before a header
 /// that cuts an interchange off, the limit of elements where that header follows, line breaks that the index finds in binary data, a line
-/// feed that is a delimiter, and marks before the tag of the last segment. `trace_all_ways` holds each to its whole.
+/// feed that is a delimiter, marks before the tag of the last segment, and line breaks in released pairs of extended text. `trace_all_ways`
+/// holds each to its whole.
 #[test]
 fn an_early_look_says_what_a_late_one_says() {
     let limits = Limits { segment_bytes_max: 400, segment_elements_max: 30, record_bytes_max: 20, ..Limits::default() };
@@ -569,6 +570,8 @@ fn an_early_look_says_what_a_late_one_says() {
         "UNA\n+.? 'UNB+UNOC\n4+S'\nUNB+UNOC:4+S'\n\nDTM".to_owned(),
         "UNB+UNOC:4+S+R' \nUNT+A\n".to_owned(),
         "UNB+UNOC:4+S+R' \nUNT+A\n'UNZ+1".to_owned(),
+        "UNB+UNOX:4+S+R'GS*PO~?\r\n'UNT+1'UNZ+1'".to_owned(),
+        "UNB+UNOX:4+S+R'FTX+?\n".to_owned(),
     ] {
         trace_all_ways(text.as_bytes(), &limits, Rules::Lenient);
         trace_all_ways(text.as_bytes(), &limits, Rules::Strict);
