@@ -31,7 +31,7 @@ use crate::progress::{Advance, Progress};
 const BLOCK_BYTES_MIN: usize = 512 << 10;
 
 /// Bytes from which on a block ends anywhere. Transactions below that are checked side by side; longer ones in turns.
-const BLOCK_BYTES_MAX: usize = 6 << 20;
+const BLOCK_BYTES_MAX: usize = 5 << 20;
 
 /// The state of [`Position`] inside a transaction.
 const INSIDE: u64 = 1;
