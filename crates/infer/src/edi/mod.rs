@@ -196,10 +196,12 @@ impl EdiSamples {
 impl Transactions {
     fn segment(&mut self, segment: &Segment<'_>) -> Result<(), String> {
         let fits = |tag: &&str| {
-            matches!(tag.len(), 2 | 3) && tag.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+            matches!(tag.len(), 2 | 3)
+                && tag.as_bytes()[0].is_ascii_uppercase()
+                && tag.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         };
         let tag = core::str::from_utf8(segment.tag()).ok().filter(fits);
-        let tag = tag.ok_or("a segment's tag is not two or three capital letters and digits")?;
+        let tag = tag.ok_or("a segment's tag is not two or three capital letters or digits, a letter first")?;
         if !self.segments.contains_key(tag) {
             self.segments.insert(tag.to_owned(), SegmentSeen::default());
         }
