@@ -126,7 +126,8 @@ impl EdiSamples {
         if self.kinds.len() > 1 {
             let kinds: Vec<String> =
                 self.kinds.keys().map(|kind| format!("{} {}", kind.transaction, kind.version)).collect();
-            let types: BTreeSet<&str> = self.kinds.keys().map(|kind| kind.transaction.as_str()).collect();
+            let types: BTreeSet<&str> =
+                self.kinds.keys().map(|kind| kind.transaction.as_str()).filter(|of| !of.is_empty()).collect();
             let hint = match types.first() {
                 Some(first) if types.len() > 1 => format!("choose one: --only {first}"),
                 _ => "take samples of one version".to_owned(),
@@ -149,7 +150,7 @@ impl EdiSamples {
             Some(findings) if findings.is_empty() => (looped, findings),
             _ => {
                 let flat = guess(structure::any_order(&of.parts));
-                let findings = self.check(&flat).unwrap_or_default();
+                let Some(findings) = self.check(&flat) else { return Err(no_guide(&flat)) };
                 (flat, findings)
             }
         };
@@ -191,6 +192,15 @@ impl EdiSamples {
         }
         Some(found)
     }
+}
+
+/// Why no guide can say what the samples hold, such as envelopes inside transactions.
+fn no_guide(guess: &Guide) -> Findings {
+    let why = CompiledGuide::new(guess).err().and_then(|findings| findings.0.into_iter().next());
+    let at = why.as_ref().and_then(|why| why.place.path.clone()).map_or_else(String::new, |at| format!(" ({at})"));
+    let why = why.map_or_else(String::new, |why| format!(": {}{at}", why.message));
+    let finding = Finding::error(SAMPLE, Fault::Caller, format!("no guide can be made of the samples{why}"));
+    finding.hint("`quayline validate` tells what is wrong with a file").into()
 }
 
 impl Transactions {

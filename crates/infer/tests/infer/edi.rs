@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use quayline_core::Limits;
-use quayline_edi::guide::{NoGuides, parse_guide};
+use quayline_edi::guide::{CompiledGuide, NoGuides, parse_guide};
 use quayline_infer::{EdiSamples, GuessedGuide};
 
 fn x12(body: &str) -> String {
@@ -243,6 +243,18 @@ fn empty_transactions_give_no_guide() {
 
         hint: take samples that hold data"#]]
     .assert_eq(&samples.guide(None).expect_err("nothing").to_string());
+}
+
+#[test]
+fn envelopes_inside_transactions_give_no_guide() {
+    for inside in ["ISA*00~BEG*00~", "BEG*00~IEA*1*1~BEG*00~", "ST~BEG*00~", "BEG*00~GS*PO~", "UNH+1~BEG*00~"] {
+        let mut samples = EdiSamples::new(None);
+        let _ = samples.add("a", x12(inside).as_bytes());
+        match samples.guide(None) {
+            Ok(guessed) => assert!(CompiledGuide::new(&guessed.guide).is_ok(), "{inside}: {}", guessed.text()),
+            Err(findings) => assert!(findings.to_string().contains("INF-00"), "{inside}: {findings}"),
+        }
+    }
 }
 
 /// All real samples that are there: whatever one of them holds, its own guide accepts it.
