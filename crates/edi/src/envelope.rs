@@ -230,9 +230,10 @@ impl EnvelopePass<'_> {
         self.envelope.group.is_open.then_some(&self.envelope.group.header)
     }
 
-    /// Number of the segment that was found last in its transaction, the header as 1; also of the trailer that ended it just now.
+    /// Number of the segment that was found last in its transaction, the header as 1; also of the trailer that ended it just now. 0 for one that
+    /// cut it off, such as the header of another interchange.
     pub(crate) fn segment_in_transaction(&self) -> u64 {
-        self.pass.segment_number() + 1 - self.envelope.transaction.first
+        (self.pass.segment_number() + 1).saturating_sub(self.envelope.transaction.first)
     }
 
     /// Byte of the file where the segment that was found last begins.

@@ -257,6 +257,15 @@ fn envelopes_inside_transactions_give_no_guide() {
     }
 }
 
+#[test]
+fn an_interchange_inside_a_transaction_ends_it() {
+    let whole = x12("BEG*00~REF*A*1~REF*B*2~REF*C*3~");
+    let cut = &whole[..whole.find("SE*").expect("a trailer")];
+    let mut samples = EdiSamples::new(None);
+    samples.add("a", format!("{cut}{whole}").as_bytes()).expect("a sample");
+    assert_eq!(samples.guide(None).expect("a guide").transactions, 2);
+}
+
 /// All real samples that are there: whatever one of them holds, its own guide accepts it.
 #[test]
 fn real_samples_keep_to_their_guides() {
