@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Throughput of the gateway against a minimal Java service over the Java copybook library that Maven has, same request, same answer:
-# docs/benchmarks.md has a table of a run. Exits 1 where ours is less than 8 times theirs.
+# docs/studies/benchmarks.md has a table of a run. Exits 1 where ours is less than 8 times theirs.
 #
 # No part of CI: needs a JDK 17, Maven and the registry it asks. Both answer from a stored record of 30,128 bytes, so neither calls a program;
 # ours is also measured calling the COBOL program where cobc is there. Servers have the first core to themselves, the driver the last.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures other programs' EDI parsers beside ours, in turns, by CPU time of the process: docs/benchmarks.md has a table of a run.
+# Measures other programs' EDI parsers beside ours, in turns, by CPU time of the process: docs/studies/benchmarks.md has a table of a run.
 #
 # No part of CI. The Rust parsers are fetched by cargo, omniparser by go, StAEDI by Maven, each where that program is there.
 set -euo pipefail

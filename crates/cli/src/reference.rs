@@ -10,7 +10,7 @@ use crate::args::Cli;
 /// The whole reference.
 fn reference() -> String {
     let mut text = String::from(
-        "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](json.md), every code of a finding in [errors](errors/README.md).\n",
+        "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](reference/json.md), every code of a finding in [errors](errors/README.md).\n",
     );
     let mut command = Cli::command().term_width(100);
     command.build();

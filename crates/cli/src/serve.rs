@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     if definitions.operations.is_empty() {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
-        let hint = "`quayline service new COPYBOOK` proposes a service; docs/gateway.md shows both files";
+        let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
         return Err(Finding::error(CLI_INPUT, Fault::Config, what).hint(hint).into());
     }
     if let Some(listen) = args.listen {

@@ -320,7 +320,7 @@ impl Printer {
     }
 }
 
-/// What was found in one file, `quayline.validation/1` in docs/json.md.
+/// What was found in one file, `quayline.validation/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ReportWire<'a> {
     schema: &'static str,
@@ -362,7 +362,7 @@ impl<'a> ReportWire<'a> {
     }
 }
 
-/// What was answered, `quayline.acknowledgment/1` in docs/json.md.
+/// What was answered, `quayline.acknowledgment/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct AcknowledgmentWire {
     schema: &'static str,

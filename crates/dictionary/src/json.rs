@@ -1,6 +1,6 @@
 //! A guide as JSON: what users describe their own messages in, and what other programs read.
 //!
-//! One object is one guide, an array several. `docs/guide-import.md` describes every key. Unknown keys are refused.
+//! One object is one guide, an array several. `docs/guides/import-guides.md` describes every key. Unknown keys are refused.
 
 mod from_wire;
 mod to_wire;

@@ -154,7 +154,7 @@ pub fn form(path: &Path) -> Result<Form, Findings> {
         }
     }
     let finding = at(path, codes::UNKNOWN_FORM, "none of the forms of dictionaries that can be imported");
-    Err(Findings(vec![finding.hint("`docs/guide-import.md` lists them, and how to fetch the open ones")]))
+    Err(Findings(vec![finding.hint("`docs/guides/import-guides.md` lists them, and how to fetch the open ones")]))
 }
 
 fn import_pyx12_map(path: &Path) -> Result<Imported, Findings> {

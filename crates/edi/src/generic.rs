@@ -1,4 +1,4 @@
-//! Transactions as documents without a guide, and back. The form is described in `docs/edi.md`.
+//! Transactions as documents without a guide, and back. The form is described in `docs/reference/edi.md`.
 
 mod draft;
 mod reader;

@@ -215,7 +215,7 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if quoted.is_empty() { String::new() } else { format!("{key} = [{}]\n", quoted.join(", ")) }
     };
-    let mut text = "# Proposed by `quayline service new`; docs/gateway.md explains every key.\n".to_owned();
+    let mut text = "# Proposed by `quayline service new`; docs/reference/gateway.md explains every key.\n".to_owned();
     text.push_str(&format!("copybook = \"{}\"\n", from.copybook));
     if let Some(record) = from.record {
         text.push_str(&format!("record = \"{record}\"\n"));

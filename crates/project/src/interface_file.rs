@@ -418,5 +418,5 @@ fn syntax(source: &UserText, error: &toml::de::Error) -> Finding {
         Some(span) => finding.at(source.place(&span)),
         None => finding.at(Place { file: Some(Arc::clone(&source.name)), ..Place::default() }),
     }
-    .hint("docs/interface.md shows every key of an interface file")
+    .hint("docs/reference/interface.md shows every key of an interface file")
 }

@@ -290,7 +290,7 @@ impl ServeConfig {
                 return Err(Finding::error(SYNTAX, Fault::Environment, message).at(in_file()).into());
             }
         };
-        let remedy = "docs/gateway.md shows every key of [serve]";
+        let remedy = "docs/reference/gateway.md shows every key of [serve]";
         let source = quayline_gateway::UserText { name: NAME.into(), text: text.as_str().into() };
         let file = TomlFile::parse(&source, SYNTAX, remedy)?;
         let mut config = file.read::<Whole>(SYNTAX, remedy)?.serve;
@@ -437,7 +437,7 @@ impl ServeConfig {
         for (key, fits, expected) in least {
             if !fits {
                 let message = format!("expected {expected}");
-                value(key, &message, "leave the key out for its default, which docs/gateway.md tells");
+                value(key, &message, "leave the key out for its default, which docs/reference/gateway.md tells");
             }
         }
         if limits.client_burst.is_some() && limits.client_requests_per_second.is_none() {

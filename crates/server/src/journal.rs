@@ -1,6 +1,6 @@
 //! Lines that are written behind the requests: audit and access log. A thread of its own appends them, so a slow disk delays no answer.
 //!
-//! What becomes of lines, and what of requests (`docs/gateway.md`, "Audit and access log"):
+//! What becomes of lines, and what of requests (`docs/reference/gateway.md`, "Audit and access log"):
 //!
 //! * **The disk is slow**: an audit's requests wait for room in the queue, an access log's lines are dropped and counted.
 //! * **It cannot be written** (full, read-only, gone): an audit that is required keeps its lines, says that it fails, and tries again each

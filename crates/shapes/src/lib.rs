@@ -12,7 +12,7 @@
 //! | `x.toml` | layout: CSV, fixed fields, or a copybook with its interface, code page and framing | rows, records |
 //! | `x.json` | JSON Schema; `x.json#Name` chooses a definition | JSON |
 //! | `x.xsd` | XML schema; `x.xsd#name` chooses the root element | XML |
-//! | `x.shape` | outline, as `docs/maps.md` writes shapes | JSON, unless the run says otherwise |
+//! | `x.shape` | outline, as `docs/reference/maps.md` writes shapes | JSON, unless the run says otherwise |
 //!
 //! What a description says and a shape cannot hold is a finding: an error where documents could not be read or written whole, a note where
 //! only a check is left out.

@@ -1,7 +1,7 @@
 //! EDI: read, check, acknowledge and write X12 and EDIFACT.
 //!
 //! Other programs do not run here. A bar that the issue gives as a multiple of one is the rate that this multiple of its last measured rate is
-//! ([docs/benchmarks.md](../../../../docs/benchmarks.md) has them, and `scripts/peers.sh` measures both sides in one run).
+//! ([docs/studies/benchmarks.md](../../../../docs/studies/benchmarks.md) has them, and `scripts/peers.sh` measures both sides in one run).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -92,7 +92,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) to_format: Option<String>,
     /// Interface file that selects, renames and gives defaults
     ///
-    /// Its keys are in docs/interface.md.
+    /// Its keys are in docs/reference/interface.md.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) interface: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Records")]

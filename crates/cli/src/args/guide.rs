@@ -80,7 +80,7 @@ pub(crate) struct ShowArgs {
     /// Bound to change: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// The whole guide as JSON; docs/guide-import.md describes it
+    /// The whole guide as JSON; docs/guides/import-guides.md describes it
     #[arg(long, conflicts_with = "elements")]
     pub(crate) json: bool,
 }
@@ -88,8 +88,8 @@ pub(crate) struct ShowArgs {
 const IMPORT_EXAMPLES: &str = "\
 Sources: pyx12's folder of maps or one of them, the sources of x12-types, Smooks' EDIFACT schemas,
 php-edifact's codes.xml beside a source of messages, and your own messages described in JSON or as an
-XML schema. scripts/dictionaries.sh fetches the open ones; docs/guide-import.md says what becomes of
-them and under which licences they are.
+XML schema. scripts/dictionaries.sh fetches the open ones; docs/guides/import-guides.md says what
+becomes of them, and gives their licences.
 
 Examples:
   quayline guide import target/dictionaries/pyx12-4.0.0/pyx12/map -o guides --only 837,835

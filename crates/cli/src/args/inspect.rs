@@ -29,7 +29,7 @@ pub(crate) struct InspectArgs {
     pub(crate) is: Option<As>,
     #[command(flatten)]
     pub(crate) reading: CopybookArgs,
-    /// Answer as one JSON object; its schema is in docs/json.md
+    /// Answer as one JSON object; its schema is in docs/reference/json.md
     #[arg(long)]
     pub(crate) json: bool,
 }

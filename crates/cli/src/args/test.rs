@@ -20,7 +20,7 @@ pub(crate) struct TestArgs {
     /// List statements that never ran, and what came unmapped
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// Answer as one JSON object; docs/json.md describes it
+    /// Answer as one JSON object; docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -34,7 +34,7 @@ A case of maps/order.qmap is a folder maps/tests/order/NAME with
   case.toml        options of the run, where it needs some: now, sender, receiver, envelope, lookup, …
 
 Where what is expected of records or EDI is a .jsonl file, the output is read back and compared as JSON.
-docs/map-tests.md describes all of it. The clock stands at 2026-01-01T12:00:00 unless a case says otherwise.
+docs/reference/map-tests.md has all keys. The clock is 2026-01-01T12:00:00 unless a case sets it.
 
 Examples:
   quayline test

@@ -121,7 +121,7 @@ pub(crate) struct TranslateArgs {
     pub(crate) explain: bool,
     /// File that is told which statement wrote what, from what
     ///
-    /// Such a run has one thread. docs/translate.md shows the form.
+    /// Such a run has one thread. docs/guides/translate.md shows the form.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) trace: Option<PathBuf>,
     /// Print what was done and what it cost

@@ -308,7 +308,7 @@ fn check_ends(input: &Path, from: FromFormat, to: ToFormat) -> Result<(), Stop> 
         _ => return Ok(()),
     };
     let hint = match to {
-        ToFormat::Edi => "convert JSON or XML whose documents are as docs/edi.md shows them",
+        ToFormat::Edi => "convert JSON or XML whose documents are as docs/reference/edi.md shows them",
         _ => "name another format with --to",
     };
     Err(argument(format!("{}: {what}", shown(input))).hint(hint).into())

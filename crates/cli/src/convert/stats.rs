@@ -1,4 +1,4 @@
-//! `--stats`: what a run did and what it cost, as text and as JSON (`quayline.stats/1` in docs/json.md).
+//! `--stats`: what a run did and what it cost, as text and as JSON (`quayline.stats/1` in docs/reference/json.md).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

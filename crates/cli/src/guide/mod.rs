@@ -108,7 +108,7 @@ fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-/// What was imported, `quayline.guide-import/1` in docs/json.md.
+/// What was imported, `quayline.guide-import/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ImportWire<'a> {
     schema: &'static str,
@@ -123,7 +123,7 @@ struct WrittenWire<'a> {
     title: Option<&'a str>,
 }
 
-/// What was checked, `quayline.guide-check/1` in docs/json.md.
+/// What was checked, `quayline.guide-check/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct CheckWire {
     schema: &'static str,

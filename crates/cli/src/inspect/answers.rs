@@ -55,7 +55,7 @@ fn push(text: &mut String, indent: usize, lines: &str) {
     }
 }
 
-/// `answers[]` of `quayline.interchanges/1` in docs/json.md.
+/// `answers[]` of `quayline.interchanges/1` in docs/reference/json.md.
 #[derive(Serialize)]
 pub(super) struct AnswerWire<'a> {
     kind: &'static str,

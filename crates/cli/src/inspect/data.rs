@@ -250,7 +250,7 @@ impl Answer<'_> {
     }
 }
 
-/// What a data file may be, `quayline.proposal/1` in docs/json.md.
+/// What a data file may be, `quayline.proposal/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct ProposalWire<'a> {
     schema: &'static str,

@@ -198,7 +198,7 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// What is in a file of interchanges, `quayline.interchanges/1` in docs/json.md.
+/// What is in a file of interchanges, `quayline.interchanges/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct SurveyWire<'a> {
     schema: &'static str,

@@ -55,7 +55,7 @@ fn show_layouts(described: &Described, args: &InspectArgs, console: &Console) ->
     Ok(Exit::of_findings(&built.findings))
 }
 
-/// The layouts of a copybook, `quayline.layout/1` in docs/json.md.
+/// The layouts of a copybook, `quayline.layout/1` in docs/reference/json.md.
 #[derive(Serialize)]
 struct LayoutsWire<'a> {
     schema: &'static str,

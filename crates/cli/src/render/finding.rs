@@ -40,7 +40,7 @@ fn paint_line(line: &str, paint: Paint, style: Style) -> String {
     line.to_owned()
 }
 
-/// A finding as one JSON object on one line, `quayline.finding/1` in docs/json.md.
+/// A finding as one JSON object on one line, `quayline.finding/1` in docs/reference/json.md.
 pub(crate) fn finding_json(finding: &Finding) -> String {
     serde_json::to_string(&FindingWire::of(finding)).expect("a finding has string keys and plain values")
 }

@@ -1,4 +1,4 @@
-//! A layout as JSON, `quayline.layout/1` in docs/json.md.
+//! A layout as JSON, `quayline.layout/1` in docs/reference/json.md.
 
 use quayline_cobol::layout::{
     ByteOrder, Condition, Encoding, Field, FieldIndex, FieldKind, Figurative, FloatFormat, Layout, Literal, Rename,

@@ -203,7 +203,7 @@ fn settings(path: &Path) -> Result<Settings, Box<Finding>> {
         let message = error.message().trim().replace('\n', ", ");
         let place = Place { file: Some(shown(path).into()), line: u32::try_from(line).ok(), ..Place::default() };
         let finding = Finding::error(CLI_TEST, Fault::Config, message).at(place);
-        Box::new(finding.hint("docs/map-tests.md has every key of case.toml"))
+        Box::new(finding.hint("docs/reference/map-tests.md has every key of case.toml"))
     })
 }
 

@@ -135,7 +135,7 @@ pub(super) fn total(reports: &[MapReport]) -> String {
     }
 }
 
-/// `quayline.test/1` in docs/json.md.
+/// `quayline.test/1` in docs/reference/json.md.
 pub(super) fn json(reports: &[MapReport]) -> String {
     let answer = Answer { schema: "quayline.test/1", maps: reports.iter().map(MapWire::of).collect() };
     let mut text = serde_json::to_string_pretty(&answer).expect("an answer has string keys and plain values");

@@ -101,7 +101,7 @@ fn short_help_is_a_line_an_option() {
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
-              --json                  Answer as one JSON object; its schema is in docs/json.md
+              --json                  Answer as one JSON object; its schema is in docs/reference/json.md
               --color <WHEN>          When to colour: auto, always or never [default: auto]
               --no-cache              Compile guides and maps anew, and keep nothing
           -h, --help                  Print help (see more with '--help')

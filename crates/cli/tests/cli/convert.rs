@@ -341,7 +341,7 @@ fn what_the_command_line_says_goes_before_the_interface_file() {
         1 | key-stile = "snake"
           | ^^^^^^^^^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]]);
     world.write("items.toml", "exclude = [\"PRIZE\"]\n");
     world.run("convert items.dat -c items.cpy -e cp037 -i items.toml").check(expect![[r#"

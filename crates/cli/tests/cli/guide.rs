@@ -122,7 +122,7 @@ fn mistakes_are_told() {
         error[DIC-003]: none of the forms of dictionaries that can be imported
           at x.txt
 
-        hint: `docs/guide-import.md` lists them, and how to fetch the open ones
+        hint: `docs/guides/import-guides.md` lists them, and how to fetch the open ones
     "#]]);
     world.run("guide import nowhere -o .").check(expect![[r#"
         exit 2

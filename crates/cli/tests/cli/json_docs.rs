@@ -1,4 +1,4 @@
-//! `docs/json.md` against what the program prints.
+//! `docs/reference/json.md` against what the program prints.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,8 +77,8 @@ pub(crate) fn documented(section: &str, json: &[u8], open: &[&str]) {
 
 /// Holds the members that were seen against those of one section; below the ones named `open`, names are free.
 fn same(section: &str, seen: &BTreeSet<String>, open: &[&str]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/json.md");
-    let text = fs::read_to_string(path).expect("docs/json.md is there");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/json.md");
+    let text = fs::read_to_string(path).expect("docs/reference/json.md is there");
     let lines = text
         .lines()
         .skip_while(|line| *line != format!("## {section}"))

@@ -115,7 +115,7 @@ fn cases_pass_fail_and_are_updated() {
         error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `to`, `from`, `numbers`, `level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-format`, `to-format`
           at maps/tests/order/two/case.toml:1
 
-        hint: docs/map-tests.md has every key of case.toml
+        hint: docs/reference/map-tests.md has every key of case.toml
     "#]]);
 }
 

@@ -53,7 +53,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         3 | threads = 0
           |           ^
 
-        hint: leave the key out for its default, which docs/gateway.md tells
+        hint: leave the key out for its default, which docs/reference/gateway.md tells
 
         error[SRV-003]: serve.tls.minimum-version: this is no version of TLS that is spoken
           at quayline.toml:7:19
@@ -77,7 +77,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         1 | copybook = "a.cpy"
           | ^
 
-        hint: docs/gateway.md shows every key of such a file
+        hint: docs/reference/gateway.md shows every key of such a file
 
         error[GTW-001]: unknown field `encodng`, expected one of `name`, `description`, `copybook`, `record`, `encoding`, `dialect`, `dialect-settings`, `length`, `provider`, `options`, `request`, `request-interface`, `response`, `response-interface`, `required`, `type`, `counter`
           at services/b.toml:2:1
@@ -93,7 +93,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         3 | length = "4"
           |          ^^^
 
-        hint: docs/gateway.md shows every key of such a file
+        hint: docs/reference/gateway.md shows every key of such a file
 
         error[GTW-001]: invalid type: integer `1`, expected a string
           at services/b.toml:5:8
@@ -101,7 +101,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         5 | kind = 1
           |        ^
 
-        hint: docs/gateway.md shows every key of such a file
+        hint: docs/reference/gateway.md shows every key of such a file
 
         error[GTW-001]: unknown field `base-paths`, expected one of `name`, `title`, `version`, `description`, `base-path`, `etag`, `compression`, `roles`, `public`, `unknown-parameters`, `operation`
           at apis/a.toml:2:1
@@ -117,13 +117,13 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         3 | [[operation]]
           | ^^^^^^^^^^^^^
 
-        hint: docs/gateway.md shows every key of such a file
+        hint: docs/reference/gateway.md shows every key of such a file
     "#]]);
     world.run("serve --check nowhere").check(expect![[r#"
         exit 2
         --- stderr
         error[CLI-002]: nowhere has no API: expected services in services/*.toml and APIs in apis/*.toml
 
-        hint: `quayline service new COPYBOOK` proposes a service; docs/gateway.md shows both files
+        hint: `quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files
     "#]]);
 }

@@ -14,7 +14,7 @@ use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 
 use crate::copybook::Case;
 
-/// z/OS rules but for what GnuCOBOL does its own way on this machine; `docs/gnucobol.md` lists each.
+/// z/OS rules but for what GnuCOBOL does its own way on this machine; `docs/studies/gnucobol.md` lists each.
 pub(crate) const DIALECT: Dialect = Dialect {
     native_sizes: BinarySizes::OneTwoFourEight,
     native_order: ByteOrder::Little,

@@ -177,7 +177,7 @@ pub(crate) fn compile(guide: &Guide, items: &[CompiledItem], findings: &mut Vec<
         let parsed = match parse::parse(&rule.expression) {
             Ok(parsed) => parsed,
             Err(error) => {
-                told(SYNTAX, error.to_string(), "docs/validation.md has the language of rules");
+                told(SYNTAX, error.to_string(), "docs/reference/validation.md has the language of rules");
                 continue;
             }
         };

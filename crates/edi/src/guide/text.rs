@@ -1,6 +1,6 @@
 //! The file form of guides, `.guide`: text that people write, compare and put into version control.
 //!
-//! A line says one thing; indentation by spaces says what belongs to what. `docs/guides.md` explains the form with examples.
+//! A line says one thing; indentation by spaces says what belongs to what. `docs/reference/guides.md` explains the form with examples.
 //!
 //! Laws: what [`write_guide`] writes, [`parse_guide`] reads as the same guide. Expressions of rules are kept line by line without white space
 //! around lines, empty lines, and lines that begin with `#`.

@@ -1,4 +1,4 @@
-//! The table in `docs/acknowledgements.md`: which fault gives which code in which acknowledgment, made of the total match.
+//! The table in `docs/reference/acknowledgments.md`: which fault gives which code in which acknowledgment, made of the total match.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -207,7 +207,7 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_codes_is_the_match() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/acknowledgements.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/acknowledgments.md");
     let page = std::fs::read_to_string(path).expect("the page is there");
     let (before, rest) = page.split_once(BEGIN).expect("the page has the mark");
     let (_, after) = rest.split_once(END).expect("the page has the end");
@@ -215,7 +215,7 @@ fn the_table_of_codes_is_the_match() {
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(path, &made).expect("writable");
     } else {
-        assert!(page == made, "docs/acknowledgements.md is not of the match; run with UPDATE_EXPECT=1");
+        assert!(page == made, "docs/reference/acknowledgments.md is not of the match; run with UPDATE_EXPECT=1");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The examples of `docs/guides.md` are right.
+//! The examples of `docs/reference/guides.md` are right.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::guide_documents::{documents_of, json, read_with};
 
 /// The blocks of the page: what they are and what is in them.
 fn blocks() -> Vec<(String, String)> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guides.md");
-    let page = std::fs::read_to_string(path).expect("docs/guides.md is there");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/guides.md");
+    let page = std::fs::read_to_string(path).expect("docs/reference/guides.md is there");
     let mut blocks: Vec<(String, String)> = Vec::new();
     let mut inside = false;
     for line in page.lines() {

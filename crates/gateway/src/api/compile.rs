@@ -27,7 +27,7 @@ impl Api {
     /// All findings at once.
     pub fn compile(name: &str, text: &str, services: &[Arc<Service>]) -> Result<Api, Findings> {
         let mut file = UserFile::new(name, text);
-        let wire: wire::File = file.parse("docs/gateway.md")?;
+        let wire: wire::File = file.parse("docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let api_name = wire.name.as_ref().map_or(stem, |name| name.get_ref().clone());
         let base_path = wire.base_path.get_ref().trim_end_matches('/').to_owned();

@@ -25,7 +25,7 @@ impl Service {
     /// All findings at once: about the file, the copybook and what the interfaces name.
     pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
         let mut file = UserFile::new(name, text);
-        let wire: wire::File = file.parse("docs/gateway.md")?;
+        let wire: wire::File = file.parse("docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let mut layout = layout(&mut file, &wire, root)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
@@ -141,12 +141,14 @@ fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
     if let Some(name) = &wire.dialect {
         match Dialect::preset(name.get_ref()) {
             Ok(preset) => dialect = preset,
-            Err(error) => file.find(codes::VALUE, error.to_string(), name, "docs/copybooks.md tells what they set"),
+            Err(error) => {
+                file.find(codes::VALUE, error.to_string(), name, "docs/reference/copybooks.md lists dialects")
+            }
         }
     }
     for (name, value) in &wire.dialect_settings {
         if let Err(error) = dialect.set(name.get_ref(), value.get_ref()) {
-            file.find(codes::VALUE, error.to_string(), value, "docs/copybooks.md lists the settings");
+            file.find(codes::VALUE, error.to_string(), value, "docs/reference/copybooks.md lists the settings");
         }
     }
     dialect
@@ -288,7 +290,7 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
         };
         match typed {
             Ok(typed) => types.push((index, typed)),
-            Err(message) => file.find(codes::TYPE, message, &hint.is, "docs/gateway.md, Types"),
+            Err(message) => file.find(codes::TYPE, message, &hint.is, "docs/reference/gateway.md, Types"),
         }
     }
     types

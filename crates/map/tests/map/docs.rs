@@ -1,4 +1,4 @@
-//! Every example of `docs/maps.md` does what the page shows. `UPDATE_EXPECT=1` writes what they do into it.
+//! Every example of `docs/reference/maps.md` does what the page shows. `UPDATE_EXPECT=1` writes what they do into it.
 
 use std::path::Path;
 
@@ -33,8 +33,8 @@ fn blocks(page: &str) -> Vec<Block<'_>> {
 
 #[test]
 fn every_example_of_the_page_runs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/maps.md");
-    let page = std::fs::read_to_string(&path).expect("docs/maps.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/maps.md");
+    let page = std::fs::read_to_string(&path).expect("docs/reference/maps.md");
     let (mut source, mut target, mut map, mut input) = ("", "", "", "");
     let mut changes: Vec<(usize, usize, String)> = Vec::new();
     let mut run = 0;
@@ -80,9 +80,9 @@ fn every_example_of_the_page_runs() {
         new.replace_range(*start..start + len, shown);
     }
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(&path, new).expect("docs/maps.md is written");
+        std::fs::write(&path, new).expect("docs/reference/maps.md is written");
         return;
     }
     let (start, len, shown) = &changes[0];
-    assert_eq!(&page[*start..start + len], shown, "an example of docs/maps.md");
+    assert_eq!(&page[*start..start + len], shown, "an example of docs/reference/maps.md");
 }

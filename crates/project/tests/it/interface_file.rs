@@ -125,7 +125,7 @@ fn a_misspelt_key_is_an_error() {
         2 | exlude = ["B"]
           | ^^^^^^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
 }
@@ -141,7 +141,7 @@ fn a_wrong_type_is_an_error() {
         1 | fillers = "dropped"
           |           ^^^^^^^^^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
     check(
@@ -153,7 +153,7 @@ fn a_wrong_type_is_an_error() {
         1 | exclude = "A"
           |           ^^^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
     check(
@@ -165,7 +165,7 @@ fn a_wrong_type_is_an_error() {
         2 | A = [1]
           |     ^^^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
 }
@@ -181,7 +181,7 @@ fn broken_toml_is_one_finding() {
         1 | wrapper = "A
           |             ^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
 }
@@ -317,7 +317,7 @@ value = "3"
         2 | by = 5
           |      ^
 
-        hint: docs/interface.md shows every key of an interface file
+        hint: docs/reference/interface.md shows every key of an interface file
     "#]],
     );
 }

@@ -1,4 +1,4 @@
-//! Layouts: what a file of rows or records looks like, in TOML. `docs/layouts.md` has every key.
+//! Layouts: what a file of rows or records looks like, in TOML. `docs/reference/layouts.md` has every key.
 
 mod columns;
 mod fixed;
@@ -41,7 +41,7 @@ fn syntax(file: &SourceFile, error: &toml::de::Error) -> Finding {
     let at = error.span().unwrap_or(0..0);
     let message = error.message().trim().replace('\n', ", ");
     let finding = Finding::error(codes::LAYOUT, quayline_core::Fault::Config, message).at(file.text.place(&at));
-    finding.hint("docs/layouts.md has every key of a layout file")
+    finding.hint("docs/reference/layouts.md has every key of a layout file")
 }
 
 pub(crate) struct Loader<'l> {

@@ -1,4 +1,4 @@
-//! `docs/layouts.md` has every key, and its layouts are sound.
+//! `docs/reference/layouts.md` has every key, and its layouts are sound.
 
 use quayline_shapes::LAYOUT_KEYS;
 
@@ -6,8 +6,8 @@ use crate::loading::load;
 
 #[test]
 fn the_page_has_every_key_and_its_layouts_load() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/layouts.md");
-    let page = std::fs::read_to_string(path).expect("docs/layouts.md");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/layouts.md");
+    let page = std::fs::read_to_string(path).expect("docs/reference/layouts.md");
     for key in LAYOUT_KEYS {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("[[{key}]]")), "no word on `{key}`");
     }

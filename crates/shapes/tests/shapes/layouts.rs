@@ -140,7 +140,7 @@ fn what_is_wrong_with_a_layout() {
     check(
         "layout = \"csv\"\nfoo = 1\n",
         expect![[r#"
-        Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `field`, `key`, `record` (docs/layouts.md has every key of a layout file)
+        Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `field`, `key`, `record` (docs/reference/layouts.md has every key of a layout file)
     "#]],
     );
     check(

@@ -1,4 +1,4 @@
-//! The language of rules, as `docs/validation.md` describes it.
+//! The language of rules, as `docs/reference/validation.md` describes it.
 
 use core::fmt;
 
