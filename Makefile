@@ -17,15 +17,15 @@ demo: ## convert an EBCDIC file of this repository to JSON, and back
 test: ## run every check: format, lints, tests, documents, arrows, licences, fuzz targets
 	@scripts/test.sh
 
-bench: ## measure every ratio that has a bar; exits 1 if one falls short
+bench: ## measure every ratio that has a bar, or with AREA=NAME those of one area; exits 1 if one falls short
 	@scripts/setup.sh demo
 	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
-	@target/release/quayline-bench
+	@target/release/quayline-bench $(if $(AREA),--area $(AREA))
 
 report: ## measure the rows of the translator study of 2005 beside ours; MB=100 leaves larger files out
 	@scripts/setup.sh demo
 	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
-	@target/release/quayline-bench --seed $(MB)
+	@target/release/quayline-bench --study $(MB)
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
 	@scripts/setup.sh test

@@ -86,6 +86,12 @@ impl Interchange {
         Interchange { text: Orders { orders: 24_000 }.bytes().into(), set, guide: None, documents: None }
     }
 
+    /// Its text.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.text
+    }
+
     /// The shape of its documents by guide.
     ///
     /// # Panics

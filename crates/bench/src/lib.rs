@@ -1,4 +1,4 @@
-//! Measures ratios to ceilings of the same run, and holds them against the bars that the project's issues set.
+//! Measures ratios to ceilings of the same run, and compares them with the project's bars.
 //!
 //! * [`data`] makes record files by program; [`ceiling`] has the passes that nothing can beat.
 //! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
@@ -6,7 +6,8 @@
 //! * [`mapping`] has what is measured of maps.
 //! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
-//! * [`seed`] prints the rows of the study of a translator of 2005 and ours beside them.
+//! * [`translator_study`] prints the rows of a translator's study of 2005 and ours beside them.
+//! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
@@ -17,12 +18,13 @@ pub mod clock;
 mod compare;
 pub mod data;
 pub mod dealership;
+pub mod hostile;
 pub mod interchange;
 pub mod mapping;
 pub mod process;
 mod scratch;
-pub mod seed;
 pub mod subject;
+pub mod translator_study;
 
 pub(crate) use compare::median;
 pub use compare::{Comparison, Run, compare};

@@ -1,5 +1,7 @@
-//! `quayline-bench [--list | --dealership | --seed [MEGABYTES] | NAME-PART]`: measures every bar (or those whose name contains the part), prints each beside its value, writes
-//! `target/bench/bars.json` and ends with 1 if one falls short.
+//! Measures every bar, prints each beside its value, writes `target/bench/bars.json` and ends with 1 if one falls short.
+//!
+//! `quayline-bench [--list | --area NAME | --dealership | --study [MEGABYTES] | NAME-PART]`: `--area` measures the bars of one area,
+//! a part of a name those whose names contain it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -7,13 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use quayline_bench::bars::{self, Bench, Outcome};
+use quayline_bench::bars::{self, Area, Bar, Bench, Outcome};
 use quayline_bench::{Scratch, process};
+use serde_json::Value;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let done = match arguments.split_first() {
         Some((first, rest)) if first == process::MEASURE => process::measure_here(rest).map(|line| {
+            say(&line);
+            true
+        }),
+        Some((first, rest)) if first == process::MEASURE_ANY => process::measure_any(rest).map(|line| {
             say(&line);
             true
         }),
@@ -33,18 +40,18 @@ fn main() -> ExitCode {
 fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
     if texts.contains(&"--list") {
-        bars::all().iter().for_each(|bar| say(bar.name));
+        bars::all().iter().for_each(|bar| say(&format!("{:<9} {}", bar.area.name(), bar.name)));
         return Ok(true);
     }
     if texts.contains(&"--dealership") {
         say(quayline_bench::dealership::table()?.trim_end());
         return Ok(true);
     }
-    if texts.first() == Some(&"--seed") {
+    if texts.first() == Some(&"--study") {
         let megabytes = texts.get(1).and_then(|text| text.parse::<u64>().ok()).unwrap_or(u64::MAX >> 20);
-        return seed(megabytes << 20);
+        return study(megabytes << 20);
     }
-    let part = texts.first().copied().unwrap_or_default();
+    let wanted = Wanted::parse(&texts)?;
     let target = target_folder()?;
     let folder = target.join("bench");
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
@@ -58,32 +65,32 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     say(&machine());
     let began = Instant::now();
     let mut outcomes = Vec::new();
-    for bar in bars::all().into_iter().filter(|bar| bar.name.contains(part)) {
+    for bar in bars::all().into_iter().filter(|bar| wanted.has(bar)) {
         let outcome = Outcome { bar, measured: (bar.measure)(&bench) };
         say(&outcome.to_line());
         outcomes.push(outcome);
     }
     let mut shown = 0;
-    for bar in bars::also().into_iter().filter(|bar| bar.name.contains(part)) {
+    for bar in bars::also().into_iter().filter(|bar| wanted.has(bar)) {
         let outcome = Outcome { bar, measured: (bar.measure)(&bench) };
         say(&outcome.to_line_as("also"));
         shown += 1;
     }
     if outcomes.is_empty() && shown == 0 {
-        return Err(format!("no bar has `{part}` in its name; --list shows them"));
+        say(&wanted.nothing()?);
     }
     let short = outcomes.iter().filter(|outcome| !outcome.ok()).count();
     say(&format!("{} bars, {short} short, {} s", outcomes.len(), began.elapsed().as_secs()));
-    // A part of the bars does not replace the result of all.
-    let file = folder.join(if part.is_empty() { "bars.json" } else { "bars-part.json" });
+    // A part of the bars does not replace the results of the others.
+    let file = folder.join("bars.json");
     write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
     say(&format!("written to {}", file.display()));
     Ok(short == 0)
 }
 
 /// The rows of the study, with inputs of at most so many bytes.
-fn seed(max_bytes: u64) -> Result<bool, String> {
-    let folder = target_folder()?.join("bench/seed");
+fn study(max_bytes: u64) -> Result<bool, String> {
+    let folder = target_folder()?.join("bench/study");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let quayline = this.with_file_name("quayline");
@@ -91,12 +98,56 @@ fn seed(max_bytes: u64) -> Result<bool, String> {
         return Err(format!("{} is not there; `make report` builds it", quayline.display()));
     }
     say(&machine());
-    quayline_bench::seed::report(&quayline, &this, &folder, max_bytes, &mut |line| say(line))
+    quayline_bench::translator_study::report(&quayline, &this, &folder, max_bytes, &mut |line| say(line))
 }
 
+/// Replaces the measured rows of `bars.json` and keeps the rows of bars that were not measured in this run.
 fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {
-    let rows: Vec<String> = outcomes.iter().map(|outcome| format!("  {}", outcome.to_json())).collect();
+    let before: Vec<Value> =
+        std::fs::read(file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let rows: Vec<String> = bars::all()
+        .iter()
+        .filter_map(|bar| {
+            let measured = outcomes.iter().find(|outcome| outcome.bar.name == bar.name).map(Outcome::to_json);
+            measured.or_else(|| before.iter().find(|row| row["name"] == bar.name).cloned())
+        })
+        .map(|row| format!("  {row}"))
+        .collect();
     std::fs::write(file, format!("[\n{}\n]\n", rows.join(",\n")))
+}
+
+/// Which bars to measure.
+enum Wanted<'a> {
+    Area(Area),
+    Part(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    fn parse(texts: &[&'a str]) -> Result<Self, String> {
+        match texts {
+            ["--area", name] => {
+                let names = Area::ALL.map(Area::name).join(", ");
+                let area = Area::ALL.into_iter().find(|area| area.name() == *name);
+                area.map(Wanted::Area).ok_or_else(|| format!("no area is named `{name}`; the areas are {names}"))
+            }
+            _ => Ok(Wanted::Part(texts.first().copied().unwrap_or_default())),
+        }
+    }
+
+    fn has(&self, bar: &Bar) -> bool {
+        match self {
+            Wanted::Area(area) => bar.area == *area,
+            Wanted::Part(part) => bar.name.contains(part),
+        }
+    }
+
+    /// What a run without bars says: an area without bars is not an error, a name that no bar has is one.
+    fn nothing(&self) -> Result<String, String> {
+        match self {
+            Wanted::Area(area) => Ok(format!("the area {} has no bars", area.name())),
+            Wanted::Part(part) => Err(format!("no bar has `{part}` in its name; --list shows them")),
+        }
+    }
 }
 
 /// The target folder: this program stands in `target/PROFILE`.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use wait4::Wait4 as _;
@@ -23,7 +23,7 @@ pub struct Usage {
 /// Argument by which the bench starts itself as [`measure_here`].
 pub const MEASURE: &str = "--measure-process";
 
-/// Runs a command with its output thrown away or into a file, and tells what exactly it took.
+/// Runs a command with its output discarded or written to a file, and returns what it took.
 ///
 /// The kernel counts the memory of whoever starts a process as the process's own until it has its own image, so a large parent falsifies
 /// the peak. Therefore `bench`, this program, is started again as a small parent that measures.
@@ -44,12 +44,64 @@ pub fn run(bench: &Path, command: &[OsString], output: Option<&Path>) -> Result<
     }
 }
 
+/// What one process took, and how it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Exit status; absent where a signal ended it.
+    pub status: Option<i32>,
+    /// CPU time in user and kernel mode, all threads.
+    pub cpu: Duration,
+    /// Largest resident memory.
+    pub peak_bytes: u64,
+}
+
+/// Runs a command that may end with any status, with its output discarded. The kernel kills it after `cpu_seconds_max` of CPU time.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn run_bounded(bench: &Path, command: &[OsString], cpu_seconds_max: u32) -> Result<Ended, String> {
+    // A shell sets the limit: between fork and exec a program may only make calls that are unsafe in Rust.
+    let mut bounded: Vec<OsString> = vec!["/bin/sh".into(), "-c".into()];
+    bounded.push(format!("ulimit -t {cpu_seconds_max}; exec \"$@\"").into());
+    bounded.push("sh".into());
+    bounded.extend(command.iter().cloned());
+    let answer = Command::new(bench).arg(MEASURE_ANY).arg("/dev/null").args(bounded).output();
+    let answer = answer.map_err(|error| format!("{}: {error}", bench.display()))?;
+    let text = String::from_utf8(answer.stdout).unwrap_or_default();
+    let numbers: Vec<i64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [_, cpu, peak_bytes, status] => Ok(Ended {
+            status: i32::try_from(status).ok().filter(|status| *status >= 0),
+            cpu: Duration::from_nanos(u64::try_from(cpu).unwrap_or_default()),
+            peak_bytes: u64::try_from(peak_bytes).unwrap_or_default(),
+        }),
+        _ => Err(format!("{command:?}: {}", String::from_utf8(answer.stderr).unwrap_or_default())),
+    }
+}
+
+/// Argument by which the bench starts itself as [`measure_any`].
+pub const MEASURE_ANY: &str = "--measure-any-process";
+
+/// As [`measure_here`], for a command that may end in any way: its status follows as a fourth number, -1 where a signal ended it.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn measure_any(arguments: &[OsString]) -> Result<String, String> {
+    let (line, status) = measured(arguments, Stdio::null())?;
+    Ok(format!("{line} {}", status.code().unwrap_or(-1)))
+}
+
 /// The small parent: runs `arguments[1..]` with its output in the file `arguments[0]`; the answer is a line with nanoseconds of wall and CPU
 /// time and bytes of peak memory.
 ///
 /// # Errors
 /// The command cannot be started or does not end with 0.
 pub fn measure_here(arguments: &[OsString]) -> Result<String, String> {
+    let (line, status) = measured(arguments, Stdio::inherit())?;
+    if status.success() { Ok(line) } else { Err(format!("ended with {status}")) }
+}
+
+fn measured(arguments: &[OsString], errors: Stdio) -> Result<(String, ExitStatus), String> {
     let [output, program, rest @ ..] = arguments else {
         return Err(format!("{MEASURE} OUTPUT PROGRAM ARGUMENTS..."));
     };
@@ -59,13 +111,11 @@ pub fn measure_here(arguments: &[OsString]) -> Result<String, String> {
         .args(rest)
         .stdin(Stdio::null())
         .stdout(File::create(output).map_err(show)?)
+        .stderr(errors)
         .spawn()
         .map_err(show)?;
     let used = child.wait4().map_err(show)?;
     let wall = began.elapsed();
-    if !used.status.success() {
-        return Err(format!("ended with {}", used.status));
-    }
     let cpu = used.rusage.utime + used.rusage.stime;
-    Ok(format!("{} {} {}", wall.as_nanos(), cpu.as_nanos(), used.rusage.maxrss))
+    Ok((format!("{} {} {}", wall.as_nanos(), cpu.as_nanos(), used.rusage.maxrss), used.status))
 }

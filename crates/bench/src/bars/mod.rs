@@ -1,10 +1,11 @@
-//! Every bar that an issue of the project sets: a row in a table and the function that measures it.
+//! Every bar of the project: a row in a table and the function that measures it.
 //!
-//! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its issue and a row in its table.
+//! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
 
-mod issue2;
-mod issue3;
-mod issue4;
+mod growth;
+mod interchanges;
+mod maps;
+mod records;
 
 use std::path::PathBuf;
 
@@ -23,11 +24,65 @@ pub struct Bench {
     pub this: PathBuf,
 }
 
+/// The part of the product that a bar measures; `make bench AREA=NAME` measures one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Area {
+    /// Copybooks and record files.
+    Records,
+    /// X12 and EDIFACT.
+    Edi,
+    /// Maps from any shape to any shape.
+    Maps,
+    /// APIs over HTTP.
+    Gateway,
+    /// Units of work, record files and queues.
+    Store,
+    /// Message flows.
+    Flow,
+    /// Batch jobs.
+    Batch,
+    /// Trading partners.
+    Partner,
+    /// Queueing models and sizing.
+    Capacity,
+}
+
+impl Area {
+    /// Every area, in the order in which they are measured.
+    pub const ALL: [Area; 9] = [
+        Area::Records,
+        Area::Edi,
+        Area::Maps,
+        Area::Gateway,
+        Area::Store,
+        Area::Flow,
+        Area::Batch,
+        Area::Partner,
+        Area::Capacity,
+    ];
+
+    /// Its name on the command line and in `bars.json`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Area::Records => "records",
+            Area::Edi => "edi",
+            Area::Maps => "maps",
+            Area::Gateway => "gateway",
+            Area::Store => "store",
+            Area::Flow => "flow",
+            Area::Batch => "batch",
+            Area::Partner => "partner",
+            Area::Capacity => "capacity",
+        }
+    }
+}
+
 /// A bar and how to measure against it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bar {
-    /// The issue that sets it.
-    pub issue: u32,
+    /// The part of the product that it measures.
+    pub area: Area,
     /// What is measured; unique.
     pub name: &'static str,
     /// The bar.
@@ -89,7 +144,7 @@ impl Outcome {
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
-            "issue": self.bar.issue,
+            "area": self.bar.area.name(),
             "name": self.bar.name,
             "value": self.measured.as_ref().map_or(Value::Null, |measured| json!(measured.value)),
             "bar": self.bar.bar,
@@ -120,13 +175,13 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [issue2::BARS, issue3::BARS, issue4::BARS].concat()
+    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    [issue2::ALSO, issue3::ALSO, issue4::ALSO].concat()
+    [records::ALSO, interchanges::ALSO, maps::ALSO].concat()
 }
 
 /// A rate as people read it.
@@ -152,20 +207,26 @@ mod tests {
 
     #[test]
     fn a_bar_that_cannot_be_measured_is_not_reached() {
-        let bar =
-            Bar { issue: 1, name: "x", bar: 0.0, side: Side::AtLeast, unit: "ratio", measure: |_| Err("no".into()) };
+        let bar = Bar {
+            area: Area::Store,
+            name: "x",
+            bar: 0.0,
+            side: Side::AtLeast,
+            unit: "ratio",
+            measure: |_| Err("no".into()),
+        };
         let outcome = Outcome { bar, measured: Err("no command".into()) };
         assert!(!outcome.ok());
         assert_eq!(
             outcome.to_json().to_string(),
-            r#"{"bar":0.0,"issue":1,"name":"x","ok":false,"unit":"ratio","value":null}"#
+            r#"{"area":"store","bar":0.0,"name":"x","ok":false,"unit":"ratio","value":null}"#
         );
     }
 
     #[test]
     fn sides_of_a_bar() {
         let outcome = |side, value| Outcome {
-            bar: Bar { issue: 1, name: "x", bar: 1.0, side, unit: "MB", measure: |_| Err(String::new()) },
+            bar: Bar { area: Area::Store, name: "x", bar: 1.0, side, unit: "MB", measure: |_| Err(String::new()) },
             measured: Ok(Measured { value, detail: String::new() }),
         };
         assert!(outcome(Side::AtLeast, 1.0).ok() && !outcome(Side::AtLeast, 0.9).ok());

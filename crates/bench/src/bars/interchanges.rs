@@ -1,13 +1,14 @@
 //! EDI: read, check, acknowledge and write X12 and EDIFACT.
 //!
-//! Other programs do not run here. A bar that the issue gives as a multiple of one is the rate that this multiple of its last measured rate is
-//! ([docs/studies/benchmarks.md](../../../../docs/studies/benchmarks.md) has them, and `scripts/peers.sh` measures both sides in one run).
+//! Other programs do not run here: `scripts/peers.sh` measures them and Quayline in one run. A bar that was set as a multiple of another
+//! program's rate is the ratio to a scalar translate that this rate had on the machine where both were measured.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::{Bar, Bench, Measured, Side, rate};
+use super::{Area, Bar, Bench, Measured, Side, rate};
+use crate::ceiling::scalar_translate;
 use crate::data::Claims;
 use crate::interchange::{GUIDE_FILES, Interchange};
 use crate::process::{self, Usage};
@@ -16,27 +17,35 @@ use crate::{Run, compare, median};
 pub(super) const BARS: &[Bar] = &[
     ratio("837P to elements, by writing delimiter positions", 0.25, |_| elements(&Interchange::claims()?)),
     ratio("ORDERS to elements, by writing delimiter positions", 0.25, |_| elements(&Interchange::orders())),
-    speed("837P to elements", 1400.0, |_| alone(&Interchange::claims()?, Interchange::elements)),
-    speed("837P checked by guide", 150.0, |_| alone(&Interchange::claims()?, Interchange::validated)),
+    ratio("837P to elements, by a scalar translate", 1400.0, |_| alone(&Interchange::claims()?, Interchange::elements)),
+    ratio("837P checked by guide, by a scalar translate", 150.0, |_| {
+        alone(&Interchange::claims()?, Interchange::validated)
+    }),
     cost("837P checked and 999 written, by checked", 1.1, |_| acknowledged(&Interchange::claims()?)),
-    speed("837P to JSON by guide, checked", 100.0, |_| alone(&Interchange::claims()?, Interchange::guide_json)),
-    speed("837P to generic JSON", 250.0, |_| alone(&Interchange::claims()?, Interchange::to_json)),
-    speed("generic JSON to 837P", 100.0, |_| from_json(&Interchange::claims()?)),
-    speed("ORDERS to components", 530.0, |_| alone(&Interchange::orders(), Interchange::components)),
-    speed("ORDERS checked and CONTRL written", 250.0, |_| {
+    ratio("837P to JSON by guide, checked, by a scalar translate", 100.0, |_| {
+        alone(&Interchange::claims()?, Interchange::guide_json)
+    }),
+    ratio("837P to generic JSON, by a scalar translate", 250.0, |_| {
+        alone(&Interchange::claims()?, Interchange::to_json)
+    }),
+    ratio("generic JSON to 837P, by a scalar translate", 100.0, |_| from_json(&Interchange::claims()?)),
+    ratio("ORDERS to components, by a scalar translate", 530.0, |_| {
+        alone(&Interchange::orders(), Interchange::components)
+    }),
+    ratio("ORDERS checked and CONTRL written, by a scalar translate", 250.0, |_| {
         alone(&Interchange::orders(), |orders| orders.acknowledged("contrl"))
     }),
     memory("peak memory, 1 GB of claims checked and 999 written", |bench| {
-        told(validate(bench, Claims::new(1_056_000))?)
+        peak_of(validate(bench, Claims::new(1_056_000))?)
     }),
     memory("peak memory, 60,000 claims from JSON by guide, two threads", |bench| {
-        told(back(bench, Claims::new(60_000))?)
+        peak_of(back(bench, Claims::new(60_000))?)
     }),
     memory("peak memory, 60,000 claims to a Parquet row a segment", |bench| {
         peak(bench, Claims::new(60_000), "parquet")
     }),
     memory("peak memory, 60,000 claims to a Parquet row a segment, two threads", |bench| {
-        told(convert_on(bench, Claims::new(60_000), "parquet", 2)?)
+        peak_of(convert_on(bench, Claims::new(60_000), "parquet", 2)?)
     }),
     memory("peak memory, 1 GB of claims to a Parquet row a segment", |bench| {
         peak(bench, Claims::new(1_056_000), "parquet")
@@ -47,7 +56,7 @@ pub(super) const BARS: &[Bar] = &[
     }),
     memory("peak memory, 60,000 claims to XML", |bench| peak(bench, Claims::new(60_000), "xml")),
     memory("peak memory, 60,000 claims to XML, two threads", |bench| {
-        told(convert_on(bench, Claims::new(60_000), "xml", 2)?)
+        peak_of(convert_on(bench, Claims::new(60_000), "xml", 2)?)
     }),
     memory("peak memory, 1 GB of claims to JSON", |bench| peak(bench, Claims::new(1_056_000), "jsonl")),
     Bar {
@@ -72,35 +81,37 @@ pub(super) const ALSO: &[Bar] = &[
     ratio("ORDERS to elements, by positions written in first-level cache", 0.25, |_| {
         by_cached_positions(&Interchange::orders())
     }),
-    speed("837P envelopes checked", 1400.0, |_| alone(&Interchange::claims()?, Interchange::envelopes)),
-    speed("837P to generic XML", 150.0, |_| alone(&Interchange::claims()?, Interchange::to_xml)),
-    speed("ORDERS to generic JSON", 250.0, |_| alone(&Interchange::orders(), Interchange::to_json)),
-    speed("ORDERS to generic XML", 150.0, |_| alone(&Interchange::orders(), Interchange::to_xml)),
-    speed("generic JSON to ORDERS", 100.0, |_| from_json(&Interchange::orders())),
+    ratio("837P envelopes checked, by a scalar translate", 1400.0, |_| {
+        alone(&Interchange::claims()?, Interchange::envelopes)
+    }),
+    ratio("837P to generic XML, by a scalar translate", 150.0, |_| alone(&Interchange::claims()?, Interchange::to_xml)),
+    ratio("ORDERS to generic JSON, by a scalar translate", 250.0, |_| {
+        alone(&Interchange::orders(), Interchange::to_json)
+    }),
+    ratio("ORDERS to generic XML, by a scalar translate", 150.0, |_| {
+        alone(&Interchange::orders(), Interchange::to_xml)
+    }),
+    ratio("generic JSON to ORDERS, by a scalar translate", 100.0, |_| from_json(&Interchange::orders())),
 ];
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 3, name, bar, side: Side::AtLeast, unit: "ratio", measure }
+    Bar { area: Area::Edi, name, bar, side: Side::AtLeast, unit: "ratio", measure }
 }
 
 const fn cost(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 3, name, bar, side: Side::AtMost, unit: "ratio", measure }
-}
-
-const fn speed(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 3, name, bar, side: Side::AtLeast, unit: "MB/s", measure }
+    Bar { area: Area::Edi, name, bar, side: Side::AtMost, unit: "ratio", measure }
 }
 
 /// 32 MiB.
 const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 3, name, bar: 33.554_432, side: Side::AtMost, unit: "MB", measure }
+    Bar { area: Area::Edi, name, bar: 33.554_432, side: Side::AtMost, unit: "MB", measure }
 }
 
 fn peak(bench: &Bench, claims: Claims, to: &str) -> Result<Measured, String> {
-    told(convert(bench, claims, to)?)
+    peak_of(convert(bench, claims, to)?)
 }
 
-fn told(used: Usage) -> Result<Measured, String> {
+fn peak_of(used: Usage) -> Result<Measured, String> {
     Ok(Measured { value: used.peak_bytes as f64 / 1e6, detail: format!("{:.2} s of CPU", used.cpu.as_secs_f64()) })
 }
 
@@ -178,12 +189,9 @@ fn acknowledged(subject: &Interchange) -> Result<Measured, String> {
     Ok(Measured { value: found.ratio, detail: format!("{} and {}", rate(found.ceiling), rate(found.subject)) })
 }
 
-/// Megabytes of input per CPU second: the median of seven runs behind one that warms up.
+/// Bytes of input per CPU second, by those of a scalar translate of the same bytes.
 fn alone(subject: &Interchange, run: impl Fn(&Interchange) -> Run) -> Result<Measured, String> {
-    let rates: Vec<f64> = (0..8).map(|_| run(subject).rate()).skip(1).collect();
-    let value = median(rates.iter().copied()) / 1e6;
-    let best = rates.iter().copied().fold(0.0, f64::max);
-    Ok(Measured { value, detail: format!("best {}", rate(best)) })
+    Ok(compare(|| scalar_translate(subject.bytes()), || run(subject)).into())
 }
 
 fn from_json(subject: &Interchange) -> Result<Measured, String> {

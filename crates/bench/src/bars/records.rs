@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Bar, Bench, Measured, Side};
+use super::{Area, Bar, Bench, Measured, Side};
 use crate::ceiling::{cached_copy, scalar_translate};
 use crate::data::{DisplayHeavy, PackedHeavy};
 use crate::process::{self, Usage};
@@ -37,15 +37,15 @@ pub(super) const ALSO: &[Bar] = &[
 ];
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 2, name, bar, side: Side::AtLeast, unit: "ratio", measure }
+    Bar { area: Area::Records, name, bar, side: Side::AtLeast, unit: "ratio", measure }
 }
 
 const fn growth(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 2, name, bar, side: Side::AtMost, unit: "ratio", measure }
+    Bar { area: Area::Records, name, bar, side: Side::AtMost, unit: "ratio", measure }
 }
 
 const fn memory(name: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 2, name, bar: 64.0, side: Side::AtMost, unit: "MB", measure }
+    Bar { area: Area::Records, name, bar: 64.0, side: Side::AtMost, unit: "MB", measure }
 }
 
 fn car_to_json() -> Result<Measured, String> {

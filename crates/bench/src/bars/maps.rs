@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::issue3::claims_file;
-use super::{Bar, Bench, Measured, Side, rate};
+use super::interchanges::claims_file;
+use super::{Area, Bar, Bench, Measured, Side, rate};
 use crate::ceiling::scalar_translate;
 use crate::data::Claims;
 use crate::interchange::{Checks, Interchange};
@@ -14,9 +14,7 @@ use crate::{Run, compare, median};
 
 pub(super) const BARS: &[Bar] = &[
     ratio("837P by a map to JSON, by JSON by guide", 0.5, |_| claims()),
-    speed("837P by a map to JSON, codes unchecked; omniparser recorded, x 25", 106.0, |_| {
-        claims_alone(Checks::Structure)
-    }),
+    ratio("837P by a map to JSON, codes unchecked, by a scalar translate", 106.0, |_| claims_alone(Checks::Structure)),
     ratio("records by a map of 100 fields, by a scalar translate", 0.03, |_| records()),
     time("map of 837P compiled", 50.0, |_| compiled()),
     Bar {
@@ -43,24 +41,20 @@ pub(super) const BARS: &[Bar] = &[
 ];
 
 pub(super) const ALSO: &[Bar] = &[
-    speed("837P read by guide, for maps", 200.0, |_| {
+    ratio("837P read by guide, for maps, by a scalar translate", 200.0, |_| {
         let claims = Interchange::claims()?;
-        middle(|| claims.read_by_guide(Checks::Structure))
+        by_translate(&claims, || claims.read_by_guide(Checks::Structure))
     }),
-    speed("837P by a map to JSON, checked", 106.0, |_| claims_alone(Checks::ByGuide)),
+    ratio("837P by a map to JSON, checked, by a scalar translate", 106.0, |_| claims_alone(Checks::ByGuide)),
     ratio("records by a map of 100 fields, by the same without a map", 0.5, |_| records_by_copy()),
 ];
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 4, name, bar, side: Side::AtLeast, unit: "ratio", measure }
-}
-
-const fn speed(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 4, name, bar, side: Side::AtLeast, unit: "MB/s", measure }
+    Bar { area: Area::Maps, name, bar, side: Side::AtLeast, unit: "ratio", measure }
 }
 
 const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
-    Bar { issue: 4, name, bar, side: Side::AtMost, unit: "ms", measure }
+    Bar { area: Area::Maps, name, bar, side: Side::AtMost, unit: "ms", measure }
 }
 
 /// `quayline translate` of a file of claims by the map of `examples/bench`.
@@ -83,14 +77,12 @@ fn claims() -> Result<Measured, String> {
 fn claims_alone(checks: Checks) -> Result<Measured, String> {
     let (claims, map) = (Interchange::claims()?, ClaimMap::new()?);
     let plan = map.compile(&claims.shape())?;
-    middle(|| map.to_json(&plan, &claims, checks))
+    by_translate(&claims, || map.to_json(&plan, &claims, checks))
 }
 
-/// Megabytes per CPU second: the median of seven runs behind one that warms up.
-fn middle(run: impl Fn() -> Run) -> Result<Measured, String> {
-    let rates: Vec<f64> = (0..8).map(|_| run().rate()).skip(1).collect();
-    let best = rates.iter().copied().fold(0.0, f64::max);
-    Ok(Measured { value: median(rates.into_iter()) / 1e6, detail: format!("best {}", rate(best)) })
+/// Bytes of input per CPU second, by those of a scalar translate of the same bytes.
+fn by_translate(claims: &Interchange, run: impl Fn() -> Run) -> Result<Measured, String> {
+    Ok(compare(|| scalar_translate(claims.bytes()), run).into())
 }
 
 fn records() -> Result<Measured, String> {
