@@ -1,14 +1,13 @@
 //! Any text as a copybook: findings or a layout that holds together, never a panic.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use quayline_charset::Charset;
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, FieldIndex, Layout};
 use quayline_cobol::{Interface, Policies, RecordPlan};
 use quayline_core::Limits;
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, text @ ..] = data else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let limits = Limits { record_bytes_max: 1 << 16, fields_max: 500, ..Limits::default() };
@@ -27,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
         holds_together(&layout);
         let _ = RecordPlan::new(&layout, &Interface::default(), &Policies::default(), charset);
     }
-});
+}
 
 fn holds_together(layout: &Layout) {
     assert!(layout.length_min <= layout.length_max);

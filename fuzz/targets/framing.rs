@@ -1,7 +1,5 @@
 //! Any bytes in any framing: the same records for any chunking, offsets never go back, a fault repeats.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
 use quayline_frame::{
     Batch, BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FramingSpec, Splitter, Step, detect,
@@ -26,7 +24,8 @@ const FRAMINGS: [&str; 16] = [
     "mf",
 ];
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, first, second, data @ ..] = data else { return };
     let limits = Limits { record_bytes_max: 1 << 12, line_bytes_max: 1 << 12, ..Limits::default() };
     let spec = FramingSpec::parse(FRAMINGS[usize::from(*choice) % FRAMINGS.len()]).expect("a framing that parses");
@@ -37,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(whole == split(&spec, &limits, data, &cuts), "cut at {cuts:?}");
     assert!(whole == blocks(&spec, &limits, data, &cuts), "blocks cut at {cuts:?}");
     let _ = detect(data, Some(data.len() as u64), None);
-});
+}
 
 type Outcome = (Vec<Vec<u8>>, Result<(), FrameFault>);
 

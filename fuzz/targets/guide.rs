@@ -1,10 +1,8 @@
 //! Any text as a guide file, and any bytes as interchanges by it: findings or a guide that is written and read as the same; documents that keep
 //! the sink's contract; the same documents when they are skipped; writing that is stable.
-#![no_main]
 
 use std::sync::Arc;
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
 use quayline_edi::guide::{
     GuideDocuments, GuideSet, MemoryGuides, NodeNames, parse_dictionary, parse_guide, write_guide,
@@ -17,7 +15,8 @@ use quayline_edi::{
 mod contract;
 use contract::Contract;
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     // A guide, and behind a line of dashes the interchanges.
     let at = data.windows(5).position(|window| window == b"\n---\n");
     let (guide, interchanges) = at.map_or((data, &[][..]), |at| (&data[..at + 1], &data[at + 5..]));
@@ -75,7 +74,7 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(String::from_utf8_lossy(&once), String::from_utf8_lossy(&twice), "writing is stable");
         }
     }
-});
+}
 
 fn drive(
     options: &GenericOptions,

@@ -1,13 +1,12 @@
 //! Any bytes as samples: findings, or descriptions that are read again: an outline and a JSON Schema of texts, a guide of interchanges.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
 use quayline_edi::guide::{GuideSet, MemoryGuides, parse_guide};
 use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
 use quayline_shapes::{outline_of, parse_outline};
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     if EdiSamples::begins(data) {
         let mut samples = EdiSamples::new(None);
         // What was read before a fault counts.
@@ -34,4 +33,4 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(outline_of(&again), outline_of(&draft.shape));
     assert!(!json_schema(&draft).is_empty());
     let _ = layout(&draft);
-});
+}

@@ -1,12 +1,11 @@
 //! Any bytes as JSON: what we read is JSON for another reader too, what we write we read back the same, and streams split the same
 //! however they are cut.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::{Document, Limits, Occurs, Scalar, Shape};
 use quayline_json::{EndOfInput, JsonReader, JsonSplitter, JsonStyle, JsonWriter, ReaderOptions, Split, Unknown};
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, cut, data @ ..] = data else { return };
     let limits = Limits { depth_max: 32, record_bytes_max: 1 << 14, ..Limits::default() };
     let documents = documents(data, &[data.len()], &limits);
@@ -35,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
         reader.read(written.trim_ascii_end(), &mut again).expect("we read what we write");
         assert_eq!(written, write(&shape, &again));
     }
-});
+}
 
 /// The documents of a stream whose bytes are known up to each of `ends` in turn, up to the first fault (`None`).
 fn documents(data: &[u8], ends: &[usize], limits: &Limits) -> Vec<Option<Vec<u8>>> {

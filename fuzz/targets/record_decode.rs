@@ -1,13 +1,8 @@
 //! Any bytes as a record: a document or faults; what was decoded encodes, decodes to the same again, and with `preserve` gives the bytes.
-#![no_main]
-
-#[path = "shared/plans.rs"]
-mod plans;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use libfuzzer_sys::fuzz_target;
 use quayline_cobol::{Preserve, RecordDecoder, RecordEncoder, RecordPlan};
 use quayline_core::{Document, Sink};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
@@ -16,16 +11,17 @@ thread_local! {
     static PLANS: RefCell<HashMap<(u8, bool), RecordPlan>> = RefCell::default();
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, record @ ..] = data else { return };
     // Null loses the bytes by its meaning, so only the other policies can give them back.
     let lossy = (choice >> 4) % 3 == 1;
     round_trip(&plan(*choice, false), record, false);
     round_trip(&plan(*choice, true), record, !lossy);
-});
+}
 
 fn plan(choice: u8, preserve: bool) -> RecordPlan {
-    let make = || plans::plan(choice, if preserve { Preserve::Yes } else { Preserve::No });
+    let make = || crate::plans::plan(choice, if preserve { Preserve::Yes } else { Preserve::No });
     PLANS.with(|plans| plans.borrow_mut().entry((choice, preserve)).or_insert_with(make).clone())
 }
 

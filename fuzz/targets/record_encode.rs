@@ -1,13 +1,8 @@
 //! Any JSON as a document of a record: a record or faults; a record decodes.
-#![no_main]
-
-#[path = "shared/plans.rs"]
-mod plans;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use libfuzzer_sys::fuzz_target;
 use quayline_cobol::{Preserve, RecordDecoder, RecordEncoder, RecordPlan};
 use quayline_core::{Document, Sink as _};
 use quayline_json::{JsonReader, ReaderOptions, Unknown};
@@ -16,11 +11,13 @@ thread_local! {
     static PLANS: RefCell<HashMap<u8, RecordPlan>> = RefCell::default();
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, json @ ..] = data else { return };
     let preserve = if choice & 0x80 == 0 { Preserve::No } else { Preserve::Yes };
-    let plan =
-        PLANS.with(|plans| plans.borrow_mut().entry(*choice).or_insert_with(|| plans::plan(*choice, preserve)).clone());
+    let plan = PLANS.with(|plans| {
+        plans.borrow_mut().entry(*choice).or_insert_with(|| crate::plans::plan(*choice, preserve)).clone()
+    });
     let mut encoder = RecordEncoder::new(&plan);
     let mut reader =
         JsonReader::new(plan.shape(), ReaderOptions { unknown: Unknown::Ignore, ..ReaderOptions::default() });
@@ -34,4 +31,4 @@ fuzz_target!(|data: &[u8]| {
     let raw = json.windows(2).any(|word| word == b"0x") || json.windows(9).any(|word| word == b"_preserve");
     let decoded = RecordDecoder::new(&plan).decode(&record, &mut Document::new());
     assert!(raw || decoded.is_ok(), "what was encoded does not decode");
-});
+}

@@ -1,17 +1,16 @@
 //! Any text as a description of each kind: findings, or a shape that holds together and is the same when its outline is read again.
-#![no_main]
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
 use quayline_shapes::{ShapeFile, ShapeOptions, outline_of, parse_outline};
 
 /// The first byte chooses one.
 const KINDS: [&str; 6] = ["shape", "json", "xsd", "toml", "cpy", "guide"];
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let name = format!("a.{}", KINDS[usize::from(*kind) % KINDS.len()]);
     // Descriptions are files, and may name others beside them, or themselves.
@@ -26,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
         }
         Err(findings) => assert!(!findings.0.is_empty() && !findings.to_string().is_empty(), "refused without a word"),
     }
-});
+}
 
 /// A folder of this process; the runs of `scripts/fuzz.sh` stand in the repository.
 fn folder() -> &'static PathBuf {

@@ -1,14 +1,13 @@
 //! Any segments by guides: the same findings however the bytes are cut, places inside the input, and no level finds less than the one before it.
-#![no_main]
 
 use std::sync::{Arc, OnceLock};
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::Limits;
 use quayline_edi::guide::{CompiledGuide, MemoryGuides, parse_guide};
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions};
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, cut, body @ ..] = data else { return };
     let guide = &guides()[if choice & 16 == 0 { usize::from(choice & 3) } else { 4 }];
     // As it is, or as the body of a transaction.
@@ -36,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(before <= count, "{level:?} finds less than the level before it");
         before = count;
     }
-});
+}
 
 /// HL loops that follow each other.
 const SHIP_NOTICE: &str = "guide SHIP\nstandard X12\nversion 004010\ntransaction 856 group SH\nelement 1 AN 1..20\nelement 628 AN 1..12

@@ -1,11 +1,10 @@
 //! Any bytes as XML: the same records for any chunking, and what was read is written and read the same again.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use quayline_core::{Document, Limits, Occurs, Scalar, Shape};
 use quayline_xml::{EndOfInput, RawRecord, RecordSplitter, TextPosition, XmlReader, XmlStep, XmlStyle, XmlWriter};
 
-fuzz_target!(|data: &[u8]| {
+/// Runs one input; a panic is a finding.
+pub(crate) fn fuzz(data: &[u8]) {
     let [choice, cut, data @ ..] = data else { return };
     let limits = Limits { record_bytes_max: 1 << 13, depth_max: 32, ..Limits::default() };
     let root = (choice & 1 == 0).then(|| "rs".to_owned());
@@ -29,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
         let document = read(&mut reader, &written[0]).expect("we read what we write");
         assert_eq!(first, write(&shape, &style, &document), "a second round changes nothing");
     }
-});
+}
 
 /// Records and the fault that ended them, from a stream whose bytes are known up to each of `ends` in turn.
 fn records(data: &[u8], ends: &[usize], style: &XmlStyle, limits: &Limits) -> (Vec<Vec<u8>>, Option<String>) {
