@@ -3,7 +3,7 @@
 use quayline_core::Limits;
 use quayline_edi::guide::{GuideSet, MemoryGuides, parse_guide};
 use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
-use quayline_shapes::{outline_of, parse_outline};
+use quayline_project::{outline_of, parse_outline};
 
 /// Runs one input; a panic is a finding.
 pub(crate) fn fuzz(data: &[u8]) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use quayline_core::Limits;
-use quayline_shapes::{ShapeFile, ShapeOptions, outline_of, parse_outline};
+use quayline_project::{ShapeFile, ShapeOptions, outline_of, parse_outline};
 
 /// The first byte chooses one.
 const KINDS: [&str; 6] = ["shape", "json", "xsd", "toml", "cpy", "guide"];

@@ -5,21 +5,19 @@ use std::io::{self, Cursor};
 use std::sync::Arc;
 
 use quayline_charset::{DelimiterIndex, DelimiterKernel, DelimiterSet};
-use quayline_convert::edi::EdiWriterOptions;
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{
-    Conversion, EdiRead, Input, JsonRead, JsonWrite, Output, Schema, Source, SourceFormat, Target, TargetFormat,
-};
+use quayline_convert::{Conversion, Input, Output, Source, Target};
 use quayline_core::{Limits, NodeId, Shape, Sink, Value};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp};
 use quayline_edi::guide::{
     CompiledGuide, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
 };
 use quayline_edi::{
-    DocumentReader, DocumentStep, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, GenericOptions, Rules,
-    SegmentSplitter, Step, Validator, ValidatorOptions,
+    DocumentReader, DocumentStep, EdiFault, EdiWriterOptions, EndOfInput, EnvelopePass, EnvelopeReader, Event,
+    GenericOptions, Rules, SegmentSplitter, Step, Validator, ValidatorOptions,
 };
 use quayline_json::{JsonStyle, JsonWriter};
+use quayline_project::xml::XmlStyle;
+use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::Run;
 use crate::clock::cpu_of;

@@ -31,7 +31,7 @@ impl ClaimMap {
     pub fn new() -> Result<Self, String> {
         let outline = include_str!("../../../examples/bench/claims.shape");
         let target =
-            quayline_shapes::parse_outline("claims.shape", outline).map_err(|findings| findings.to_string())?;
+            quayline_project::parse_outline("claims.shape", outline).map_err(|findings| findings.to_string())?;
         Ok(ClaimMap { text: include_str!("../../../examples/bench/claims.qmap"), target })
     }
 

@@ -11,12 +11,9 @@ use quayline_charset::Charset;
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{LengthMismatch, Policies};
-use quayline_convert::{
-    Conversion, Input, JsonRead, JsonWrite, Output, ParquetWrite, Report, Schema, Source, SourceFormat, Target,
-    TargetFormat,
-};
+use quayline_convert::{Conversion, Input, Output, Report, Source, Target};
 use quayline_frame::FramingSpec;
-use quayline_project::InterfaceFile;
+use quayline_project::{InterfaceFile, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::Run;
 use crate::clock::cpu_of;

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
-use quayline_convert::system_error_text;
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, LimitArg, SourceFormatArg};

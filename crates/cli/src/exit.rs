@@ -2,8 +2,7 @@
 
 use std::io::Write as _;
 
-use quayline_convert::system_error_text;
-use quayline_core::{Code, Fault, Finding, Findings, Severity};
+use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
 
 use crate::console::Console;
 use crate::env_vars;

@@ -4,8 +4,7 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use quayline_convert::system_error_text;
-use quayline_core::{Fault, Finding, Limits};
+use quayline_core::{Fault, Finding, Limits, system_error_text};
 use quayline_map::format_map;
 
 use crate::args::FmtArgs;

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use quayline_convert::{Destination, system_error_text, write_whole};
-use quayline_core::{Fault, Finding, Limits};
+use quayline_convert::{Destination, write_whole};
+use quayline_core::{Fault, Finding, Limits, system_error_text};
 use quayline_infer::{EdiSamples, Samples, json_schema, layout, outline};
 
 use crate::args::{InferArgs, InferForm};

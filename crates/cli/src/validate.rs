@@ -9,11 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quayline_convert::edi::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, GuideSet, Rules, Stamp};
 use quayline_convert::{
-    AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict, read_guides,
+    AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict,
 };
 use quayline_core::{Finding, Limits};
+use quayline_edi::Rules;
+use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Stamp};
+use quayline_edi::guide::GuideSet;
+use quayline_project::read_guides;
 use serde::Serialize;
 
 use crate::args::{AckArg, LevelArg, LimitArg, ValidateArgs};

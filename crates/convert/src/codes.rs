@@ -1,4 +1,4 @@
-//! The codes of findings of conversions; `docs/errors/convert.md` explains them.
+//! The codes of findings of conversions; `docs/errors/convert.md` explains them. Numbers that are missing here belong to `project`.
 
 use quayline_core::Code;
 
@@ -14,16 +14,11 @@ pub(crate) const PARTIAL_SHORT: Code = Code("CNV-009");
 pub(crate) const NO_DESCRIPTION: Code = Code("CNV-010");
 pub(crate) const OTHER_SHAPE: Code = Code("CNV-011");
 pub(crate) const SAME_FILE: Code = Code("CNV-012");
-pub(crate) const NO_GUIDE: Code = Code("CNV-013");
 pub(crate) const NOT_SPLIT: Code = Code("CNV-014");
 pub(crate) const NOT_A_FILE: Code = Code("CNV-015");
-pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
-pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
 pub(crate) const UNKNOWN_TYPE: Code = Code("CNV-026");
 pub(crate) const NO_PARENT: Code = Code("CNV-022");
 pub(crate) const LARGE_FAMILY: Code = Code("CNV-023");
-pub(crate) const CHOOSER: Code = Code("CNV-024");
-pub(crate) const RULE_WITHOUT_FIELD: Code = Code("CNV-025");
 pub(crate) const REJECTED_WITH: Code = Code("CNV-027");
 pub(crate) const NO_RECORD: Code = Code("CNV-028");
 pub(crate) const MISFIT: Code = Code("CNV-030");

@@ -6,16 +6,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use quayline_charset::Charset;
 use quayline_core::Limits;
-use quayline_edi::guide::GuideDocuments;
-use quayline_edi::{EdiWriterOptions, Rules, ValidationLevel};
-use quayline_flat::CsvStyle;
-use quayline_frame::FramingSpec;
-use quayline_xml::XmlStyle;
+use quayline_project::{Schema, SourceFormat, TargetFormat};
 
 use crate::engine::checkpoint_file::{CheckpointFile, States};
-use crate::{ConvertError, MapStage, Progress, Report, Schema, SyncHook};
+use crate::{ConvertError, MapStage, Progress, Report, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -91,86 +86,6 @@ pub enum Input {
     Stream(Box<dyn Read + Send>),
 }
 
-/// How bytes are records or documents.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum SourceFormat {
-    /// Records in this framing, described by [`Conversion::schema`].
-    Records(FramingSpec),
-    /// JSON: documents one after another (lines or any white space between them) or one array of documents; which, the first
-    /// non-blank byte tells.
-    Json(JsonRead),
-    /// CSV; with a header its first row names the columns.
-    Csv(CsvStyle),
-    /// XML: one root element whose children are the documents.
-    Xml(XmlStyle),
-    /// X12 and EDIFACT: interchanges one after another; a document is a transaction.
-    Edi(EdiRead),
-}
-
-/// How interchanges are read.
-#[derive(Clone)]
-pub struct EdiRead {
-    /// How departures from the standards are judged.
-    pub rules: Rules,
-    /// The character set of all interchanges; absent, they name it.
-    pub charset: Option<Charset>,
-    /// What becomes a document.
-    pub documents: EdiDocuments,
-    /// Guides, by which transactions become documents of the shape [`Schema::edi_by_guide`]; only for [`EdiDocuments::Transactions`]. Their
-    /// digest belongs to [`Checkpoints::definitions`].
-    pub guides: Option<Arc<GuideDocuments>>,
-    /// How much of a transaction is checked by its guide; one with errors is rejected.
-    pub level: ValidationLevel,
-    /// Bytes from which on a transaction is converted in pages, each a document of its own with `transaction.page`, so that memory does not
-    /// depend on its length. Default 512 KiB: a page and what it becomes, six times as much XML, stay within 32 MiB, on two threads too.
-    pub page_bytes: usize,
-}
-
-impl Default for EdiRead {
-    fn default() -> Self {
-        EdiRead {
-            rules: Rules::default(),
-            charset: None,
-            documents: EdiDocuments::default(),
-            guides: None,
-            level: ValidationLevel::default(),
-            page_bytes: 512 << 10,
-        }
-    }
-}
-
-/// Without the guides, whose tables are long.
-impl core::fmt::Debug for EdiRead {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("EdiRead")
-            .field("rules", &self.rules)
-            .field("charset", &self.charset)
-            .field("documents", &self.documents)
-            .field("by_guide", &self.guides.is_some())
-            .field("level", &self.level)
-            .field("page_bytes", &self.page_bytes)
-            .finish()
-    }
-}
-
-/// What of an interchange becomes a document.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum EdiDocuments {
-    /// A transaction, of the shape [`Schema::edi`].
-    #[default]
-    Transactions,
-    /// A segment, of the shape [`Schema::edi_rows`]: for tables.
-    Rows,
-}
-
-/// How JSON is read.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct JsonRead {
-    /// Members that the shape does not have are passed over; by default they are errors, since most often a name is misspelt.
-    pub ignore_unknown: bool,
-}
-
 /// Where documents go.
 pub struct Target {
     /// The file or stream.
@@ -193,66 +108,6 @@ pub enum Output {
     },
     /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`].
     Stream(Box<dyn Write + Send>),
-}
-
-/// How documents become bytes.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum TargetFormat {
-    /// One JSON document a line.
-    JsonLines(JsonWrite),
-    /// One JSON array of documents, a document a line.
-    JsonArray(JsonWrite),
-    /// CSV; lists become numbered columns, `NAME[0]`.
-    Csv(CsvStyle),
-    /// XML: a root element with a child element a document.
-    Xml(XmlStyle),
-    /// Records in this framing.
-    Records(FramingSpec),
-    /// A Parquet file.
-    Parquet(ParquetWrite),
-    /// An Arrow IPC file.
-    ArrowFile,
-    /// An Arrow IPC stream.
-    ArrowStream,
-    /// Interchanges of generic documents.
-    Edi(EdiWriterOptions),
-}
-
-/// How JSON is written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct JsonWrite {
-    /// Numbers that common readers would change.
-    pub numbers: JsonNumbers,
-}
-
-/// Numbers that readers with 64-bit floats would change: more than 15 significant digits.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum JsonNumbers {
-    /// As JSON numbers with all digits.
-    #[default]
-    Exact,
-    /// As strings where the field may hold more than 15 digits, so that every value of a field has one type.
-    SafeStrings,
-    /// Always as strings.
-    Strings,
-}
-
-/// How Parquet is written.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct ParquetWrite {
-    /// Compression of pages.
-    pub compression: ParquetCompression,
-}
-
-/// Compression of Parquet pages.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum ParquetCompression {
-    /// Snappy: fast, read everywhere.
-    #[default]
-    Snappy,
-    /// None.
-    None,
 }
 
 /// What becomes of records that do not convert.

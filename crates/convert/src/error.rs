@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{Fault, Finding, Findings, Place, RecordNumber};
+use quayline_core::{Fault, Finding, Findings, Place, RecordNumber, system_error_text};
 
 use crate::codes;
 
@@ -121,27 +121,5 @@ fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
         io::ErrorKind::NotFound => finding.hint("check the path"),
         io::ErrorKind::AlreadyExists => finding.hint("remove it, or name a file elsewhere"),
         _ => finding,
-    }
-}
-
-/// An operating system's error as findings have it: without Rust's `(os error 2)`, in lower case.
-#[must_use]
-pub fn system_error_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_lowercase().chain(chars).collect(),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_system_error_reads_like_a_finding() {
-        assert_eq!(system_error_text(&io::Error::from_raw_os_error(2)), "no such file or directory");
     }
 }

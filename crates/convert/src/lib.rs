@@ -17,37 +17,14 @@ mod interchange;
 mod map_stage;
 mod progress;
 mod report;
-mod schema;
 mod sync;
 
 pub use conversion::*;
 
-/// How CSV is written and read.
-pub mod csv {
-    pub use quayline_flat::{CsvStyle, EmptyCell, Header, LineEnd, Quotes};
-}
-
-/// How XML is written and read.
-pub mod xml {
-    pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
-}
-
-/// How interchanges are read and written.
-pub mod edi {
-    pub use quayline_edi::acknowledge::{
-        AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, Stamp, When,
-    };
-    pub use quayline_edi::guide::{
-        Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide, write_guide,
-    };
-    pub use quayline_edi::{CharacterSet, Delimiters, EdiWriterOptions, LineBreak, Rules, Standard, ValidationLevel};
-}
-
 pub use engine::{Destination, definition_digest, partial_path, write_whole};
-pub use error::{ConvertError, Stopped, system_error_text};
+pub use error::{ConvertError, Stopped};
 pub use interchange::*;
 pub use map_stage::{Lookup, MapStage, World};
 pub use progress::{Advance, Progress};
 pub use report::Report;
-pub use schema::Schema;
 pub use sync::{SyncHook, SyncPoint};

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use quayline_core::Value;
 use quayline_map::{Coverage, MapPlan};
+use quayline_project::Schema;
 
-use crate::{Schema, Target};
+use crate::Target;
 
 /// A map that every source document goes through. [`crate::Conversion::target`] is where its first output goes.
 pub struct MapStage {

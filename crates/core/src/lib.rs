@@ -17,6 +17,7 @@ mod position;
 mod shape;
 mod sink;
 mod spelling;
+mod system_error;
 mod value;
 
 pub use document::Document;
@@ -28,4 +29,5 @@ pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, Source
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};
 pub use sink::{Sink, Tee, TextPlace, TextRows};
 pub use spelling::nearest;
+pub use system_error::system_error_text;
 pub use value::{Decimal, Digits, Run, Value};

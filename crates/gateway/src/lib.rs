@@ -33,7 +33,6 @@ mod api;
 mod certificate;
 mod codes;
 mod encoding;
-mod files;
 mod gate;
 mod json_text;
 mod lane;
@@ -49,7 +48,6 @@ mod service;
 mod shaping;
 mod sql;
 mod token;
-mod toml_file;
 mod typed;
 mod uri;
 
@@ -67,9 +65,7 @@ pub use provider::{
     Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
     ProviderSpec, RecordsSpec, Returned,
 };
-pub use quayline_project::UserText;
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};
 pub use token::{KeySet, TokenClaims, TokenFault, TokenRules};
-pub use toml_file::TomlFile;
 pub use typed::{DatePattern, Typed};

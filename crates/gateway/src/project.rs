@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_project::read_named_file;
 
 use crate::api::{Api, Operation, Segment};
+use crate::codes;
 use crate::service::{Service, in_file};
-use crate::{codes, files};
 
 /// Everything that one version of a project's files defines. It never changes: a reload makes another.
 #[derive(Debug, Default)]
@@ -242,7 +243,7 @@ fn texts(root: &Path, folder: &str, findings: &mut Vec<Finding>) -> Vec<(String,
     let mut texts = Vec::new();
     for path in paths {
         let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        match files::read(&path).map(String::from_utf8) {
+        match read_named_file(&path, codes::UNREADABLE).map(String::from_utf8) {
             Ok(Ok(text)) => texts.push((name, text)),
             Ok(Err(_)) => findings.push(
                 Finding::error(codes::UNREADABLE, Fault::Config, format!("{name} is not UTF-8"))

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Occurs, Scalar};
-use quayline_shapes::outline_of;
+use quayline_project::outline_of;
 
 use crate::FORM;
 use crate::draft::{Draft, note};

@@ -9,3 +9,10 @@ pub(crate) const INCOMPLETE: Code = Code("PRJ-004");
 pub(crate) const NO_SUCH_TYPE: Code = Code("PRJ-005");
 pub(crate) const VALUE_TWICE: Code = Code("PRJ-006");
 pub(crate) const UNREADABLE: Code = Code("PRJ-007");
+
+// Schemas and guides; `docs/errors/convert.md` explains them.
+pub(crate) const NO_GUIDE: Code = Code("CNV-013");
+pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
+pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
+pub(crate) const CHOOSER: Code = Code("CNV-024");
+pub(crate) const RULE_WITHOUT_FIELD: Code = Code("CNV-025");

@@ -1,21 +1,51 @@
-//! What a user writes in TOML: interface files; and where a user's copybooks are found.
+//! What users write: interface files, copybooks, layouts, schemas, guides, maps; and the formats of documents.
 //!
 //! ```text
 //! car100.toml ──parse──▶ InterfaceFile { Interface, RecordRules, where each rule stands }
+//! a copybook's layouts + InterfaceFile ──compile──▶ Schema: the shape of the documents, and the record descriptions
+//! maps/a.qmap ── source "x", target y "z" ──▶ ShapeFile: Schema + how such documents are read and written
+//!       └───────────────── compile ─────────▶ MapFile: the plan, its shapes, what it was made of
 //! ```
 //!
-//! * Every finding names file, line and column and shows the line with a caret.
+//! * A finding names file, line and column and shows the line with a caret.
 //! * Unknown keys are errors, so a misspelt one is never ignored.
-//! * This crate reads files that users wrote, never their data.
+//! * This crate reads files that users wrote, never their data, and runs nothing.
 
 mod codes;
 mod copy_folders;
+mod format;
+mod guides;
 mod interface_file;
+mod map_file;
 mod record_rules;
+mod schema;
+mod shape;
 mod source_text;
+mod toml_file;
+mod user_file;
 mod wire;
 
+/// How CSV is written and read.
+pub mod csv {
+    pub use quayline_flat::{CsvStyle, EmptyCell, Header, LineEnd, Quotes};
+}
+
+/// How XML is written and read.
+pub mod xml {
+    pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
+}
+
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
+pub use format::{
+    EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
+    TargetFormat,
+};
+pub use guides::{read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable};
+pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
+pub use schema::{Found, RecordTypes, Records, Schema};
+pub use shape::{Form, LAYOUT_KEYS, ShapeFile, ShapeOptions, outline_of, parse_outline};
 pub use source_text::UserText;
+pub use toml_file::TomlFile;
+pub use user_file::{UserFile, read_named_file};

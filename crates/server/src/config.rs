@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
-use quayline_gateway::TomlFile;
+use quayline_project::TomlFile;
 use serde::Deserialize;
 
 use crate::issuer::Issuer;
@@ -291,7 +291,7 @@ impl ServeConfig {
             }
         };
         let remedy = "docs/reference/gateway.md shows every key of [serve]";
-        let source = quayline_gateway::UserText { name: NAME.into(), text: text.as_str().into() };
+        let source = quayline_project::UserText { name: NAME.into(), text: text.as_str().into() };
         let file = TomlFile::parse(&source, SYNTAX, remedy)?;
         let mut config = file.read::<Whole>(SYNTAX, remedy)?.serve;
         config.resolve(root);

@@ -71,7 +71,7 @@ pub(crate) struct ValidateArgs {
 /// Twelve digits; whether they are a date and a time is seen where they are used.
 fn moment(text: &str) -> Result<String, String> {
     let good =
-        text.len() == 12 && text.is_ascii() && quayline_convert::edi::Stamp::new(&text[..8], &text[8..]).is_some();
+        text.len() == 12 && text.is_ascii() && quayline_edi::acknowledge::Stamp::new(&text[..8], &text[8..]).is_some();
     if good {
         Ok(text.to_owned())
     } else {

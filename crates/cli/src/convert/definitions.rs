@@ -6,12 +6,13 @@ use std::sync::Arc;
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
-use quayline_convert::csv::{CsvStyle, Header};
-use quayline_convert::edi::{GuideDocuments, NodeNames, ValidationLevel, write_guide};
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Checkpoints, JsonNumbers, Schema, definition_digest, read_guide_documents};
+use quayline_convert::{Checkpoints, definition_digest};
+use quayline_edi::ValidationLevel;
+use quayline_edi::guide::{GuideDocuments, NodeNames, write_guide};
 use quayline_frame::FramingSpec;
-use quayline_project::{InterfaceFile, RecordRules, TypeUse};
+use quayline_project::csv::{CsvStyle, Header};
+use quayline_project::xml::XmlStyle;
+use quayline_project::{InterfaceFile, JsonNumbers, RecordRules, Schema, TypeUse, read_guide_documents};
 
 use super::jobs::Job;
 use crate::args::{

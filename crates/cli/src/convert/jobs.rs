@@ -6,11 +6,9 @@ use std::io::{Cursor, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::edi::{EdiWriterOptions, Rules};
-use quayline_convert::{
-    Destination, EdiDocuments, EdiRead, Input, JsonRead, JsonWrite, Output, ParquetWrite, Source, SourceFormat, Target,
-    TargetFormat,
-};
+use quayline_convert::{Destination, Input, Output, Source, Target};
+use quayline_edi::{EdiWriterOptions, Rules};
+use quayline_project::{EdiDocuments, EdiRead, JsonRead, JsonWrite, ParquetWrite, SourceFormat, TargetFormat};
 
 use super::definitions::Definitions;
 use super::recognise::{

@@ -4,8 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use quayline_convert::system_error_text;
-use quayline_core::{Fault, Finding, Findings, Limits};
+use quayline_core::{Fault, Finding, Findings, Limits, system_error_text};
 use quayline_edi::guide::{Guide, GuideResolver, GuideText, ResolveError, parse_guide};
 
 use crate::console::shown;

@@ -163,6 +163,6 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Stop {
-    let message = format!("{} cannot be written: {}", shown(path), quayline_convert::system_error_text(error));
+    let message = format!("{} cannot be written: {}", shown(path), quayline_core::system_error_text(error));
     Finding::error(CLI_OUTPUT, Fault::Environment, message).hint("name another folder with `-o`").into()
 }

@@ -5,8 +5,8 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_convert::edi::{CharacterSet, Delimiters, LineBreak};
 use quayline_convert::{InterchangeFacts, Survey};
+use quayline_edi::{CharacterSet, Delimiters, LineBreak};
 use serde::Serialize;
 
 use super::answers::{self, AnswerWire};

@@ -7,7 +7,7 @@ pub(crate) use propose::ENVELOPE;
 use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Severity};
-use quayline_shapes::{MapFile, ShapeOptions};
+use quayline_project::{MapFile, ShapeOptions};
 
 use crate::args::{MapArgs, MapCheckArgs, MapCommand};
 use crate::cache::cache;

@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
-use quayline_convert::edi::NodeNames;
 use quayline_convert::{Destination, write_whole};
+use quayline_edi::guide::NodeNames;
 use quayline_map::{Ends, format_map, propose};
-use quayline_shapes::{Form, ShapeFile, ShapeOptions};
+use quayline_project::{Form, ShapeFile, ShapeOptions};
 
 use crate::args::MapNewArgs;
 use crate::cache::cache;

@@ -5,9 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::system_error_text;
-use quayline_core::{Fault, Finding, Findings, Place};
-use quayline_shapes::MapFile;
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
+use quayline_project::MapFile;
 use serde::Deserialize;
 
 use crate::console::shown;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use quayline_convert::{Conversion, EdiRead, Input, JsonWrite, Output, Source, SourceFormat, Target, TargetFormat};
+use quayline_convert::{Conversion, Input, Output, Source, Target};
 use quayline_edi::ValidationLevel;
-use quayline_shapes::{Form, ShapeFile};
+use quayline_project::{EdiRead, Form, JsonWrite, ShapeFile, SourceFormat, TargetFormat};
 
 use super::flatten::{Field, documents};
 use crate::render::{Paint, Style, diff};

@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quayline_convert::{system_error_text, write_whole};
-use quayline_core::{Fault, Finding};
+use quayline_convert::write_whole;
+use quayline_core::{Fault, Finding, system_error_text};
 use quayline_map::Coverage;
-use quayline_shapes::{Form, MapFile, ShapeOptions};
+use quayline_project::{Form, MapFile, ShapeOptions};
 
 use crate::args::{Cli, Command, TestArgs};
 use crate::cache::cache;

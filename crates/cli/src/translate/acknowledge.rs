@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use quayline_convert::edi::{AcknowledgmentOptions, Rules, Stamp};
-use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, EdiRead, Input, Validation, World};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, World};
+use quayline_edi::Rules;
+use quayline_edi::acknowledge::{AcknowledgmentOptions, Stamp};
+use quayline_project::EdiRead;
 
 use crate::args::{LimitArg, TranslateArgs};
 use crate::exit::Stop;

@@ -13,14 +13,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_charset::Charset;
-use quayline_convert::edi::Rules;
 use quayline_convert::{
-    Checkpoints, Conversion, ConvertError, Destination, EdiRead, Input, JsonRead, MapStage, Rejects, Report, Source,
-    SourceFormat, Start, World, definition_digest, partial_path,
+    Checkpoints, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start, World,
+    definition_digest, partial_path,
 };
 use quayline_core::{Fault, Finding, Severity};
+use quayline_edi::Rules;
 use quayline_map::Coverage;
-use quayline_shapes::{Form, MapFile, ShapeOptions};
+use quayline_project::{EdiRead, Form, JsonRead, MapFile, ShapeOptions, SourceFormat};
 
 use crate::args::{FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
@@ -309,7 +309,7 @@ impl Shared<'_> {
                 (_, FromFormat::Json) => Ok(SourceFormat::Json(JsonRead { ignore_unknown })),
                 (_, FromFormat::Csv) => Ok(SourceFormat::Csv(match form {
                     Form::Csv(style) => *style,
-                    _ => quayline_convert::csv::CsvStyle::default(),
+                    _ => quayline_project::csv::CsvStyle::default(),
                 })),
                 (_, FromFormat::Xml) => Ok(SourceFormat::Xml(outputs::xml_of(form))),
             };

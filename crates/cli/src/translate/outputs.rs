@@ -5,11 +5,11 @@ use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::edi::EdiWriterOptions;
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Destination, JsonNumbers, JsonWrite, Output, ParquetWrite, Target, TargetFormat};
-use quayline_shapes::{Form, MapFile};
+use quayline_convert::{Destination, Output, Target};
+use quayline_edi::EdiWriterOptions;
+use quayline_project::csv::CsvStyle;
+use quayline_project::xml::XmlStyle;
+use quayline_project::{Form, JsonNumbers, JsonWrite, MapFile, ParquetWrite, TargetFormat};
 
 use crate::args::{NumbersArg, ToFormat, TranslateArgs, format_named};
 use crate::console::shown;

@@ -11,12 +11,12 @@ use quayline_edi::{DocumentReader, EdiWriter, GenericOptions, ValidatorOptions, 
 use quayline_flat::CsvWriter;
 use quayline_frame::{FramerOptions, FramingSpec, SpecError};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream, Unknown};
+use quayline_project::{
+    EdiDocuments, EdiRead, JsonNumbers, JsonWrite, ParquetCompression, Records, Schema, SourceFormat, TargetFormat,
+};
 use quayline_xml::XmlWriter;
 
 use crate::codes;
-use crate::conversion::{
-    EdiDocuments, EdiRead, JsonNumbers, JsonWrite, ParquetCompression, SourceFormat, TargetFormat,
-};
 use crate::engine::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::engine::csv_header::CsvHeader;
 use crate::engine::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
@@ -31,7 +31,6 @@ use crate::engine::target::{
 };
 use crate::error::ConvertError;
 use crate::map_stage::MapStage;
-use crate::schema::{Records, Schema};
 
 /// Bytes of a block where the target builds columns: a page wants some thousand rows.
 const COLUMNS_BLOCK_BYTES: usize = 1 << 20;
@@ -60,7 +59,7 @@ pub(crate) struct Ends<'c> {
 impl<'c> Ends<'c> {
     /// Checks that the ends fit together.
     pub(crate) fn check(&self) -> Result<(), ConvertError> {
-        let records = |schema: &Schema| !matches!(schema.records, Records::None);
+        let records = |schema: &Schema| !matches!(schema.records(), Records::None);
         let source = matches!(self.source, SourceFormat::Records(_)) && !records(self.schema);
         let target =
             self.map.is_none() && matches!(self.target, TargetFormat::Records(_)) && !records(self.target_schema);
@@ -330,7 +329,7 @@ impl<'c> Ends<'c> {
         let prologue = Framed::prologue(spec, options.clone(), self.limits).map_err(spec_error)?;
         let output = TextOutput::start(out, &prologue, Vec::new(), 0)?;
         let framed = || Framed::new(spec, options.clone(), self.limits).map_err(spec_error);
-        let lane = |_| match &self.target_schema.records {
+        let lane = |_| match self.target_schema.records() {
             Records::One(plan) => self.lane(RecordTarget::new(plan, framed()?), header),
             Records::Types(types) => self.lane(TypedTarget::new(types, self.shape().len(), framed()?), header),
             Records::None => unreachable!("Ends::check refused a target of records without a description"),
@@ -363,7 +362,7 @@ impl<'c> Ends<'c> {
         target: T,
         header: Option<&CsvHeader>,
     ) -> Result<Box<dyn Lane + 'c>, ConvertError> {
-        Ok(match (self.source, &self.schema.records) {
+        Ok(match (self.source, self.schema.records()) {
             (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop::new(RecordSource::new(plan), target)),
             (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop::new(TypedSource::new(types), target)),
             (SourceFormat::Records(_), Records::None) => {

@@ -12,24 +12,22 @@ use quayline_flat::{CsvStyle, CsvWriter};
 use quayline_frame::{FramerOptions, FramingSpec};
 use quayline_json::{JsonStyle, JsonWriter, Stream};
 use quayline_map::{MapPlan, Unwatched};
+use quayline_project::{JsonWrite, ParquetCompression, Records, Schema, TargetFormat};
 use quayline_xml::{XmlStyle, XmlWriter};
 
 use crate::codes;
-use crate::conversion::{JsonWrite, ParquetCompression, TargetFormat};
 use crate::engine::checkpoint_file::bad_state;
 use crate::engine::csv_header::CsvHeader;
 use crate::engine::lane::Lane;
 use crate::engine::lanes::{Ends, numbers, spec_error};
 use crate::engine::output::{ColumnOutput, EdiOutput, OutFile, OutputWriter, TextOutput};
-use crate::engine::target::Framed;
-use crate::engine::target::TypedEncoder;
 use crate::engine::target::map::{
     Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
     SpoolFolder, TextPart, Traced, Tracer, usual_envelope,
 };
+use crate::engine::target::{Framed, TypedEncoder};
 use crate::error::ConvertError;
 use crate::map_stage::MapStage;
-use crate::schema::{Records, Schema};
 
 /// The writers of a map's outputs, and the lanes.
 type WritersAndLanes<'c> = (Vec<OutputWriter>, Vec<Box<dyn Lane + 'c>>);
@@ -113,7 +111,7 @@ impl<'c> Ends<'c> {
                     let part = TextPart::new(JsonWriter::new(shape, *style), *split, Arc::clone(&folder));
                     self.mapped(plan, Alone(part), host, header)?
                 }
-                [Maker::Records { schema: Schema { records: Records::One(record), .. }, spec, options }] => {
+                [Maker::Records { schema, spec, options }] if let Records::One(record) = schema.records() => {
                     let part =
                         RecordPart::new(OneRecord::new(record), self.framed(spec, options)?, Arc::clone(&folder));
                     self.mapped(plan, Alone(part), host, header)?
@@ -168,7 +166,7 @@ impl<'c> Ends<'c> {
                 (OutputWriter::Text(output), Maker::Csv { shape, style: *style })
             }
             TargetFormat::Records(spec) => {
-                if matches!(schema.records, Records::None) {
+                if matches!(schema.records(), Records::None) {
                     let message = "an output is a record file, but there is no record description";
                     let finding = Finding::error(codes::NO_DESCRIPTION, Fault::Config, message);
                     return Err(finding.hint("describe the map's target by a copybook").into());
@@ -230,7 +228,7 @@ impl<'c> Ends<'c> {
             }
             Maker::Records { schema, spec, options } => {
                 let framed = self.framed(spec, options)?;
-                match &schema.records {
+                match schema.records() {
                     Records::One(plan) => {
                         AnyPart::Record(Box::new(RecordPart::new(OneRecord::new(plan), framed, folder)))
                     }

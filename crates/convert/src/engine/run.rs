@@ -10,9 +10,10 @@ use std::time::Instant;
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
 use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
+use quayline_project::{SourceFormat, TargetFormat};
 
 use crate::codes;
-use crate::conversion::{Conversion, Input, Output, Rejects, SourceFormat, Start, Target, TargetFormat};
+use crate::conversion::{Conversion, Input, Output, Rejects, Start, Target};
 use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::csv_header::{self, CsvHeader};

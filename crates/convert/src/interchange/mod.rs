@@ -3,7 +3,6 @@
 mod acknowledgment;
 mod check;
 mod feed;
-mod guides;
 mod lanes;
 mod survey;
 mod teller;
@@ -12,6 +11,5 @@ mod validation;
 pub(crate) use lanes::Checked;
 
 pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};
-pub use guides::{read_guide_documents, read_guides};
 pub use survey::{InterchangeFacts, Partners, Survey, TransactionKind};
 pub use validation::{Validation, ValidationReport, Verdict};

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{
-    Advance, ConvertError, JsonWrite, Progress, Rejects, SourceFormat, Start, SyncHook, SyncPoint, TargetFormat,
-};
+use quayline_convert::{Advance, ConvertError, Progress, Rejects, Start, SyncHook, SyncPoint};
+use quayline_project::csv::CsvStyle;
+use quayline_project::xml::XmlStyle;
+use quayline_project::{JsonWrite, SourceFormat, TargetFormat};
 
 use crate::kit::*;
 

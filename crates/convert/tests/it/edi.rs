@@ -4,10 +4,11 @@ use std::fs;
 use std::sync::Arc;
 
 use expect_test::expect;
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::edi::EdiWriterOptions;
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{EdiDocuments, EdiRead, JsonWrite, ParquetWrite, Rejects, Schema, SourceFormat, TargetFormat};
+use quayline_convert::Rejects;
+use quayline_edi::EdiWriterOptions;
+use quayline_project::csv::CsvStyle;
+use quayline_project::xml::XmlStyle;
+use quayline_project::{EdiDocuments, EdiRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::crash::{Unsynced, check};
 use crate::kit::*;

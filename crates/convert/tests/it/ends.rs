@@ -3,8 +3,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
-use quayline_convert::{Advance, ConvertError, Input, Output, ParquetWrite, Progress, Rejects, Start, TargetFormat};
+use quayline_convert::{Advance, ConvertError, Input, Output, Progress, Rejects, Start};
 use quayline_core::Fault;
+use quayline_project::{ParquetWrite, TargetFormat};
 
 use crate::kit::*;
 

@@ -8,13 +8,10 @@ use quayline_charset::Charset;
 use quayline_cobol::Policies;
 use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
-use quayline_convert::{
-    Checkpoints, Conversion, ConvertError, Input, JsonRead, JsonWrite, Output, Rejects, Report, Schema, Source,
-    SourceFormat, Start, Target, TargetFormat,
-};
+use quayline_convert::{Checkpoints, Conversion, ConvertError, Input, Output, Rejects, Report, Source, Start, Target};
 use quayline_core::Findings;
 use quayline_frame::FramingSpec;
-use quayline_project::InterfaceFile;
+use quayline_project::{InterfaceFile, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat};
 
 pub(crate) const PERSON: &str = "
        01 PERSON.

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
 use quayline_convert::{
-    Checkpoints, Conversion, ConvertError, EdiRead, Input, JsonRead, JsonWrite, MapStage, Output, Rejects, Report,
-    Schema, Source, SourceFormat, Start, SyncHook, SyncPoint, Target, TargetFormat, World, read_guides,
+    Checkpoints, Conversion, ConvertError, Input, MapStage, Output, Rejects, Report, Source, Start, SyncHook,
+    SyncPoint, Target, World,
 };
 use quayline_core::{Limits, NodeId, NodeKind, Occurs, Scalar, Shape};
+use quayline_edi::EdiWriterOptions;
+use quayline_edi::guide::{GuideDocuments, NodeNames};
 use quayline_map::{Absent, MapSpec, NoFiles, Options, Output as MapOutput, SourceOrder, compile};
+use quayline_project::csv::CsvStyle;
+use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 
 /// A run with a map in a folder of its own.
 struct Run {

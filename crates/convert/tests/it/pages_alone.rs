@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
+use quayline_edi::EdiWriterOptions;
+use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_project::{EdiRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 
-use quayline_convert::{EdiRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 use quayline_core::Limits;
 
 use crate::crash::{Unsynced, check};

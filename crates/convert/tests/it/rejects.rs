@@ -87,7 +87,7 @@ fn findings_are_kept_up_to_a_limit_and_counted_beyond() {
 #[test]
 fn documents_that_do_not_encode_are_rejected_as_lines() {
     let json = "{\"ID\":1}\n{\"ID\":12345}\n{\"NAME\":\"too long\"}\n{\"ID\":\n{\"NAM\":1}\n";
-    let to = quayline_convert::TargetFormat::Records(framing("fixed:14"));
+    let to = quayline_project::TargetFormat::Records(framing("fixed:14"));
     let kit = Kit::new(schema(PERSON, ""), json.as_bytes(), JSON, to);
     let report = kit.ok();
     // The third document begins a bracket that nothing closes, so the rest of the source is one document.

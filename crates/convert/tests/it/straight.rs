@@ -1,5 +1,6 @@
 use expect_test::{Expect, expect};
-use quayline_convert::{JsonWrite, Output, ParquetWrite, TargetFormat};
+use quayline_convert::Output;
+use quayline_project::{JsonWrite, ParquetWrite, TargetFormat};
 
 use crate::kit::*;
 
@@ -121,7 +122,7 @@ fn one_code_page_goes_to_another() {
     let kit = Kit::new(schema(PERSON, ""), &person(7), records("fixed:14"), TargetFormat::Records(framing("lines")));
     let file = quayline_project::InterfaceFile::default();
     let page = quayline_charset::Charset::by_name("ascii").expect("known");
-    let ascii = quayline_convert::Schema::compile(&layouts(PERSON), &file, &Default::default(), page);
+    let ascii = quayline_project::Schema::compile(&layouts(PERSON), &file, &Default::default(), page);
     let mut conversion = kit.conversion();
     conversion.target_schema = Some(std::sync::Arc::new(ascii.unwrap_or_else(|f| panic!("{f}"))));
     checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));

@@ -4,9 +4,10 @@ use std::fs;
 use std::io::Read;
 
 use expect_test::expect;
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{Input, ParquetWrite, SourceFormat, TargetFormat};
+use quayline_convert::Input;
+use quayline_project::csv::CsvStyle;
+use quayline_project::xml::XmlStyle;
+use quayline_project::{ParquetWrite, SourceFormat, TargetFormat};
 
 use crate::kit::*;
 

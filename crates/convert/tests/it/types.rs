@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use quayline_convert::TargetFormat;
+use quayline_project::TargetFormat;
 
 use crate::kit::*;
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use quayline_cobol::layout::FieldIndex;
 use quayline_cobol::{FieldRule, Interface, RecordPlan};
 use quayline_core::{Findings, NodeId, NodeKind, Severity};
+use quayline_project::UserFile;
 use toml::Spanned;
 
 use super::{
     Api, Body, Compression, Operation, Parameter, ParameterPlace, Projection, Response, ResponseBody, Segment, wire,
 };
 use crate::codes;
-use crate::files::UserFile;
 use crate::gate::GateRules;
 use crate::rule::{Condition, Probe, Test};
 use crate::service::{Service, named_field, node_of, typed_shape};
@@ -27,7 +27,7 @@ impl Api {
     /// All findings at once.
     pub fn compile(name: &str, text: &str, services: &[Arc<Service>]) -> Result<Api, Findings> {
         let mut file = UserFile::new(name, text);
-        let wire: wire::File = file.parse("docs/reference/gateway.md")?;
+        let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let api_name = wire.name.as_ref().map_or(stem, |name| name.get_ref().clone());
         let base_path = wire.base_path.get_ref().trim_end_matches('/').to_owned();

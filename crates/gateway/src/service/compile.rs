@@ -9,13 +9,12 @@ use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
-use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, read_source};
+use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
 use super::provider::provider;
 use super::{Options, RequestSide, Service, typed_shape, wire};
 use crate::codes;
-use crate::files::UserFile;
 use crate::typed::{DatePattern, Range, Typed};
 
 impl Service {
@@ -25,7 +24,7 @@ impl Service {
     /// All findings at once: about the file, the copybook and what the interfaces name.
     pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
         let mut file = UserFile::new(name, text);
-        let wire: wire::File = file.parse("docs/reference/gateway.md")?;
+        let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let mut layout = layout(&mut file, &wire, root)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };

@@ -1,5 +1,7 @@
 //! A service file's database.
 
+use quayline_project::UserFile;
+
 use std::sync::Arc;
 
 use toml::Spanned;
@@ -8,7 +10,6 @@ use super::compile::{Known, one_field};
 use super::provider::{milliseconds, within};
 use super::wire;
 use crate::codes;
-use crate::files::UserFile;
 use crate::sql::{SqlForm, SqlNames, SqlPassword, SqlSpec};
 
 pub(super) fn database(file: &mut UserFile, at: &Spanned<wire::Provider>, known: &Known<'_>) -> Option<SqlSpec> {

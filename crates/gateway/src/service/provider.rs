@@ -1,5 +1,7 @@
 //! A service file's provider.
 
+use quayline_project::UserFile;
+
 use core::time::Duration;
 
 use toml::Spanned;
@@ -7,7 +9,6 @@ use toml::Spanned;
 use super::compile::{Known, one_field};
 use super::{database, wire};
 use crate::codes;
-use crate::files::UserFile;
 use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec};
 
 pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {

@@ -1,9 +1,9 @@
 //! Shapes guessed from JSON, XML and CSV, in each form in which they are written: reading the sample by its shape finds nothing.
 
 use proptest::prelude::*;
-use quayline_convert::{Conversion, Input, Output, Source, SourceFormat, Target, TargetFormat};
+use quayline_convert::{Conversion, Input, Output, Source, Target};
 use quayline_infer::{Samples, json_schema, layout, outline};
-use quayline_shapes::{Form, ShapeFile, ShapeOptions};
+use quayline_project::{Form, ShapeFile, ShapeOptions, SourceFormat, TargetFormat};
 
 /// Guesses, writes the shape in a form, and reads the sample by it.
 fn accepts(sample: &str, extension: &str, format: impl Fn(&Form) -> SourceFormat) {
@@ -24,7 +24,7 @@ fn accepts(sample: &str, extension: &str, format: impl Fn(&Form) -> SourceFormat
     let source = Source { name: "sample".into(), input, format: format(shape.form()) };
     let target = Target {
         output: Output::Stream(Box::new(std::io::sink())),
-        format: TargetFormat::JsonLines(quayline_convert::JsonWrite::default()),
+        format: TargetFormat::JsonLines(quayline_project::JsonWrite::default()),
     };
     let done = Conversion::new(source, target, std::sync::Arc::clone(shape.schema())).run();
     let report = done.unwrap_or_else(|error| panic!("{}\n{text}\nof {sample}", error.findings()));
@@ -32,7 +32,7 @@ fn accepts(sample: &str, extension: &str, format: impl Fn(&Form) -> SourceFormat
 }
 
 fn json(_: &Form) -> SourceFormat {
-    SourceFormat::Json(quayline_convert::JsonRead::default())
+    SourceFormat::Json(quayline_project::JsonRead::default())
 }
 
 /// Members are few, so that a document has them in every way; what one of them is it is everywhere, since no shape holds two kinds.
@@ -136,7 +136,7 @@ proptest! {
     fn any_csv_keeps_to_its_shape(sample in csv()) {
         let by_layout = |form: &Form| match form {
             Form::Csv(style) => SourceFormat::Csv(*style),
-            _ => SourceFormat::Csv(quayline_convert::csv::CsvStyle::default()),
+            _ => SourceFormat::Csv(quayline_project::csv::CsvStyle::default()),
         };
         accepts(&sample, "toml", by_layout);
         accepts(&sample, "shape", by_layout);
@@ -145,7 +145,7 @@ proptest! {
     #[test]
     fn any_xml_keeps_to_its_shape(inner in elements(2)) {
         let sample = format!("<doc>{inner}</doc>");
-        let style = quayline_convert::xml::XmlStyle { root: None, record: "doc".to_owned(), ..Default::default() };
+        let style = quayline_project::xml::XmlStyle { root: None, record: "doc".to_owned(), ..Default::default() };
         accepts(&sample, "shape", |_| SourceFormat::Xml(style.clone()));
     }
 }

@@ -1,4 +1,18 @@
-//! Interface files and copy folders as their users see them.
+//! Users' files as their users see them: what they become, and the findings about what they cannot become.
 
+mod cache;
 mod copy_folders;
+mod docs;
 mod interface_file;
+mod json_schema;
+/// The generators of the map language's own laws.
+#[path = "../../../map/tests/map/law.rs"]
+mod law;
+mod layouts;
+mod loading;
+mod mutants;
+mod real_maps;
+#[allow(dead_code, reason = "other laws use the rest")]
+#[path = "../../../map/tests/map/support.rs"]
+mod support;
+mod xsd;

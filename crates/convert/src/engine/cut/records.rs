@@ -6,11 +6,11 @@ use quayline_core::{Fault, Finding, Limits, Place, RecordNumber};
 use quayline_frame::{
     BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter,
 };
+use quayline_project::{RecordTypes, Schema};
 
 use crate::codes;
 use crate::engine::block::{Block, Position, Units};
 use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
-use crate::schema::{RecordTypes, Schema};
 
 /// Cuts a source of framed records. Blocks end where a document begins: a record with children never stands apart from them.
 pub(crate) struct RecordCutter {
@@ -32,8 +32,8 @@ impl RecordCutter {
         file: &Arc<str>,
     ) -> Result<Self, SpecError> {
         let types = schema.types();
-        let edges = types.map(|types| types.edges).unwrap_or_default();
-        let families = types.is_some_and(|types| types.nested).then(|| Arc::clone(schema));
+        let edges = types.map(RecordTypes::edges).unwrap_or_default();
+        let families = types.is_some_and(RecordTypes::is_nested).then(|| Arc::clone(schema));
         let splitter = splitter(spec, limits, from, edges)?;
         Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, file: Arc::clone(file) })
     }

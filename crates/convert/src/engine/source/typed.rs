@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use quayline_cobol::RecordDecoder;
 use quayline_core::{Fault, Finding, NodeId, Sink, Value};
+use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, locate, place_of};
-use crate::schema::{Found, RecordTypes};
 
 /// Decodes a record with everything below it into one document.
 pub(crate) struct TypedSource<'s> {
@@ -30,7 +30,7 @@ struct Member {
 
 impl<'s> TypedSource<'s> {
     pub(crate) fn new(types: &'s RecordTypes) -> Self {
-        let decoders = (0..types.types.len()).map(|index| types.plan(index).map(RecordDecoder::new)).collect();
+        let decoders = (0..types.count()).map(|index| types.plan(index).map(RecordDecoder::new)).collect();
         TypedSource { types, decoders, family: Vec::new() }
     }
 
@@ -62,7 +62,7 @@ impl<'s> TypedSource<'s> {
             }
             next += 1;
             // Without nesting a document is a record.
-            if !self.types.nested && !self.family.is_empty() {
+            if !self.types.is_nested() && !self.family.is_empty() {
                 break;
             }
         }

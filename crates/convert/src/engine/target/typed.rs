@@ -4,12 +4,12 @@ use core::ops::Range;
 
 use quayline_cobol::RecordEncoder;
 use quayline_core::{Fault, Finding, NodeId, Sink, Value};
+use quayline_project::RecordTypes;
 
 use crate::codes;
 use crate::engine::lane::Target;
 use crate::engine::lot::Payload;
 use crate::engine::target::record::{Framed, findings};
-use crate::schema::RecordTypes;
 
 pub(crate) struct TypedTarget<'s> {
     encoder: TypedEncoder<'s>,
@@ -71,7 +71,7 @@ impl<'s> TypedEncoder<'s> {
     pub(crate) fn new(types: &'s RecordTypes, nodes: usize) -> Self {
         let mut group_of = vec![None; nodes];
         let mut encoders = Vec::new();
-        for index in 0..types.types.len() {
+        for index in 0..types.count() {
             let plan = types.plan(index);
             if plan.is_some() {
                 group_of[types.group(index).index()] = u16::try_from(index).ok();

@@ -5,8 +5,8 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
+use crate::UserText;
 use quayline_core::{Code, Fault, Finding, Findings, Place, nearest};
-use quayline_project::UserText;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};

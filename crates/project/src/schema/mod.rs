@@ -4,14 +4,14 @@ mod chooser;
 mod compile;
 mod record_types;
 
+use crate::InterfaceFile;
 use quayline_charset::Charset;
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Shape};
 use quayline_edi::guide::GuideDocuments;
-use quayline_project::InterfaceFile;
 
-pub(crate) use record_types::{Found, RecordTypes};
+pub use record_types::{Found, RecordTypes};
 
 /// The shape of the documents of a conversion and, for record files, the plans behind it.
 ///
@@ -22,15 +22,17 @@ pub(crate) use record_types::{Found, RecordTypes};
 #[derive(Debug)]
 pub struct Schema {
     shape: Shape,
-    pub(crate) records: Records,
+    records: Records,
 }
 
-/// What stands behind a shape.
+/// The record descriptions of a [`Schema`].
 #[derive(Debug)]
-pub(crate) enum Records {
-    /// Nothing: text to text.
+pub enum Records {
+    /// No description: neither source nor target is a record file.
     None,
+    /// One description of all records.
     One(RecordPlan),
+    /// Several record types.
     Types(RecordTypes),
 }
 
@@ -88,8 +90,15 @@ impl Schema {
         &self.shape
     }
 
+    /// The record descriptions.
+    #[must_use]
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
     /// The record types, where there are several.
-    pub(crate) fn types(&self) -> Option<&RecordTypes> {
+    #[must_use]
+    pub fn types(&self) -> Option<&RecordTypes> {
         match &self.records {
             Records::Types(types) => Some(types),
             Records::None | Records::One(_) => None,
@@ -97,7 +106,8 @@ impl Schema {
     }
 
     /// The byte that pads short records to a fixed length; `None` without records.
-    pub(crate) fn pad_byte(&self) -> Option<u8> {
+    #[must_use]
+    pub fn pad_byte(&self) -> Option<u8> {
         self.plans().next().map(RecordPlan::pad_byte)
     }
 
@@ -108,7 +118,8 @@ impl Schema {
     }
 
     /// The length that every record has; `None` where it varies.
-    pub(crate) fn record_length(&self) -> Option<usize> {
+    #[must_use]
+    pub fn record_length(&self) -> Option<usize> {
         let mut lengths = self.plans().map(|plan| {
             let layout = plan.layout();
             (layout.length_min == layout.length_max).then_some(layout.length_max)

@@ -1,6 +1,6 @@
 //! `docs/reference/layouts.md` has every key, and its layouts are sound.
 
-use quayline_shapes::LAYOUT_KEYS;
+use quayline_project::LAYOUT_KEYS;
 
 use crate::loading::load;
 

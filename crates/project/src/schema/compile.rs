@@ -5,12 +5,11 @@ use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{FieldRule, Interface, Policies, RecordPlan};
 use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, ShapeBuilder};
 use quayline_frame::Edges;
-use quayline_project::{ChooseBy, InterfaceFile, Otherwise, RecordRules, RecordType, TypeUse};
 
-use crate::codes;
 use crate::schema::chooser::{Test, Unfit};
 use crate::schema::record_types::{RecordTypePlan, RecordTypes, TypeKind, Unmatched};
 use crate::schema::{Records, Schema};
+use crate::{ChooseBy, InterfaceFile, Otherwise, RecordRules, RecordType, TypeUse, codes};
 
 pub(crate) fn compile(
     layouts: &[Layout],

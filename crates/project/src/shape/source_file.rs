@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_convert::system_error_text;
-use quayline_core::{Code, Fault, Finding, Findings, Place};
-use quayline_project::UserText;
+use quayline_core::{Code, Fault, Finding, Findings, Place, system_error_text};
 
-use crate::codes;
+use crate::UserText;
+use crate::shape::codes;
 
 /// Longest description. 64 MiB: the largest schemas of message directories have some 10.
 const BYTES_MAX: u64 = 64 << 20;

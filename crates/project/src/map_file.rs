@@ -10,9 +10,9 @@ use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, Packed, Place, Shape, Unpacker, pack_bytes};
 use quayline_map::{Compiled, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile};
 
-use crate::codes;
-use crate::shape_file::{ShapeFile, ShapeOptions};
-use crate::source_file::SourceFile;
+use crate::shape::codes;
+use crate::shape::source_file::SourceFile;
+use crate::shape::{ShapeFile, ShapeOptions};
 
 /// A target of a map.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use quayline_core::{NodeId, Occurs, Scalar, Shape};
 use quayline_dictionary::import_all;
 use quayline_edi::guide::write_guide;
 use quayline_map::{Absent, Ends, MapSpec, Mapper, NoFiles, One, Options, Output, StillHost, compile, propose};
-use quayline_shapes::{Form, ShapeFile, ShapeOptions};
+use quayline_project::{Form, ShapeFile, ShapeOptions};
 
 use crate::law::{Author, Dice, shown, valid};
 use crate::support::{Json, Writer};

@@ -7,11 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use quayline_cache::Cache;
-use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker};
+use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker, system_error_text};
 use quayline_edi::guide::{GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
 
 use crate::codes;
-use crate::error::system_error_text;
 
 /// Extension of guide files.
 const EXTENSION: &str = "guide";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use quayline_shapes::{Form, ShapeFile, ShapeOptions, outline_of};
+use quayline_project::{Form, ShapeFile, ShapeOptions, outline_of};
 
 /// Writes files into a folder of their own and loads the first.
 pub(crate) fn load(reference: &str, files: &[(&str, &str)]) -> String {

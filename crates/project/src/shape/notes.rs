@@ -2,8 +2,8 @@
 
 use quayline_core::{Finding, Severity};
 
-use crate::codes;
-use crate::source_file::SourceFile;
+use crate::shape::codes;
+use crate::shape::source_file::SourceFile;
 
 /// Words and where they stand, each place once.
 #[derive(Debug, Default)]

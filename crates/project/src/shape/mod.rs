@@ -17,20 +17,18 @@
 //! What a description says and a shape cannot hold is a finding: an error where documents could not be read or written whole, a note where
 //! only a check is left out.
 
-mod codes;
+pub(crate) mod codes;
 mod guide;
 mod json_schema;
 mod layout;
-mod map_file;
 mod notes;
 mod outline;
 mod records;
 mod reference;
 mod shape_file;
-mod source_file;
+pub(crate) mod source_file;
 mod xsd;
 
 pub use layout::LAYOUT_KEYS;
-pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use outline::{outline_of, parse_outline};
 pub use shape_file::{Form, ShapeFile, ShapeOptions};

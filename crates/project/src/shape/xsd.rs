@@ -5,16 +5,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_convert::Schema;
-use quayline_convert::xml::{Namespaces, Spacing, XmlStyle};
 use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
 use quayline_dictionary::{SourceText, XmlElement};
+use quayline_xml::{Namespaces, Spacing, XmlStyle};
 
-use crate::codes;
-use crate::notes::Notes;
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::source_file::SourceFile;
+use crate::Schema;
+use crate::shape::codes;
+use crate::shape::notes::Notes;
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::source_file::SourceFile;
 
 /// Types inside each other.
 const DEPTH_MAX: usize = 64;

@@ -7,9 +7,9 @@ use quayline_core::{Finding, Findings, Scalar};
 
 use super::tree::{Json, JsonKind};
 use super::{TEXT, beside};
-use crate::codes;
-use crate::notes::Notes;
-use crate::source_file::SourceFile;
+use crate::shape::codes;
+use crate::shape::notes::Notes;
+use crate::shape::source_file::SourceFile;
 
 /// Digits behind the point of a number that says nothing of them.
 const SCALE: i16 = 12;

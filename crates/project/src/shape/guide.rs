@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use quayline_convert::{Schema, read_guide_documents};
 use quayline_core::Findings;
 
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::{Schema, read_guide_documents};
 
 pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
     let paths = std::slice::from_ref(&reference.path);

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
-use quayline_convert::csv::CsvStyle;
-use quayline_convert::edi::{EdiWriterOptions, GuideDocuments, NodeNames};
-use quayline_convert::xml::XmlStyle;
-use quayline_convert::{EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Place, Severity, Shape};
+use quayline_edi::EdiWriterOptions;
+use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_map::{Absent, SourceOrder};
+use quayline_xml::XmlStyle;
 
-use crate::reference::Reference;
-use crate::{codes, guide, json_schema, layout, outline, records, xsd};
+use crate::shape::reference::Reference;
+use crate::shape::{codes, guide, json_schema, layout, outline, records, xsd};
+use crate::{EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 /// What a run says of shapes whose files leave it open.
 #[derive(Clone, Debug, Default)]

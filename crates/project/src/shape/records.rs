@@ -6,14 +6,13 @@ use std::sync::Arc;
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Layout};
-use quayline_convert::{Schema, system_error_text};
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_frame::FramingSpec;
-use quayline_project::{CopyFolders, InterfaceFile, TypeUse, read_source};
 
-use crate::codes;
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::codes;
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::{CopyFolders, InterfaceFile, Schema, TypeUse, read_source};
 
 /// A copybook with all that is said of it.
 pub(crate) struct RecordSpec<'a> {

@@ -8,7 +8,7 @@ use crate::schema::chooser::Test;
 
 /// The record types of a file, compiled.
 #[derive(Debug)]
-pub(crate) struct RecordTypes {
+pub struct RecordTypes {
     /// In the order of the interface file: parents before their children.
     pub(crate) types: Vec<RecordTypePlan>,
     pub(crate) unmatched: Unmatched,
@@ -48,18 +48,39 @@ pub(crate) enum Unmatched {
     Type(usize),
 }
 
-/// What a record is.
+/// The type of a record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Found {
+pub enum Found {
+    /// A type that becomes a document or a part of one: its index.
     Type(usize),
+    /// A type that is left out.
     Skip,
     /// No type fits.
     Unknown,
 }
 
 impl RecordTypes {
-    /// What this record is.
-    pub(crate) fn find(&self, record: &[u8]) -> Found {
+    /// Number of types; their indices follow the order of the interface file.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Records at the file's ends that belong to no type.
+    #[must_use]
+    pub fn edges(&self) -> Edges {
+        self.edges
+    }
+
+    /// Whether any type has a parent, so that documents hold several records.
+    #[must_use]
+    pub fn is_nested(&self) -> bool {
+        self.nested
+    }
+
+    /// Finds the type of a record.
+    #[must_use]
+    pub fn find(&self, record: &[u8]) -> Found {
         let fits = |t: &RecordTypePlan| t.tests.iter().any(|test| test.fits(record));
         let index = match (self.types.iter().position(fits), self.unmatched) {
             (Some(index), _) | (None, Unmatched::Type(index)) => index,
@@ -73,39 +94,49 @@ impl RecordTypes {
     }
 
     /// Whether a record begins a document: it is of a type that is nested in no other.
-    pub(crate) fn begins_document(&self, record: &[u8]) -> bool {
+    #[must_use]
+    pub fn begins_document(&self, record: &[u8]) -> bool {
         match self.find(record) {
             Found::Type(index) => matches!(self.types[index].kind, TypeKind::Record { parent: None, .. }),
             Found::Skip | Found::Unknown => false,
         }
     }
 
-    pub(crate) fn plan(&self, index: usize) -> Option<&RecordPlan> {
+    /// The description of a type's records; `None` for a type that is left out.
+    #[must_use]
+    pub fn plan(&self, index: usize) -> Option<&RecordPlan> {
         match &self.types[index].kind {
             TypeKind::Record { plan, .. } => Some(plan),
             TypeKind::Skip => None,
         }
     }
 
-    pub(crate) fn plans(&self) -> impl Iterator<Item = &RecordPlan> {
+    /// The descriptions of all types that are not left out.
+    pub fn plans(&self) -> impl Iterator<Item = &RecordPlan> {
         (0..self.types.len()).filter_map(|index| self.plan(index))
     }
 
-    pub(crate) fn parent(&self, index: usize) -> Option<usize> {
+    /// Index of the type that a type is nested in.
+    #[must_use]
+    pub fn parent(&self, index: usize) -> Option<usize> {
         match &self.types[index].kind {
             TypeKind::Record { parent, .. } => *parent,
             TypeKind::Skip => None,
         }
     }
 
-    pub(crate) fn children(&self, index: usize) -> &[usize] {
+    /// Indices of the types that are nested in a type.
+    #[must_use]
+    pub fn children(&self, index: usize) -> &[usize] {
         match &self.types[index].kind {
             TypeKind::Record { children, .. } => children,
             TypeKind::Skip => &[],
         }
     }
 
-    pub(crate) fn group(&self, index: usize) -> NodeId {
+    /// The group of a type in the shape of the documents: node `n` of the plan's own shape is node `group + n` there.
+    #[must_use]
+    pub fn group(&self, index: usize) -> NodeId {
         match &self.types[index].kind {
             TypeKind::Record { group, .. } => *group,
             TypeKind::Skip => NodeId::ROOT,

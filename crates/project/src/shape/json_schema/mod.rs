@@ -6,13 +6,13 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_convert::Schema;
 use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
 
-use crate::codes;
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::source_file::SourceFile;
+use crate::Schema;
+use crate::shape::codes;
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::source_file::SourceFile;
 use read::{Documents, Kind, Model, Reader};
 
 /// Nodes of a shape; a schema that refers to itself in many ways multiplies.

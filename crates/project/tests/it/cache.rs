@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use quayline_cache::Cache;
 use quayline_core::Findings;
-use quayline_shapes::{Form, MapFile, ShapeOptions};
+use quayline_project::{Form, MapFile, ShapeOptions};
 use tempfile::TempDir;
 
 const MAP: &str = r#"
@@ -157,8 +157,8 @@ fn an_entry_that_is_cut_or_changed_is_as_if_it_were_not_there() {
 /// Not even bytes that say of themselves that they are right make a reader of them panic, or take memory.
 #[test]
 fn packed_bytes_that_are_changed_do_not_panic() {
-    use quayline_convert::edi::GuideDocuments;
     use quayline_core::{Packed, Unpacker};
+    use quayline_edi::guide::GuideDocuments;
     use quayline_map::MapPlan;
 
     let folder = Folder::new();

@@ -1,11 +1,11 @@
 //! Descriptions that are damaged in any way: findings or a shape that holds together, never a panic.
 //!
-//! `QUAYLINE_MUTANTS=200000 cargo test -p quayline-shapes mutants` tries more of them than a test run has time for.
+//! `QUAYLINE_MUTANTS=200000 cargo test -p quayline-project mutants` tries more of them than a test run has time for.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use quayline_shapes::{ShapeFile, ShapeOptions, outline_of, parse_outline};
+use quayline_project::{ShapeFile, ShapeOptions, outline_of, parse_outline};
 
 /// A small generator of its own, so that a run can be repeated.
 struct Dice(u64);

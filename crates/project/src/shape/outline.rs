@@ -15,13 +15,13 @@
 use core::fmt::Write as _;
 use std::sync::Arc;
 
-use quayline_convert::Schema;
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Occurs, Scalar, Shape};
 
-use crate::codes;
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::source_file::SourceFile;
+use crate::Schema;
+use crate::shape::codes;
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::source_file::SourceFile;
 
 /// Deepest nesting.
 const DEPTH_MAX: usize = 128;
@@ -43,7 +43,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
 /// # Errors
 /// Every line that is no node, with its place in `name`.
 pub fn parse_outline(name: &str, text: &str) -> Result<Shape, Findings> {
-    let text = quayline_project::UserText { name: name.into(), text: text.into() };
+    let text = crate::UserText { name: name.into(), text: text.into() };
     read(&SourceFile { text })
 }
 

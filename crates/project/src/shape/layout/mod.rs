@@ -9,17 +9,16 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::Dialect;
-use quayline_convert::Schema;
-use quayline_convert::csv::{CsvStyle, Header, LineEnd, Quotes};
 use quayline_core::{Finding, Findings};
-use quayline_project::InterfaceFile;
+use quayline_flat::{CsvStyle, Header, LineEnd, Quotes};
 use toml::Spanned;
 
-use crate::codes;
-use crate::records::{RecordSpec, read_copybook};
-use crate::reference::Reference;
-use crate::shape_file::{Form, ShapeFile, ShapeOptions};
-use crate::source_file::SourceFile;
+use crate::shape::codes;
+use crate::shape::records::{RecordSpec, read_copybook};
+use crate::shape::reference::Reference;
+use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
+use crate::shape::source_file::SourceFile;
+use crate::{InterfaceFile, Schema};
 
 /// The keys of a layout file, for the documentation's test.
 pub const LAYOUT_KEYS: &[&str] = wire::KEYS;
