@@ -63,7 +63,7 @@ pub use project::{Definitions, Routed, Stamp};
 pub use propose::{Include, Proposal, Proposed, ServiceRow, layout_of, service_table};
 pub use provider::{
     Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
-    ProviderSpec, RecordsSpec, Returned,
+    ProviderSpec, RecordsSpec, Returned, WorkingStorage,
 };
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};

@@ -176,12 +176,24 @@ pub struct ProgramSpec {
     pub time_limit: Duration,
     /// How long a call may wait for a worker. Default 2 s.
     pub wait_limit: Duration,
-    /// Address space of a worker. Default 512 MiB.
+    /// Memory of a worker. Default 512 MiB.
     pub memory_bytes_max: u64,
+    /// What a call sees in WORKING-STORAGE. Default: its VALUE clauses.
+    pub working_storage: WorkingStorage,
     /// Environment of the worker.
     pub environment: Vec<(String, String)>,
     /// What its module is compiled from.
     pub source: Option<ProgramSource>,
+}
+
+/// What a call of a program sees in WORKING-STORAGE.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum WorkingStorage {
+    /// Its VALUE clauses, as a task of CICS does.
+    #[default]
+    Fresh,
+    /// What an earlier call in the same worker left there, which may be another client's.
+    Keep,
 }
 
 /// What a program's module is compiled from.

@@ -31,7 +31,7 @@ pub enum End {
     TimeLimit,
     /// STOP RUN, or a run-time error of COBOL: the process ended itself with this code.
     Exited(i32),
-    /// Ended by a signal: 11 (SIGSEGV) is a write behind the COMMAREA or another address that is not the program's.
+    /// Ended by a signal: 11 (SIGSEGV) is a write after the COMMAREA's end or to another address that is not the program's.
     Signal(i32),
 }
 
@@ -57,7 +57,7 @@ impl End {
                     7 => " (bus error)",
                     8 => " (arithmetic)",
                     9 => " (killed: the system ran out of memory, or someone stopped it)",
-                    11 => " (it touched memory that is not its own, such as bytes behind its COMMAREA)",
+                    11 => " (it touched memory that is not its own, such as bytes after the end of its COMMAREA)",
                     _ => "",
                 };
                 format!("the program's process was ended by signal {signal}{what}")

@@ -34,12 +34,38 @@ pub struct WorkerSpec {
     pub length: usize,
     /// Calls that one worker holds, waiting or running: at most 64.
     pub slots: usize,
-    /// Address space of the worker in bytes. 512 MiB holds libcob and a program with large tables.
+    /// What becomes of WORKING-STORAGE between calls.
+    pub working_storage: WorkingStorage,
+    /// Memory of the worker in bytes: its address space without guards. 512 MiB holds libcob and a program with large tables.
     pub memory_bytes_max: u64,
     /// The executable that answers to [`crate::WORKER_ARGUMENT`], and the arguments in front of it.
     pub executable: PathBuf,
     /// Arguments in front of [`crate::WORKER_ARGUMENT`].
     pub arguments: Vec<OsString>,
+}
+
+/// What a call sees in WORKING-STORAGE.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum WorkingStorage {
+    /// Its VALUE clauses: nothing of an earlier call, which may be another client's.
+    #[default]
+    Fresh,
+    /// What the call before it in the same worker left, for programs that keep a cache there and separate their clients themselves.
+    Keep,
+}
+
+impl WorkingStorage {
+    /// As the worker's argument.
+    pub(crate) fn argument(self) -> &'static str {
+        match self {
+            WorkingStorage::Fresh => "fresh",
+            WorkingStorage::Keep => "keep",
+        }
+    }
+
+    pub(crate) fn of_argument(text: &str) -> Option<Self> {
+        [WorkingStorage::Fresh, WorkingStorage::Keep].into_iter().find(|known| known.argument() == text)
+    }
 }
 
 /// A place for one call in one worker.
@@ -75,6 +101,8 @@ enum State {
 pub struct Worker {
     area: Area,
     states: Vec<State>,
+    /// Bytes that the caller wrote, by slot. The worker has its own copy, which its program may have written over.
+    used: Vec<usize>,
     free: Vec<usize>,
     to_worker: OwnedFd,
     from_worker: OwnedFd,
@@ -111,6 +139,7 @@ impl Worker {
         Ok(Worker {
             area,
             states: vec![State::Free; slots],
+            used: vec![0; slots],
             free: (0..slots).rev().collect(),
             to_worker,
             from_worker,
@@ -163,11 +192,11 @@ impl Worker {
         self.done
     }
 
-    /// Submits a call whose COMMAREA begins with `parts`, one behind the other, and goes on with 0x00. `None` where every slot is taken.
+    /// Submits a call whose COMMAREA begins with `parts`, one after the other, and continues with 0x00. `None` where every slot is taken.
     /// A worker that sleeps does so until [`Worker::ring`].
     pub fn submit(&mut self, parts: &[&[u8]]) -> Option<Slot> {
         let slot = self.free.pop()?;
-        self.area.copy_in(slot, parts);
+        self.used[slot] = self.area.copy_in(slot, parts);
         self.area.return_code(slot).store(0, Ordering::Relaxed);
         self.states[slot] = State::Submitted;
         let tail = self.area.word(SUBMIT_TAIL);
@@ -230,10 +259,10 @@ impl Worker {
         self.area.copy_out(slot.0, length, to);
     }
 
-    /// Copies the COMMAREA of a call that has not begun when the worker ended, so that it can be submitted elsewhere.
+    /// Copies what was submitted for a call that had not begun when the worker ended, so that it can be submitted elsewhere.
     pub fn recall(&self, slot: Slot, to: &mut Vec<u8>) {
         to.clear();
-        self.area.copy_out(slot.0, usize::MAX, to);
+        self.area.copy_out(slot.0, self.used[slot.0], to);
     }
 
     /// Frees the slot of a done call.
@@ -295,6 +324,7 @@ fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
     command
         .args(&spec.arguments)
         .args([crate::WORKER_ARGUMENT, &spec.program, &spec.memory_bytes_max.to_string()])
+        .arg(spec.working_storage.argument())
         .env_clear()
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .env("COB_LIBRARY_PATH", folders)

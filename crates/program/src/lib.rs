@@ -10,8 +10,10 @@
 //! ```
 //!
 //! * **Bells are rung only for sleepers**, and a worker rings once for a queue of calls, so under load a call costs no system call.
-//! * **Each COMMAREA ends at an unmapped page** (and has one in front of its pages), so a program that writes behind its end dies at
-//!   once instead of spoiling another call.
+//! * **A program sees one COMMAREA**: a private copy that ends at the end of its page, with 4 GiB of unmapped addresses on either side. The
+//!   shared memory with the other calls has guards of the same size, so an overrun ends the process instead of reaching another call.
+//! * **WORKING-STORAGE is fresh for each call** unless [`WorkingStorage::Keep`] says otherwise: after a call every program that it loaded is
+//!   cancelled, as CICS gives each task fresh storage. Files that the program left open are closed. EXTERNAL items and memory from ALLOCATE stay.
 //! * A worker that dies gives back which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
 //! * Limits: address space of the worker ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
 //!   [`Worker::kill`]), since a program in a loop answers to nothing but a kill.
@@ -25,9 +27,11 @@ mod area;
 mod fault;
 #[allow(unsafe_code, reason = "descriptors handed to a process between fork and exec")]
 mod host;
+#[allow(unsafe_code, reason = "the dynamic linker hands out addresses")]
+mod modules;
 #[allow(unsafe_code, reason = "libcob is a C library, a COBOL program takes an address")]
 mod worker;
 
 pub use fault::{End, ProgramError};
-pub use host::{Completion, Slot, Worker, WorkerSpec};
+pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
 pub use worker::{WORKER_ARGUMENT, exit_code, run_worker};

@@ -6,12 +6,13 @@ use std::ffi::{CString, OsString};
 use std::io::Write as _;
 use std::os::fd::BorrowedFd;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::area::{Area, CALLER_WAITS, CURRENT, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns};
-use crate::host::FIRST_FD;
+use crate::host::{FIRST_FD, WorkingStorage};
+use crate::modules::Modules;
 
-/// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES`.
+/// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES fresh|keep`.
 pub const WORKER_ARGUMENT: &str = "program-worker";
 
 /// Exit codes of a worker that could not begin; above those that COBOL programs use.
@@ -27,16 +28,20 @@ pub mod exit_code {
 /// A worker rings for finished calls when its queue is empty, or after so long with more to do.
 const RING_AFTER_NS: u64 = 50_000;
 
+/// Open files of a program: what select() can watch.
+const FILES_MAX: u64 = 1024;
+
 /// Becomes the worker: returns only with an exit code for a worker that cannot begin or has lost its caller.
 ///
 /// `arguments` are those behind [`WORKER_ARGUMENT`]. The descriptors 3, 4 and 5 are the shared memory, the bell to the worker and the bell
 /// to the caller.
 #[must_use]
 pub fn run_worker(arguments: &[OsString]) -> i32 {
-    let [program, memory] = arguments else { return refuse(exit_code::NO_CALLER, "it is started by `quayline serve`") };
-    let (Some(program), Some(memory)) = (program.to_str(), memory.to_str().and_then(|n| n.parse::<u64>().ok())) else {
-        return refuse(exit_code::NO_CALLER, "it is started by `quayline serve`");
-    };
+    let by_hand = || refuse(exit_code::NO_CALLER, "it is started by `quayline serve`");
+    let [program, memory, storage] = arguments else { return by_hand() };
+    let memory = memory.to_str().and_then(|n| n.parse::<u64>().ok());
+    let storage = storage.to_str().and_then(WorkingStorage::of_argument);
+    let (Some(program), Some(memory), Some(storage)) = (program.to_str(), memory, storage) else { return by_hand() };
     // SAFETY: the caller has put these descriptors there before it started this process, and nothing here closes them.
     let [memory_fd, in_fd, out_fd] =
         core::array::from_fn(|i| unsafe { BorrowedFd::borrow_raw(FIRST_FD + c_int::try_from(i).unwrap_or(0)) });
@@ -45,18 +50,29 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
         Err(error) => return refuse(exit_code::NO_CALLER, &format!("its shared memory cannot be mapped: {error}")),
     };
     // A limit that the system refuses leaves a stricter one in force.
-    for (resource, limit) in [(Resource::As, memory), (Resource::Core, 0)] {
+    let addresses = memory.saturating_add(area.address_bytes() as u64);
+    for (resource, limit) in [(Resource::As, addresses), (Resource::Core, 0)] {
         let _ = setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) });
     }
+    // The server raises its own limit of open files; programs and libraries that use select() must not see descriptors of 1,024 and more.
+    let files = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.current.map(|n| n.min(FILES_MAX)), ..files });
     let cobol = match Cobol::load() {
         Ok(cobol) => cobol,
         Err(why) => return refuse(exit_code::NO_RUNTIME, &why),
     };
+    let mut modules = Modules::new();
     let Ok(name) = CString::new(program) else { return refuse(exit_code::NO_PROGRAM, "its name holds a 0x00") };
     if let Err(why) = cobol.find(&name) {
         return refuse(exit_code::NO_PROGRAM, &format!("{program}: {why}"));
     }
-    serve(&area, in_fd, out_fd, |commarea| cobol.call(&name, commarea))
+    serve(&area, in_fd, out_fd, |commarea| {
+        let return_code = cobol.call(&name, commarea);
+        if storage == WorkingStorage::Fresh {
+            modules.each(|program| cobol.cancel(program));
+        }
+        return_code
+    })
 }
 
 fn refuse(code: i32, why: &str) -> i32 {
@@ -66,7 +82,7 @@ fn refuse(code: i32, why: &str) -> i32 {
 }
 
 /// Takes calls until the caller is gone (then the system ends this process).
-fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, call: impl Fn(*mut u8) -> i32) -> i32 {
+fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: impl FnMut(*mut u8) -> i32) -> i32 {
     let slots = area.geometry().slots;
     let ring = || {
         if area.word(CALLER_WAITS).swap(0, Ordering::SeqCst) == 1 {
@@ -101,7 +117,8 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, call: impl 
         let began = now_ns();
         area.began().store(began, Ordering::Relaxed);
         area.word(CURRENT).store(narrow(slot) + 1, Ordering::SeqCst);
-        let return_code = call(area.commarea(slot));
+        let return_code = call(area.begin(slot));
+        area.finish(slot);
         area.return_code(slot).store(return_code, Ordering::Relaxed);
         let tail = area.word(DONE_TAIL);
         let at = tail.load(Ordering::Relaxed);
@@ -120,6 +137,7 @@ struct Cobol {
     resolve: unsafe extern "C" fn(*const c_char) -> *mut c_void,
     resolve_error: unsafe extern "C" fn() -> *const c_char,
     call: unsafe extern "C" fn(*const c_char, c_int, *mut *mut c_void) -> c_int,
+    cancel: unsafe extern "C" fn(*const c_char),
 }
 
 impl Cobol {
@@ -137,7 +155,8 @@ impl Cobol {
             if address.is_null() { Err(format!("libcob has no {}", name.to_string_lossy())) } else { Ok(address) }
         };
         // SAFETY: the types are those of libcob.h: `void cob_init (const int, char **)`, `void *cob_resolve (const char *)`,
-        // `const char *cob_resolve_error (void)`, `int cob_call (const char *, const int, void **)`.
+        // `const char *cob_resolve_error (void)`, `int cob_call (const char *, const int, void **)`,
+        // `void cob_cancel (const char *)`.
         unsafe {
             let init: unsafe extern "C" fn(c_int, *mut *mut c_char) = core::mem::transmute(symbol(c"cob_init")?);
             let cobol = Cobol {
@@ -151,6 +170,9 @@ impl Cobol {
                     *mut c_void,
                     unsafe extern "C" fn(*const c_char, c_int, *mut *mut c_void) -> c_int,
                 >(symbol(c"cob_call")?),
+                cancel: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char)>(symbol(
+                    c"cob_cancel",
+                )?),
             };
             init(0, core::ptr::null_mut());
             Ok(cobol)
@@ -176,5 +198,12 @@ impl Cobol {
         // SAFETY: the program takes one argument by reference and runs on this process's only thread. What it does to memory is its own
         // risk: this process holds nothing but the COMMAREA.
         unsafe { (self.call)(name.as_ptr(), 1, arguments.as_mut_ptr()) }
+    }
+
+    /// CANCEL: the program's next call finds its WORKING-STORAGE as the first did, and its files are closed. A name that libcob does not know, or
+    /// that was not called since, is left alone.
+    fn cancel(&self, name: &CStr) {
+        // SAFETY: a name that ends with 0x00; no program is active, so none is cancelled while it runs.
+        unsafe { (self.cancel)(name.as_ptr()) };
     }
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quayline_gateway::{Answered, Held, Measure, Outgoing, ProgramSpec, Provider, ProviderFault, Returned};
-use quayline_program::{Completion, End, Slot, Worker, WorkerSpec};
+use quayline_program::{Completion, End, Slot, Worker, WorkerSpec, WorkingStorage};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
@@ -120,6 +120,10 @@ impl ProgramProvider {
             length,
             slots: spec.queue,
             memory_bytes_max: spec.memory_bytes_max,
+            working_storage: match spec.working_storage {
+                quayline_gateway::WorkingStorage::Fresh => WorkingStorage::Fresh,
+                quayline_gateway::WorkingStorage::Keep => WorkingStorage::Keep,
+            },
             executable,
             arguments: Vec::new(),
         };

@@ -9,7 +9,7 @@ use toml::Spanned;
 use super::compile::{Known, one_field};
 use super::{database, wire};
 use crate::codes;
-use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec};
+use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec, WorkingStorage};
 
 pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
     let Known { layout, root, .. } = *known;
@@ -58,6 +58,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 time_limit,
                 wait_limit,
                 memory_bytes_max: memory << 20,
+                working_storage: working_storage(file, wire.working_storage.as_ref()),
                 environment: wire
                     .environment
                     .iter()
@@ -107,6 +108,18 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
     }
 }
 
+fn working_storage(file: &mut UserFile, given: Option<&Spanned<String>>) -> WorkingStorage {
+    match given.map(|text| (text, text.get_ref().as_str())) {
+        None | Some((_, "fresh")) => WorkingStorage::Fresh,
+        Some((_, "keep")) => WorkingStorage::Keep,
+        Some((at, other)) => {
+            let hint = "write `fresh`, the default, or `keep` for a program that separates its clients itself";
+            file.find(codes::VALUE, format!("`{other}` is not a value of `working-storage`"), at, hint);
+            WorkingStorage::Fresh
+        }
+    }
+}
+
 /// A key, where it stands if it does, and the kinds that it belongs to.
 type Belongs = (&'static str, Option<Spanned<()>>, &'static [&'static str]);
 
@@ -118,7 +131,7 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
     fn first<'a, T: 'a>(mut values: impl Iterator<Item = &'a Spanned<T>>) -> Option<Spanned<()>> {
         values.next().map(|value| Spanned::new(value.span(), ()))
     }
-    let keys: [Belongs; 28] = [
+    let keys: [Belongs; 29] = [
         ("program", of(&wire.program), &["program"]),
         ("modules", first(wire.modules.iter()), &["program"]),
         ("source", of(&wire.source), &["program"]),
@@ -127,6 +140,7 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
         ("workers", of(&wire.workers), &["program"]),
         ("queue", of(&wire.queue), &["program"]),
         ("memory-mib", of(&wire.memory_mib), &["program"]),
+        ("working-storage", of(&wire.working_storage), &["program"]),
         ("environment", first(wire.environment.keys()), &["program"]),
         ("time-limit-ms", of(&wire.time_limit_ms), &["program", "http", "sql"]),
         ("wait-limit-ms", of(&wire.wait_limit_ms), &["program", "sql"]),

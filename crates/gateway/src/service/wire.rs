@@ -52,6 +52,7 @@ pub(super) struct Provider {
     pub(super) time_limit_ms: Option<Spanned<u64>>,
     pub(super) wait_limit_ms: Option<Spanned<u64>>,
     pub(super) memory_mib: Option<Spanned<u64>>,
+    pub(super) working_storage: Option<Text>,
     #[serde(default)]
     pub(super) environment: BTreeMap<Text, String>,
     pub(super) file: Option<Text>,

@@ -31,6 +31,7 @@ fn services() {
         ("\"program\"\nprogram = \"X\"\nworkers = 0\nqueue = 65", "GTW-005", "expected 1 to 64, found 65"),
         ("\"program\"\nprogram = \"X\"\ntime-limit-ms = 0", "GTW-005", "expected 1 to 3600000, found 0"),
         ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
+        ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),
         ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
         ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "no URL of a service"),
         ("\"http\"\nurl = \"http://me:pw@x/\"", "GTW-005", "credentials go into `headers`"),

@@ -5,13 +5,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use quayline_program::{End, Slot, Worker, WorkerSpec};
+use quayline_program::{End, Slot, Worker, WorkerSpec, WorkingStorage};
 
 const LENGTH: usize = 100;
 
 /// Compiles a program whose procedure division is `body`; `None` where there is no compiler.
 fn compile(folder: &Path, name: &str, body: &str) -> Option<()> {
-    let source = folder.join(format!("{name}.cbl"));
     let text = format!(
         "IDENTIFICATION DIVISION.
 PROGRAM-ID. {name}.
@@ -32,6 +31,12 @@ PROCEDURE DIVISION USING AREA-IN.
     GOBACK.
 "
     );
+    compile_source(folder, name, &text)
+}
+
+/// Compiles a whole source; `None` where there is no compiler.
+fn compile_source(folder: &Path, name: &str, text: &str) -> Option<()> {
+    let source = folder.join(format!("{name}.cbl"));
     std::fs::write(&source, text).unwrap();
     let done = Command::new("cobc")
         .args(["-m", "-free", "-std=ibm", "-o"])
@@ -54,6 +59,7 @@ fn spec(folder: &Path, program: &str) -> WorkerSpec {
         environment: Vec::new(),
         length: LENGTH,
         slots: 8,
+        working_storage: WorkingStorage::Keep,
         memory_bytes_max: 512 << 20,
         executable: env!("CARGO_BIN_EXE_quayline_program_worker").into(),
         arguments: Vec::new(),
@@ -166,4 +172,211 @@ fn a_program_that_is_not_there_is_named_as_such() {
     let (_, end) = wait(&mut worker, 1, FOREVER);
     assert_eq!(end, Some((End::NoProgram, None)));
     assert!(Worker::start(&spec(folder.path(), "../EVIL")).is_err());
+}
+
+/// A program that touches a byte at a distance from its COMMAREA: where, and what it does there, are in the COMMAREA.
+const REACHES: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. REACHES.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 PLACE USAGE POINTER.
+01 NUMBER-OF-PLACE REDEFINES PLACE PIC S9(18) COMP-5.
+LINKAGE SECTION.
+01 AREA-IN.
+   05 HOW PIC X.
+   05 DISTANCE PIC S9(11) SIGN LEADING SEPARATE.
+   05 FOUND PIC X(20).
+   05 MARK PIC X(20).
+01 THERE PIC X(20).
+PROCEDURE DIVISION USING AREA-IN.
+    SET PLACE TO ADDRESS OF AREA-IN.
+    ADD DISTANCE TO NUMBER-OF-PLACE.
+    IF HOW = 'R' OR HOW = 'W'
+       SET ADDRESS OF THERE TO PLACE
+       IF HOW = 'R' MOVE THERE TO FOUND ELSE MOVE 'PWNED-BY-ANOTHER-CAL' TO THERE END-IF
+    END-IF.
+    GOBACK.
+";
+
+/// A program wrote 8 KiB beyond its COMMAREA into the next call of its worker's queue, and read it. Now each call sees one private copy, and
+/// nothing is mapped around it.
+#[test]
+fn no_overrun_or_underrun_reaches_another_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "REACHES", REACHES) else { return };
+    let spec = spec(folder.path(), "REACHES");
+    let other = b" +00000000000                    THE-MARK-OF-A-CLIENT";
+    let powers = (0..=26).map(|power| 1i64 << power);
+    let distances = powers.flat_map(|d| [d, -d]).chain([8192, 8207, -8192, 3 << 12, (1 << 31) - 1, -(1 << 31)]);
+    let mut ended = 0;
+    for distance in distances {
+        for how in ["R", "W"] {
+            let mut worker = Worker::start(&spec).unwrap();
+            let call = format!("{how}{distance:+012}");
+            // A call before it, some calls after it: neighbours on both sides.
+            let first = worker.submit(&[other]).unwrap();
+            let bad = worker.submit(&[call.as_bytes(), &[b' '; 20], b"MARK-OF-THE-BAD-CALL"]).unwrap();
+            let rest: Vec<Slot> = (0..4).map(|_| worker.submit(&[other]).unwrap()).collect();
+            worker.ring();
+            let (done, end) = wait(&mut worker, 6, FOREVER);
+            let mut area = Vec::new();
+            for (slot, _) in &done {
+                worker.look(*slot, usize::MAX, &mut area);
+                if *slot == bad {
+                    assert!(
+                        area[13..33].iter().all(|b| !b.is_ascii_uppercase()) || distance.abs() < 64,
+                        "{how} {distance}: {area:?}"
+                    );
+                } else {
+                    assert_eq!(area[..other.len()], *other, "{how} {distance}");
+                }
+            }
+            if let Some((_, current)) = end {
+                ended += 1;
+                assert_eq!((current, done.len()), (Some(bad), 1), "{how} {distance}");
+                for slot in rest {
+                    worker.recall(slot, &mut area);
+                    assert_eq!(area, other, "{how} {distance}: a call that had not begun");
+                }
+            }
+            assert_eq!(done[0].0, first);
+        }
+    }
+    assert!(ended > 60, "only {ended} programs were ended");
+}
+
+#[test]
+fn what_a_program_leaves_before_its_commarea_is_not_there_in_the_next_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "REACHES", REACHES) else { return };
+    let mut worker = Worker::start(&spec(folder.path(), "REACHES")).unwrap();
+    worker.submit(&[b"W-00000000100"]).unwrap();
+    let reads = worker.submit(&[b"R-00000000100"]).unwrap();
+    worker.ring();
+    let (done, end) = wait(&mut worker, 2, FOREVER);
+    assert_eq!((done.len(), end), (2, None));
+    let mut area = Vec::new();
+    worker.look(reads, usize::MAX, &mut area);
+    assert_eq!(area[13..33], [0; 20]);
+}
+
+/// Keeps a count in its own WORKING-STORAGE, in that of a program in the same module, in one of another module, and in a file that it leaves open.
+const COUNTS: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. COUNTS.
+ENVIRONMENT DIVISION.
+INPUT-OUTPUT SECTION.
+FILE-CONTROL.
+    SELECT LOG-FILE ASSIGN TO 'left-open.txt' ORGANIZATION IS LINE SEQUENTIAL FILE STATUS IS LOG-STATUS.
+DATA DIVISION.
+FILE SECTION.
+FD LOG-FILE.
+01 LOG-LINE PIC X(10).
+WORKING-STORAGE SECTION.
+01 LOG-STATUS PIC XX.
+01 CALLS PIC 9(4) VALUE 0.
+01 SECRET PIC X(10) VALUE 'NONE'.
+LINKAGE SECTION.
+01 AREA-IN.
+   05 MINE PIC 9(4).
+   05 BESIDE PIC 9(4).
+   05 ELSEWHERE PIC 9(4).
+   05 STATUS-OUT PIC XX.
+   05 SECRET-IN PIC X(10).
+   05 SECRET-OUT PIC X(10).
+PROCEDURE DIVISION USING AREA-IN.
+    ADD 1 TO CALLS.
+    MOVE CALLS TO MINE.
+    MOVE SECRET TO SECRET-OUT.
+    MOVE SECRET-IN TO SECRET.
+    CALL 'IN-SAME' USING BESIDE.
+    CALL 'OTHERMOD' USING ELSEWHERE.
+    OPEN OUTPUT LOG-FILE.
+    MOVE LOG-STATUS TO STATUS-OUT.
+    GOBACK.
+END PROGRAM COUNTS.
+IDENTIFICATION DIVISION.
+PROGRAM-ID. IN-SAME.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 CALLS PIC 9(4) VALUE 0.
+LINKAGE SECTION.
+01 N PIC 9(4).
+PROCEDURE DIVISION USING N.
+    ADD 1 TO CALLS.
+    MOVE CALLS TO N.
+    GOBACK.
+END PROGRAM IN-SAME.
+";
+
+const OTHER_MODULE: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. OTHERMOD.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 CALLS PIC 9(4) VALUE 0.
+LINKAGE SECTION.
+01 N PIC 9(4).
+PROCEDURE DIVISION USING N.
+    ADD 1 TO CALLS.
+    MOVE CALLS TO N.
+    GOBACK.
+END PROGRAM OTHERMOD.
+";
+
+/// A client read what the client before it had left in WORKING-STORAGE, in the program and in those that it calls.
+#[test]
+fn working_storage_is_fresh_in_each_call_or_kept_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "COUNTS", COUNTS) else { return };
+    compile_source(folder.path(), "OTHERMOD", OTHER_MODULE).unwrap();
+    for storage in [WorkingStorage::Fresh, WorkingStorage::Keep] {
+        let mut spec = spec(folder.path(), "COUNTS");
+        spec.working_storage = storage;
+        spec.work_folder = Some(folder.path().to_owned());
+        let mut worker = Worker::start(&spec).unwrap();
+        let mut seen = Vec::new();
+        for i in 0..4 {
+            let slot = worker.submit(&[&[b'0'; 12], b"..", format!("CLIENT-{i}  ").as_bytes()]).unwrap();
+            worker.ring();
+            let (done, end) = wait(&mut worker, 1, FOREVER);
+            assert_eq!((done.len(), end), (1, None));
+            let mut area = Vec::new();
+            worker.take(slot, usize::MAX, &mut area);
+            seen.push(String::from_utf8(area[..34].to_vec()).unwrap());
+        }
+        let fresh = "00010001000100CLIENT-";
+        match storage {
+            WorkingStorage::Fresh => {
+                for (i, line) in seen.iter().enumerate() {
+                    assert_eq!(line, &format!("{fresh}{i}  NONE      "));
+                }
+            }
+            WorkingStorage::Keep => {
+                assert_eq!(seen[3], "00040004000441CLIENT-3  CLIENT-2  ", "{seen:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cancelled_programs_take_no_more_memory_with_each_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "OTHERMOD", OTHER_MODULE) else { return };
+    let mut spec = spec(folder.path(), "OTHERMOD");
+    spec.working_storage = WorkingStorage::Fresh;
+    let mut worker = Worker::start(&spec).unwrap();
+    let resident = |worker: &Worker| -> u64 {
+        let text = std::fs::read_to_string(format!("/proc/{}/statm", worker.id())).unwrap();
+        text.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let mut at = [0; 2];
+    for half in &mut at {
+        for _ in 0..2500 {
+            let slots: Vec<Slot> = (0..8).map(|_| worker.submit(&[b"0000"]).unwrap()).collect();
+            worker.ring();
+            wait(&mut worker, slots.len(), FOREVER);
+            slots.into_iter().for_each(|slot| worker.release(slot));
+        }
+        *half = resident(&worker);
+    }
+    assert!(at[1] <= at[0] + 64, "pages after 20,000 and 40,000 calls: {at:?}");
 }

@@ -11,6 +11,7 @@ WORKING-STORAGE SECTION.
 01 CALLS PIC 9(4) VALUE 0.
 01 I PIC 9(9) COMP-5.
 01 PLACE USAGE POINTER.
+01 SECRET PIC X(20) VALUE 'NOTHING'.
 LINKAGE SECTION.
 01 ECHO-AREA.
    05 REQ-TEXT  PIC X(20).
@@ -28,6 +29,14 @@ PROCEDURE DIVISION USING ECHO-AREA.
        WHEN 'OVERRUN'
           SET ADDRESS OF BEYOND TO ADDRESS OF ECHO-AREA
           MOVE ALL 'X' TO BEYOND
+       WHEN 'POKE'
+          SET ADDRESS OF BEYOND TO ADDRESS OF ECHO-AREA
+          MOVE ALL 'PWNED ' TO BEYOND(8193:6000)
+       WHEN 'PEEK'
+          SET ADDRESS OF BEYOND TO ADDRESS OF ECHO-AREA
+          MOVE BEYOND(8193:3000) TO RESP-TEXT
+       WHEN 'PUT' MOVE REQ-TEXT TO SECRET
+       WHEN 'GET' MOVE SECRET TO RESP-TEXT
        WHEN 'STOP' STOP RUN
        WHEN 'EAT'
           MOVE 0 TO I
@@ -155,4 +164,53 @@ fn a_program_gets_no_more_memory_than_it_may_have() {
     let got = serde_json::from_str::<serde_json::Value>(&answer.text()).unwrap()["respCode"].as_u64();
     assert!(answer.status == 502 || got.is_some_and(|megabytes| megabytes < 256), "{}", answer.text());
     assert_eq!(server.get("/v1/echo/FINE", "").status, 200);
+}
+
+/// A call wrote into the next call of its worker's queue, and read it, where it went beyond the page that guarded its COMMAREA.
+#[test]
+fn one_client_neither_reads_nor_changes_the_call_of_another() {
+    let Some(server) = server("wait-limit-ms = 15000") else { return };
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _ends = crate::world::Ends(&over);
+        let victims: Vec<_> = (0..3)
+            .map(|i| {
+                let (server, over) = (&server, &over);
+                scope.spawn(move || {
+                    let mut answers = 0;
+                    while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                        let text = format!("client-{i}-secret-{answers}");
+                        let answer = server.post("/v1/echo", "", &format!(r#"{{"reqText":"{text}","reqHow":"KEEP"}}"#));
+                        assert_eq!(answer.status, 200, "{}", answer.text());
+                        assert!(answer.text().contains(&format!("\"respText\":\"{text}\"")), "{}", answer.text());
+                        answers += 1;
+                    }
+                    answers
+                })
+            })
+            .collect();
+        for _ in 0..20 {
+            for how in ["POKE", "PEEK"] {
+                let answer = server.get(&format!("/v1/echo/{how}"), "");
+                assert_eq!(answer.status, 502, "{how}: {}", answer.text());
+                assert!(!answer.text().contains("secret"), "{how}: {}", answer.text());
+            }
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        for victim in victims {
+            assert!(victim.join().unwrap() > 5);
+        }
+    });
+}
+
+#[test]
+fn working_storage_is_not_shared_by_clients_unless_the_service_says_so() {
+    for (provider, seen, calls) in [("", "NOTHING", 1), ("working-storage = \"keep\"", "OF-CLIENT-A", 3)] {
+        let Some(server) = server(provider) else { return };
+        server.post("/v1/echo", "", r#"{"reqText":"","reqHow":"KEEP"}"#);
+        let put = server.post("/v1/echo", "", r#"{"reqText":"OF-CLIENT-A","reqHow":"PUT"}"#);
+        assert_eq!(put.status, 200, "{}", put.text());
+        let got = server.get("/v1/echo/GET", "");
+        assert_eq!(got.text(), format!("{{\"respCode\":{calls},\"respText\":\"{seen}\"}}"));
+    }
 }
