@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Outside proofs of the running gateway, over the dealership, on the loopback only: docs/reference/gateway.md ("Proofs") has the figures of a run.
+# Outside proofs of the running gateway, over the dealership, on the loopback only: docs/studies/gateway.md ("Tests with other programs") has the figures of a run.
 #
 #   scripts/gateway-proofs.sh [schemathesis|tls|idle|slow|soak|page]...      without names: all of them
 #
