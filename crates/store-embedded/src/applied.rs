@@ -1,0 +1,301 @@
+//! The applied store beside the log, as a trait of five methods, and redb as what implements it.
+//!
+//! Every value carries four bytes of checksum over key and value, because the tree reads pages without checking them: a flipped bit is an error
+//! with a place, not another value.
+
+use std::fmt::Debug;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use quayline_store::{Direction, FullKey, StoreError, Value};
+use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use crate::log::Mark;
+use crate::medium::{Medium, MediumFile, OpenMode};
+
+/// What the applier writes at once: ascending keys, and `None` for a removal.
+pub(crate) type Changes<'a> = dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + 'a;
+
+/// Takes an entry of a scan and says whether to continue.
+pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
+
+/// An ordered store that commits batches durably. Its keys are full keys.
+pub(crate) trait AppliedStore: Send + Sync + Debug {
+    /// The mark of the last batch.
+    fn mark(&self) -> Mark;
+    /// A snapshot for readers.
+    fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
+    /// Applies changes and remembers the mark, all in one durable commit.
+    fn apply(&self, changes: &mut Changes<'_>, mark: Mark) -> Result<u64, StoreError>;
+    /// Bytes on disk.
+    fn bytes(&self) -> Result<u64, StoreError>;
+    /// Works on the store while no view of it exists: checks its structure, or makes it small.
+    fn maintain(&self, what: Maintenance) -> Result<bool, StoreError>;
+}
+
+/// Work that needs the applied store alone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Maintenance {
+    /// Whether the structure is intact.
+    Check,
+    /// Gives unused space back; whether there was any.
+    Compact,
+}
+
+/// A snapshot.
+pub(crate) trait AppliedView: Send + Sync + Debug {
+    /// The value of a key.
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError>;
+    /// Visits entries in order.
+    fn scan(
+        &self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+        direction: Direction,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError>;
+    /// Visits every entry whose checksum does not hold.
+    fn damage(&self, visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError>;
+}
+
+/// The file of the applied store.
+pub(crate) const FILE: &str = "store.redb";
+const NEW_FILE: &str = "store.redb.new";
+/// Version of the layout inside the file.
+const VERSION: u32 = 1;
+
+type Table = TableDefinition<'static, &'static [u8], &'static [u8]>;
+const ENTRIES: Table = TableDefinition::new("entries");
+const MARK: TableDefinition<'static, u8, (u32, u64, u64, u64)> = TableDefinition::new("mark");
+
+fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> StoreError {
+    move |error| match error.into() {
+        redb::Error::Io(error) => StoreError::io(FILE, action, &error),
+        other => StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: other.to_string() },
+    }
+}
+
+/// Runs work of the tree. On damaged pages it may panic instead of answering; that is damage too.
+fn guarded<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let what = "a page of the tree is malformed".to_owned();
+        Err(StoreError::Damaged { file: FILE.to_owned(), byte: 0, what })
+    })
+}
+
+#[derive(Debug)]
+pub(crate) struct Redb {
+    /// `None` only while maintenance has it, or after it failed.
+    database: RwLock<Option<Database>>,
+    file: Arc<dyn MediumFile>,
+    mark: RwLock<Mark>,
+}
+
+impl Redb {
+    /// Opens the applied store; `None` if the folder has none.
+    pub(crate) fn open(medium: &dyn Medium, cache_bytes: usize) -> Result<Option<Self>, StoreError> {
+        let file = match medium.open(FILE, OpenMode::Write) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io(FILE, "opened", &error)),
+        };
+        let (database, found) = guarded(|| {
+            let database = Database::builder()
+                .set_cache_size(cache_bytes)
+                .create_with_backend(Backend(Arc::clone(&file)))
+                .map_err(error("opened"))?;
+            let read = database.begin_read().map_err(error("read"))?;
+            let table = read.open_table(MARK).map_err(error("read"))?;
+            let found = table.get(0).map_err(error("read"))?.map(|guard| guard.value());
+            Ok((database, found))
+        })?;
+        let Some((version, position, segment, identity)) = found else {
+            let what = "the store has no mark".to_owned();
+            return Err(StoreError::Damaged { file: FILE.to_owned(), byte: 0, what });
+        };
+        if version != VERSION {
+            return Err(StoreError::Version { file: FILE.to_owned(), found: version, known: VERSION });
+        }
+        let mark = Mark { position, segment, identity };
+        Ok(Some(Redb { database: RwLock::new(Some(database)), file, mark: RwLock::new(mark) }))
+    }
+
+    /// Makes the applied store. It gets its name when it is whole.
+    pub(crate) fn create(medium: &dyn Medium, cache_bytes: usize, mark: Mark) -> Result<Self, StoreError> {
+        let written = |error: std::io::Error| StoreError::io(FILE, "written", &error);
+        if medium.list().map_err(written)?.iter().any(|name| name == NEW_FILE) {
+            medium.remove(NEW_FILE).map_err(written)?;
+        }
+        let file = medium.open(NEW_FILE, OpenMode::Create).map_err(written)?;
+        let database = Database::builder()
+            .set_cache_size(cache_bytes)
+            .create_with_backend(Backend(Arc::clone(&file)))
+            .map_err(error("written"))?;
+        let store = Redb { database: RwLock::new(Some(database)), file, mark: RwLock::new(mark) };
+        store.apply(&mut std::iter::empty(), mark)?;
+        medium.rename(NEW_FILE, FILE).map_err(written)?;
+        medium.sync_folder().map_err(|error| StoreError::io(&medium.name(), "synced", &error))?;
+        Ok(store)
+    }
+
+    fn gone() -> StoreError {
+        StoreError::Poisoned { cause: "maintenance of the applied store failed".to_owned() }
+    }
+}
+
+impl AppliedStore for Redb {
+    fn mark(&self) -> Mark {
+        *self.mark.read()
+    }
+
+    fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError> {
+        let database = self.database.read();
+        let read = database.as_ref().ok_or_else(Redb::gone)?.begin_read().map_err(error("read"))?;
+        Ok(Arc::new(RedbView { entries: read.open_table(ENTRIES).map_err(error("read"))? }))
+    }
+
+    fn apply(&self, changes: &mut Changes<'_>, mark: Mark) -> Result<u64, StoreError> {
+        let database = self.database.read();
+        let mut write = database.as_ref().ok_or_else(Redb::gone)?.begin_write().map_err(error("written"))?;
+        // Opening after a crash then reads the allocation state instead of the whole file.
+        write.set_quick_repair(true);
+        let mut count = 0;
+        {
+            let mut entries = write.open_table(ENTRIES).map_err(error("written"))?;
+            for (key, value) in changes {
+                count += 1;
+                match value {
+                    Some(value) => {
+                        let mut place = entries.insert_reserve(key, value.len() + 4).map_err(error("written"))?;
+                        let (bytes, sum) = place.as_mut().split_at_mut(value.len());
+                        bytes.copy_from_slice(value);
+                        sum.copy_from_slice(&checksum(key, value));
+                    }
+                    None => {
+                        entries.remove(key).map_err(error("written"))?;
+                    }
+                }
+            }
+            let mut marks = write.open_table(MARK).map_err(error("written"))?;
+            marks.insert(0, (VERSION, mark.position, mark.segment, mark.identity)).map_err(error("written"))?;
+        }
+        write.commit().map_err(error("synced"))?;
+        *self.mark.write() = mark;
+        Ok(count)
+    }
+
+    fn bytes(&self) -> Result<u64, StoreError> {
+        self.file.len().map_err(|error| StoreError::io(FILE, "read", &error))
+    }
+
+    fn maintain(&self, what: Maintenance) -> Result<bool, StoreError> {
+        let mut guard = self.database.write();
+        let database = guard.as_mut().ok_or_else(Redb::gone)?;
+        guarded(|| match what {
+            Maintenance::Check => database.check_integrity().map_err(error("read")),
+            Maintenance::Compact => database.compact().map_err(error("written")),
+        })
+    }
+}
+
+fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
+    let sum = xxh3_64_with_seed(value, xxh3_64(key)).to_le_bytes();
+    [sum[0], sum[1], sum[2], sum[3]]
+}
+
+/// The value of a stored entry, if its checksum holds.
+fn value_of<'v>(key: &[u8], stored: &'v [u8]) -> Result<&'v [u8], StoreError> {
+    let intact = stored.split_last_chunk::<4>().filter(|(value, sum)| checksum(key, value) == **sum);
+    intact.map(|(value, _)| value).ok_or_else(|| damaged_entry(key))
+}
+
+fn damaged_entry(key: &[u8]) -> StoreError {
+    let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
+    let what = format!("the checksum of an entry in space {space} does not hold");
+    StoreError::Damaged { file: FILE.to_owned(), byte: 0, what }
+}
+
+struct RedbView {
+    entries: ReadOnlyTable<&'static [u8], &'static [u8]>,
+}
+
+impl Debug for RedbView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RedbView")
+    }
+}
+
+impl AppliedView for RedbView {
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        guarded(|| {
+            let found = self.entries.get(key.bytes()).map_err(error("read"))?;
+            found.map(|stored| value_of(key.bytes(), stored.value()).map(Value::from)).transpose()
+        })
+    }
+
+    fn scan(
+        &self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+        direction: Direction,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), StoreError> {
+        guarded(|| {
+            let mut range = self.entries.range::<&[u8]>((from, to)).map_err(error("read"))?;
+            loop {
+                let entry = match direction {
+                    Direction::Forward => range.next(),
+                    Direction::Backward => range.next_back(),
+                };
+                let Some(entry) = entry else { return Ok(()) };
+                let (key, stored) = entry.map_err(error("read"))?;
+                if visit(key.value(), value_of(key.value(), stored.value())?).is_break() {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    fn damage(&self, visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError> {
+        guarded(|| {
+            let mut count = 0;
+            let all: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
+            for entry in self.entries.range::<&[u8]>(all).map_err(error("read"))? {
+                let (key, stored) = entry.map_err(error("read"))?;
+                count += 1;
+                if value_of(key.value(), stored.value()).is_err() {
+                    visit(key.value());
+                }
+            }
+            Ok(count)
+        })
+    }
+}
+
+/// redb over the medium.
+#[derive(Debug)]
+struct Backend(Arc<dyn MediumFile>);
+
+impl redb::StorageBackend for Backend {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync_data(&self) -> std::io::Result<()> {
+        self.0.sync()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
+        self.0.write(offset, data)
+    }
+}

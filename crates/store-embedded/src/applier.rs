@@ -1,0 +1,173 @@
+//! Moves committed changes from memory into the applied store and frees the log.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use quayline_store::StoreError;
+
+use crate::applied::Changes;
+use crate::engine::Shared;
+use crate::settings::Work;
+
+/// Longest pause between two batches. The pause leaves the disk to the log: it is as long as the batch took, up to this.
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+/// How often those that wait for the applier look again, should a wake-up be missed.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// How the applier and committers wake each other.
+#[derive(Debug, Default)]
+pub(crate) struct ApplierSignals {
+    state: Mutex<State>,
+    /// The applier waits here.
+    work: Condvar,
+    /// Committers wait here for room.
+    room: Condvar,
+    /// One apply at a time.
+    running: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    wanted: bool,
+    stop: bool,
+}
+
+impl Shared {
+    /// Body of the applier's thread.
+    pub(crate) fn apply_until_stopped(&self) {
+        let interval = Duration::from_millis(self.settings.apply_interval_ms.max(1));
+        let mut last = Instant::now();
+        loop {
+            let mut state = self.applier.state.lock();
+            while !state.stop && !state.wanted && last.elapsed() < interval {
+                self.applier.work.wait_for(&mut state, interval.saturating_sub(last.elapsed()));
+            }
+            if state.stop {
+                return;
+            }
+            state.wanted = false;
+            drop(state);
+            // The error stays in the poisoned engine, where the next commit finds it.
+            if self.apply_once().is_err() {
+                return;
+            }
+            last = Instant::now();
+        }
+    }
+
+    pub(crate) fn stop_applying(&self) {
+        self.applier.state.lock().stop = true;
+        self.applier.work.notify_all();
+        self.applier.room.notify_all();
+    }
+
+    fn stopping(&self) -> bool {
+        self.applier.state.lock().stop
+    }
+
+    /// Wakes the applier before its interval.
+    pub(crate) fn want_apply(&self) {
+        let mut state = self.applier.state.lock();
+        if !state.wanted {
+            state.wanted = true;
+            self.applier.work.notify_one();
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let behind = self.visible.load(Ordering::SeqCst).saturating_sub(self.applied_to.load(Ordering::SeqCst));
+        self.delta.bytes() > self.settings.delta_bytes_max || behind > self.settings.log_bytes_max
+    }
+
+    /// Holds a committer while changes in memory or the log exceed their limits.
+    pub(crate) fn wait_for_applier(&self) -> Result<(), StoreError> {
+        if !self.is_full() {
+            return Ok(());
+        }
+        if self.settings.work == Work::Inline {
+            return self.apply_once();
+        }
+        let since = Instant::now();
+        self.want_apply();
+        while self.is_full() {
+            let mut state = self.applier.state.lock();
+            if state.stop {
+                break;
+            }
+            self.applier.room.wait_for(&mut state, LOOK_AGAIN);
+            drop(state);
+            self.healthy()?;
+            self.want_apply();
+        }
+        let waited = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.stalled_us.fetch_add(waited, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Moves everything that is visible now into the applied store.
+    pub(crate) fn apply_once(&self) -> Result<(), StoreError> {
+        let running = self.applier.running.lock();
+        self.healthy()?;
+        let outcome = self.apply_generation();
+        drop(running);
+        self.applier.room.notify_all();
+        outcome.map_err(|error| self.poison(error))
+    }
+
+    /// Stores entries of a load. The position stays: a load says nothing about the log.
+    pub(crate) fn apply_loaded(&self, changes: &mut Changes<'_>) -> Result<u64, StoreError> {
+        let _running = self.applier.running.lock();
+        self.healthy()?;
+        let mark = self.applied.mark();
+        self.applied.apply(changes, mark).map_err(|error| self.poison(error))
+    }
+
+    fn apply_generation(&self) -> Result<(), StoreError> {
+        let before = self.applied.mark();
+        // The position is read while nothing can enter. A group that has entered and is not counted yet is replayed, which changes nothing.
+        let (frozen, position) = self.delta.freeze(|| self.visible.load(Ordering::SeqCst));
+        // Nothing may be applied that the log could still lose.
+        let mark = {
+            let mut log = self.log.lock();
+            log.sync()?;
+            log.mark_of(position)
+        };
+        if frozen.len() == 0 && position - before.position < self.settings.segment_bytes / 2 {
+            return Ok(());
+        }
+        let mut changes = frozen.iter().peekable();
+        loop {
+            let began = Instant::now();
+            let mut batch = changes.by_ref().take(self.settings.apply_batch_changes_max.max(1)).peekable();
+            if batch.peek().is_none() && frozen.len() > 0 {
+                break;
+            }
+            let batch: Vec<_> = batch.collect();
+            let is_last = changes.peek().is_none();
+            // Replay repeats a generation as a whole, so only its last batch may move the position.
+            let mark = if is_last { mark } else { before };
+            let count = self.applied.apply(&mut batch.into_iter(), mark)?;
+            self.applied_changes.fetch_add(count, Ordering::Relaxed);
+            self.applied_batches.fetch_add(1, Ordering::Relaxed);
+            if is_last {
+                break;
+            }
+            // Old snapshots keep pages of the tree from being used again.
+            self.delta.renew_views(self.applied.as_ref())?;
+            self.pause(began.elapsed());
+        }
+        drop(changes);
+        self.delta.thaw(self.applied.as_ref())?;
+        self.applied_to.store(position, Ordering::SeqCst);
+        self.log.lock().free_to(mark)
+    }
+
+    /// Leaves the disk to the log for a while, unless committers wait for this generation.
+    fn pause(&self, took: Duration) {
+        if self.settings.work == Work::Inline || self.stopping() || self.is_full() {
+            return;
+        }
+        std::thread::sleep(took.min(PAUSE_MAX));
+    }
+}

@@ -1,0 +1,345 @@
+//! Committed changes that the applied store does not hold yet.
+//!
+//! Two generations: commits enter the active one; the applier freezes it, moves it into the applied store and drops it. A reader looks into the
+//! active generation, then the frozen one, then a snapshot of the applied store. All three change together under the locks of the shards, so a
+//! reader never finds a key in none of them. Shards are by the hash of the key and each has a snapshot of its own, so readers share no counter.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use quayline_store::{Batch, Change, Direction, FullKey, StoreError, Value};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::applied::{AppliedStore, AppliedView};
+
+/// Number of shards: more than the cores that a reader shares, few enough that a browse may visit all.
+const SHARDS: usize = 16;
+/// Bytes that an entry costs beside its key and value.
+const ENTRY_BYTES: usize = 96;
+
+type Generation = BTreeMap<FullKey, Slot>;
+
+/// The newest change of a key.
+#[derive(Clone, Debug)]
+struct Slot {
+    value: Option<Value>,
+    /// The applied store has never held the key, so a delete leaves nothing to remember.
+    fresh: bool,
+}
+
+#[derive(Debug)]
+struct Shard {
+    active: Generation,
+    frozen: Arc<Generation>,
+    view: Arc<dyn AppliedView>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Delta {
+    shards: Vec<RwLock<Shard>>,
+    active_bytes: AtomicUsize,
+    frozen_bytes: AtomicUsize,
+}
+
+/// Where a key was found.
+#[derive(Debug)]
+pub(crate) enum Lookup {
+    /// In memory; `None` is a removal.
+    Here(Option<Value>),
+    /// Not in memory: the snapshot knows.
+    Below(Arc<dyn AppliedView>),
+}
+
+/// How changes enter.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Entering {
+    /// A commit of now.
+    Live,
+    /// A commit of the log. A batch of the applier may have stored a key whose removal comes later in the log, so nothing is forgotten.
+    Replayed,
+}
+
+/// Changes of a range, for one page.
+#[derive(Debug)]
+pub(crate) struct RangeOfDelta {
+    /// Entries in the order of the browse.
+    pub(crate) entries: Vec<(FullKey, Option<Value>)>,
+    /// Last key up to which the entries are complete; `None` if they are complete to the end.
+    pub(crate) complete_to: Option<FullKey>,
+    /// Snapshot that belongs to them.
+    pub(crate) view: Arc<dyn AppliedView>,
+}
+
+impl Delta {
+    pub(crate) fn new(applied: &dyn AppliedStore) -> Result<Self, StoreError> {
+        let shard = || -> Result<_, StoreError> {
+            Ok(RwLock::new(Shard { active: BTreeMap::new(), frozen: Arc::default(), view: applied.view()? }))
+        };
+        let shards = (0..SHARDS).map(|_| shard()).collect::<Result<_, _>>()?;
+        Ok(Delta { shards, active_bytes: AtomicUsize::new(0), frozen_bytes: AtomicUsize::new(0) })
+    }
+
+    /// Bytes of both generations.
+    pub(crate) fn bytes(&self) -> usize {
+        self.active_bytes() + self.frozen_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the active generation.
+    pub(crate) fn active_bytes(&self) -> usize {
+        self.active_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Looks for a key.
+    pub(crate) fn get(&self, key: &FullKey) -> Lookup {
+        let shard = self.shards[shard_of(key)].read();
+        match shard.active.get(key).or_else(|| shard.frozen.get(key)) {
+            Some(slot) => Lookup::Here(slot.value.clone()),
+            None => Lookup::Below(Arc::clone(&shard.view)),
+        }
+    }
+
+    /// Enters the changes of a group; readers see all of them or none.
+    pub(crate) fn enter(&self, batches: impl IntoIterator<Item = Batch>, entering: Entering) {
+        let mut parts: [Vec<(FullKey, Change)>; SHARDS] = Default::default();
+        for (key, change) in batches.into_iter().flatten() {
+            parts[shard_of(&key)].push((key, change));
+        }
+        // In the order of the shards, so that two that take several never wait for each other.
+        let mut guards: Vec<RwLockWriteGuard<'_, Shard>> = Vec::new();
+        let mut changed = Vec::new();
+        for (index, part) in parts.into_iter().enumerate().filter(|(_, part)| !part.is_empty()) {
+            guards.push(self.shards[index].write());
+            changed.push(part);
+        }
+        let (mut added, mut removed) = (0, 0);
+        for (shard, part) in guards.iter_mut().zip(changed) {
+            for (key, change) in part {
+                let (more, less) = enter_one(&mut shard.active, key, change, entering);
+                added += more;
+                removed += less;
+            }
+        }
+        self.active_bytes.fetch_add(added, Ordering::Relaxed);
+        self.active_bytes.fetch_sub(removed, Ordering::Relaxed);
+    }
+
+    /// Freezes the active generation. The frozen one must be empty. `at` runs while no change can enter.
+    pub(crate) fn freeze<T>(&self, at: impl FnOnce() -> T) -> (Frozen, T) {
+        let mut guards: Vec<_> = self.shards.iter().map(RwLock::write).collect();
+        let mut parts = Vec::with_capacity(SHARDS);
+        for shard in &mut guards {
+            debug_assert!(shard.frozen.is_empty(), "one generation is applied at a time");
+            shard.frozen = Arc::new(std::mem::take(&mut shard.active));
+            parts.push(Arc::clone(&shard.frozen));
+        }
+        self.frozen_bytes.store(self.active_bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        (Frozen(parts), at())
+    }
+
+    /// Gives readers a newer snapshot of the applied store.
+    pub(crate) fn renew_views(&self, applied: &dyn AppliedStore) -> Result<(), StoreError> {
+        let views = (0..SHARDS).map(|_| applied.view()).collect::<Result<Vec<_>, _>>()?;
+        let mut guards: Vec<_> = self.shards.iter().map(RwLock::write).collect();
+        let old: Vec<_> =
+            guards.iter_mut().zip(views).map(|(shard, view)| std::mem::replace(&mut shard.view, view)).collect();
+        drop(guards);
+        drop(old);
+        Ok(())
+    }
+
+    /// Gives readers a newer snapshot and drops the frozen generation, in one step.
+    pub(crate) fn thaw(&self, applied: &dyn AppliedStore) -> Result<(), StoreError> {
+        let views = (0..SHARDS).map(|_| applied.view()).collect::<Result<Vec<_>, _>>()?;
+        let mut guards: Vec<_> = self.shards.iter().map(RwLock::write).collect();
+        let old: Vec<_> = guards
+            .iter_mut()
+            .zip(views)
+            .map(|(shard, view)| (std::mem::take(&mut shard.frozen), std::mem::replace(&mut shard.view, view)))
+            .collect();
+        self.frozen_bytes.store(0, Ordering::Relaxed);
+        drop(guards);
+        drop(old);
+        Ok(())
+    }
+
+    /// Holds every reader and gives each shard's snapshot up while `work` runs.
+    pub(crate) fn without_views<T>(
+        &self,
+        applied: &dyn AppliedStore,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut guards: Vec<_> = self.shards.iter().map(RwLock::write).collect();
+        let nothing: Arc<dyn AppliedView> = Arc::new(Nothing);
+        for shard in &mut guards {
+            shard.view = Arc::clone(&nothing);
+        }
+        let done = work();
+        for shard in &mut guards {
+            shard.view = applied.view()?;
+        }
+        done
+    }
+
+    /// Changes of a range. At most about `count` entries of each generation of each shard are looked at.
+    pub(crate) fn range(
+        &self,
+        range: &(Bound<FullKey>, Bound<FullKey>),
+        direction: Direction,
+        count: usize,
+    ) -> RangeOfDelta {
+        let guards: Vec<RwLockReadGuard<'_, Shard>> = self.shards.iter().map(RwLock::read).collect();
+        let mut entries: Vec<(FullKey, Option<Value>)> = Vec::new();
+        let mut complete_to: Option<FullKey> = None;
+        let is_before = |a: &FullKey, b: &FullKey| match direction {
+            Direction::Forward => a < b,
+            Direction::Backward => a > b,
+        };
+        for shard in &guards {
+            // The active generation first: the sort below keeps that order among equal keys.
+            for generation in [&shard.active, shard.frozen.as_ref()] {
+                if generation.is_empty() {
+                    continue;
+                }
+                let before = entries.len();
+                let found = generation.range::<FullKey, _>((range.0.as_ref(), range.1.as_ref()));
+                let copy = |(key, slot): (&FullKey, &Slot)| (key.clone(), slot.value.clone());
+                match direction {
+                    Direction::Forward => entries.extend(found.take(count).map(copy)),
+                    Direction::Backward => entries.extend(found.rev().take(count).map(copy)),
+                }
+                if entries.len() - before == count
+                    && let Some((last, _)) = entries.last()
+                    && complete_to.as_ref().is_none_or(|to| is_before(last, to))
+                {
+                    complete_to = Some(last.clone());
+                }
+            }
+        }
+        let view = Arc::clone(&guards[0].view);
+        drop(guards);
+        match direction {
+            Direction::Forward => entries.sort_by(|a, b| a.0.cmp(&b.0)),
+            Direction::Backward => entries.sort_by(|a, b| b.0.cmp(&a.0)),
+        }
+        entries.dedup_by(|later, earlier| later.0 == earlier.0);
+        if let Some(to) = &complete_to {
+            entries.retain(|(key, _)| !is_before(to, key));
+        }
+        RangeOfDelta { entries, complete_to, view }
+    }
+}
+
+fn shard_of(key: &FullKey) -> usize {
+    usize::try_from(xxh3_64(key.bytes()) % SHARDS as u64).unwrap_or(0)
+}
+
+/// Bytes added and removed.
+fn enter_one(active: &mut Generation, key: FullKey, change: Change, entering: Entering) -> (usize, usize) {
+    let cost = |key: &FullKey, value: Option<&Value>| ENTRY_BYTES + key.bytes().len() + value.map_or(0, |v| v.len());
+    if change == Change::Delete && entering == Entering::Live && active.get(&key).is_some_and(|slot| slot.fresh) {
+        let gone = active.remove(&key).and_then(|slot| slot.value);
+        return (0, cost(&key, gone.as_ref()));
+    }
+    // After a restart the applied store may hold the key from a batch of a generation that was not finished.
+    let fresh = matches!(change, Change::Fresh(_)) && entering == Entering::Live;
+    let value = match change {
+        Change::Put(value) | Change::Fresh(value) => Some(value),
+        Change::Delete => None,
+    };
+    let added = cost(&key, value.as_ref());
+    let removed = match active.entry(key) {
+        std::collections::btree_map::Entry::Vacant(free) => {
+            free.insert(Slot { value, fresh });
+            0
+        }
+        std::collections::btree_map::Entry::Occupied(mut held) => {
+            let removed = cost(held.key(), held.get().value.as_ref());
+            // A key that the applied store never held stays so until this generation is applied.
+            let fresh = fresh || (held.get().fresh && value.is_some());
+            held.insert(Slot { value, fresh });
+            removed
+        }
+    };
+    (added, removed)
+}
+
+/// A frozen generation on its way into the applied store.
+#[derive(Debug)]
+pub(crate) struct Frozen(Vec<Arc<Generation>>);
+
+impl Frozen {
+    /// Number of changes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|part| part.len()).sum()
+    }
+
+    /// All changes in the order of their keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+        let mut parts: Vec<_> = self.0.iter().map(|part| part.iter()).collect();
+        let mut heads: BinaryHeap<Reverse<Head<'_>>> = BinaryHeap::new();
+        for (index, part) in parts.iter_mut().enumerate() {
+            heads.extend(part.next().map(|(key, slot)| Reverse(Head { key, index, slot })));
+        }
+        std::iter::from_fn(move || {
+            let Reverse(Head { key, index, slot }) = heads.pop()?;
+            heads.extend(parts[index].next().map(|(key, slot)| Reverse(Head { key, index, slot })));
+            Some((key.bytes(), slot.value.as_deref()))
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Head<'a> {
+    key: &'a FullKey,
+    index: usize,
+    slot: &'a Slot,
+}
+
+impl Ord for Head<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(other.key).then(self.index.cmp(&other.index))
+    }
+}
+
+impl PartialOrd for Head<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Head<'_> {}
+
+/// Stands in for a snapshot while maintenance runs; nobody reads it, since every shard is locked.
+#[derive(Debug)]
+struct Nothing;
+
+impl AppliedView for Nothing {
+    fn get(&self, _key: &FullKey) -> Result<Option<Value>, StoreError> {
+        Ok(None)
+    }
+
+    fn scan(
+        &self,
+        _from: Bound<&[u8]>,
+        _to: Bound<&[u8]>,
+        _direction: Direction,
+        _visit: &mut crate::applied::Visit<'_>,
+    ) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn damage(&self, _visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+}

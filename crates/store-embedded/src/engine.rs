@@ -1,0 +1,434 @@
+//! The engine: opening and recovery, reads, and what holds its parts together.
+
+use std::fmt;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+use quayline_store::{
+    Batch, Clock, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, Page, PageLimit, Position,
+    Space, StoreError, Value,
+};
+
+use crate::applied::{AppliedStore, Maintenance, Redb};
+use crate::applier::ApplierSignals;
+use crate::delta::{Delta, Entering, Lookup, RangeOfDelta};
+use crate::group::Groups;
+use crate::log::{Log, any_record, remove_all};
+use crate::medium::{Medium, OpenMode};
+use crate::settings::{Durability, Settings, Work};
+
+/// Entries of one durable commit of a load, and their bytes.
+const LOAD_BATCH: (usize, usize) = (500_000, 64 << 20);
+/// Bytes of the log from which closing applies them: below, replay at the next opening costs less.
+const APPLY_AT_CLOSE: u64 = 4 << 20;
+
+/// Parts that commits, readers and the applier share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) medium_name: String,
+    pub(crate) log: Mutex<Log>,
+    pub(crate) applied: Box<dyn AppliedStore>,
+    pub(crate) delta: Delta,
+    pub(crate) groups: Groups,
+    pub(crate) applier: ApplierSignals,
+    /// Position of the last group whose changes are all in the delta; set after they entered.
+    pub(crate) visible: AtomicU64,
+    pub(crate) applied_to: AtomicU64,
+    waits: Mutex<()>,
+    moved: Condvar,
+    waiting: AtomicUsize,
+    poisoned: AtomicBool,
+    cause: Mutex<Option<String>>,
+    units: AtomicU64,
+    groups_done: AtomicU64,
+    pub(crate) applied_changes: AtomicU64,
+    pub(crate) applied_batches: AtomicU64,
+    pub(crate) stalled_us: AtomicU64,
+}
+
+/// The embedded engine over one data folder. Dropping it stops its threads; nothing acknowledged is lost.
+pub struct EmbeddedEngine {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Dropped last: another process may open the folder then.
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl fmt::Debug for EmbeddedEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedEngine").field("folder", &self.shared.medium_name).finish_non_exhaustive()
+    }
+}
+
+impl EmbeddedEngine {
+    /// Opens the store in a folder, or makes one there.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] if another process has the folder; [`StoreError::Damaged`] and [`StoreError::LogDamaged`] for files that are not
+    /// what was written; [`StoreError::Version`]; errors of the medium.
+    pub fn open(medium: Arc<dyn Medium>, clock: &Arc<dyn Clock>, settings: Settings) -> Result<Self, StoreError> {
+        let folder = medium.name();
+        let lock = medium.lock().map_err(|error| StoreError::io(&folder, "locked", &error))?;
+        let lock = lock.ok_or(StoreError::InUse { folder })?;
+        let shared = Arc::new(Shared::recover(&medium, clock, settings)?);
+        let mut threads = Vec::new();
+        if settings.work == Work::Background {
+            let (leads, applies) = (Arc::clone(&shared), Arc::clone(&shared));
+            threads.push(spawn("store-commit", move || leads.lead_until_stopped())?);
+            threads.push(spawn("store-apply", move || applies.apply_until_stopped())?);
+        }
+        Ok(EmbeddedEngine { shared, threads: Mutex::new(threads), _lock: lock })
+    }
+
+    /// Commits what was submitted and nobody leads yet. Needed with [`Work::Inline`] only.
+    ///
+    /// # Errors
+    /// Those of the commit.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.shared.flush_waiting()
+    }
+
+    /// Moves everything committed into the applied store and frees the log.
+    ///
+    /// # Errors
+    /// Errors of the medium; they poison the engine.
+    pub fn apply(&self) -> Result<(), StoreError> {
+        self.shared.apply_once()
+    }
+
+    /// Stops the threads and applies a long log, so that the next opening is quick. Nothing commits afterwards.
+    ///
+    /// # Errors
+    /// Errors of the medium. Nothing acknowledged is lost by one.
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.stop();
+        let shared = &self.shared;
+        if shared.visible.load(Ordering::SeqCst) - shared.applied_to.load(Ordering::SeqCst) > APPLY_AT_CLOSE {
+            return shared.apply_once();
+        }
+        shared.log.lock().sync()
+    }
+
+    fn stop(&self) {
+        self.shared.stop_leading();
+        self.shared.stop_applying();
+        let threads = std::mem::take(&mut *self.threads.lock());
+        // The last owner may be a completion, which runs on one of these threads. A panic there was reported there.
+        for thread in threads.into_iter().filter(|thread| thread.thread().id() != std::thread::current().id()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for EmbeddedEngine {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+    thread.map_err(|error| StoreError::io("a thread", "started", &error))
+}
+
+impl Shared {
+    fn recover(medium: &Arc<dyn Medium>, clock: &Arc<dyn Clock>, settings: Settings) -> Result<Self, StoreError> {
+        let Some(applied) = Redb::open(medium.as_ref(), settings.cache_bytes)? else {
+            if let Some(file) = any_record(medium.as_ref())? {
+                let what = "the log has groups, but the applied store that belongs to them is missing".to_owned();
+                return Err(StoreError::Damaged { file, byte: 0, what });
+            }
+            remove_all(medium.as_ref())?;
+            let (log, mark) = Log::create(medium, clock, &settings)?;
+            let applied = Redb::create(medium.as_ref(), settings.cache_bytes, mark)?;
+            let delta = Delta::new(&applied)?;
+            return Ok(Shared::new(medium, settings, log, Box::new(applied), delta));
+        };
+        let delta = Delta::new(&applied)?;
+        let mark = applied.mark();
+        let log = Log::open(medium, clock, &settings, mark, OpenMode::Write, &mut |batches| {
+            delta.enter(batches, Entering::Replayed);
+            Ok(())
+        })?;
+        let shared = Shared::new(medium, settings, log, Box::new(applied), delta);
+        shared.applied_to.store(mark.position, Ordering::SeqCst);
+        Ok(shared)
+    }
+
+    fn new(
+        medium: &Arc<dyn Medium>,
+        settings: Settings,
+        log: Log,
+        applied: Box<dyn AppliedStore>,
+        delta: Delta,
+    ) -> Self {
+        let position = log.position();
+        Shared {
+            settings,
+            medium_name: medium.name(),
+            log: Mutex::new(log),
+            applied,
+            delta,
+            groups: Groups::default(),
+            applier: ApplierSignals::default(),
+            visible: AtomicU64::new(position),
+            applied_to: AtomicU64::new(position),
+            waits: Mutex::new(()),
+            moved: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            poisoned: AtomicBool::new(false),
+            cause: Mutex::new(None),
+            units: AtomicU64::new(0),
+            groups_done: AtomicU64::new(0),
+            applied_changes: AtomicU64::new(0),
+            applied_batches: AtomicU64::new(0),
+            stalled_us: AtomicU64::new(0),
+        }
+    }
+
+    /// Fails after a failed write or sync.
+    pub(crate) fn healthy(&self) -> Result<(), StoreError> {
+        if !self.poisoned.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let cause = self.cause.lock().clone().unwrap_or_default();
+        Err(StoreError::Poisoned { cause })
+    }
+
+    /// Lets no later commit succeed. The first cause stays.
+    pub(crate) fn poison(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::Poisoned { .. }) {
+            self.cause.lock().get_or_insert_with(|| error.to_string());
+            self.poisoned.store(true, Ordering::SeqCst);
+            let _waits = self.waits.lock();
+            self.moved.notify_all();
+        }
+        error
+    }
+
+    /// A group is readable. Runs in the order of the log.
+    pub(crate) fn became_visible(&self, position: Position, units: u64) {
+        self.visible.store(position.0, Ordering::SeqCst);
+        self.units.fetch_add(units, Ordering::Relaxed);
+        self.groups_done.fetch_add(1, Ordering::Relaxed);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            let _waits = self.waits.lock();
+            self.moved.notify_all();
+        }
+        let behind = position.0 - self.applied_to.load(Ordering::SeqCst).min(position.0);
+        if self.settings.work == Work::Background
+            && (self.delta.active_bytes() > self.settings.apply_bytes || behind > self.settings.log_bytes_max / 2)
+        {
+            self.want_apply();
+        }
+    }
+
+    fn fill(
+        &self,
+        delta: &RangeOfDelta,
+        range: &(Bound<FullKey>, Bound<FullKey>),
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        let mut own = delta.entries.iter().peekable();
+        let is_full = |page: &Page| page.len() >= limit.entries || page.byte_len() >= limit.bytes;
+        let (mut from, mut to) = (bytes_of(&range.0), bytes_of(&range.1));
+        if let Some(complete) = &delta.complete_to {
+            match direction {
+                Direction::Forward => to = Bound::Included(complete.bytes()),
+                Direction::Backward => from = Bound::Included(complete.bytes()),
+            }
+        }
+        let mut stopped: Option<Vec<u8>> = None;
+        delta.view.scan(from, to, direction, &mut |key, value| {
+            let mut replaced = false;
+            while let Some((own_key, own_value)) = own.peek() {
+                let order = match direction {
+                    Direction::Forward => own_key.bytes().cmp(key),
+                    Direction::Backward => key.cmp(own_key.bytes()),
+                };
+                if order.is_gt() {
+                    break;
+                }
+                replaced |= order.is_eq();
+                if let Some(own_value) = own_value {
+                    page.push(own_key.key(), own_value);
+                }
+                own.next();
+                if is_full(page) {
+                    stopped = Some(own_key.key().to_vec());
+                    return ControlFlow::Break(());
+                }
+            }
+            if !replaced {
+                page.push(&key[4..], value);
+                if is_full(page) {
+                    stopped = Some(key[4..].to_vec());
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        if stopped.is_none() {
+            for (key, value) in own {
+                if let Some(value) = value {
+                    page.push(key.key(), value);
+                }
+                if is_full(page) {
+                    stopped = Some(key.key().to_vec());
+                    break;
+                }
+            }
+        }
+        let next = stopped.or_else(|| delta.complete_to.as_ref().map(|key| key.key().to_vec()));
+        page.next = next.map(Bound::Excluded);
+        Ok(())
+    }
+}
+
+fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key.bytes()),
+        Bound::Excluded(key) => Bound::Excluded(key.bytes()),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+impl Engine for EmbeddedEngine {
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        match self.shared.delta.get(key) {
+            Lookup::Here(value) => Ok(value),
+            Lookup::Below(view) => view.get(key),
+        }
+    }
+
+    fn page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        page.clear();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let full = range.full(space);
+        let delta = self.shared.delta.range(&full, direction, limit.entries.max(1));
+        self.shared.fill(&delta, &full, direction, limit, page)
+    }
+
+    fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
+        self.shared.commit_unit(batch, after)
+    }
+
+    fn submit(&self, batch: Batch, after: Completion) {
+        self.shared.submit_unit(batch, after);
+    }
+
+    fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
+        let shared = &self.shared;
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let (mut count, mut last) = (0, None::<FullKey>);
+        loop {
+            let mut batch: Vec<(FullKey, Vec<u8>)> = Vec::new();
+            let mut bytes = 0;
+            while batch.len() < LOAD_BATCH.0 && bytes < LOAD_BATCH.1 && source(&mut key, &mut value)? {
+                let full = FullKey::new(space, &key);
+                count += 1;
+                if last.as_ref().is_some_and(|last| *last >= full) {
+                    return Err(StoreError::NotAscending { entry: count });
+                }
+                last = Some(full.clone());
+                bytes += full.bytes().len() + value.len();
+                batch.push((full, value.clone()));
+            }
+            if batch.is_empty() {
+                break;
+            }
+            shared.apply_loaded(&mut batch.iter().map(|(key, value)| (key.bytes(), Some(value.as_slice()))))?;
+        }
+        shared.delta.renew_views(shared.applied.as_ref())?;
+        Ok(count)
+    }
+
+    fn position(&self) -> Position {
+        Position(self.shared.visible.load(Ordering::SeqCst))
+    }
+
+    fn wait(&self, position: Position) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        shared.waiting.fetch_add(1, Ordering::SeqCst);
+        let mut waits = shared.waits.lock();
+        let mut outcome = Ok(());
+        while shared.visible.load(Ordering::SeqCst) < position.0 && outcome.is_ok() {
+            shared.moved.wait_for(&mut waits, std::time::Duration::from_millis(20));
+            outcome = shared.healthy();
+        }
+        drop(waits);
+        shared.waiting.fetch_sub(1, Ordering::SeqCst);
+        outcome?;
+        if shared.settings.durability == Durability::Buffered {
+            let mut log = shared.log.lock();
+            if log.durable() < position.0 {
+                log.sync().map_err(|error| shared.poison(error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> EngineFacts {
+        let shared = &self.shared;
+        let (position, applied) = (shared.visible.load(Ordering::SeqCst), shared.applied_to.load(Ordering::SeqCst));
+        EngineFacts {
+            position: Position(position),
+            applied: Position(applied),
+            log_bytes: position.saturating_sub(applied),
+            store_bytes: shared.applied.bytes().unwrap_or_default(),
+            delta_bytes: shared.delta.bytes() as u64,
+            units: shared.units.load(Ordering::Relaxed),
+            groups: shared.groups_done.load(Ordering::Relaxed),
+            syncs: shared.log.lock().syncs,
+            applied_changes: shared.applied_changes.load(Ordering::Relaxed),
+            applied_batches: shared.applied_batches.load(Ordering::Relaxed),
+            stalled_us: shared.stalled_us.load(Ordering::Relaxed),
+        }
+    }
+
+    fn check(&self) -> Result<Vec<String>, StoreError> {
+        let shared = &self.shared;
+        let mut found = {
+            let log = shared.log.lock();
+            log.check(shared.applied.mark())?
+        };
+        let whole =
+            shared.delta.without_views(shared.applied.as_ref(), || shared.applied.maintain(Maintenance::Check))?;
+        if !whole {
+            found.push("store.redb: the structure of the tree was damaged".to_owned());
+        }
+        let view = shared.applied.view()?;
+        view.damage(&mut |key| {
+            let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
+            found.push(format!("store.redb: the checksum of an entry in space {space} does not hold"));
+        })?;
+        Ok(found)
+    }
+
+    fn compact(&self) -> Result<(u64, u64), StoreError> {
+        let shared = &self.shared;
+        shared.apply_once()?;
+        let before = shared.applied.bytes()?;
+        shared.delta.without_views(shared.applied.as_ref(), || {
+            // One pass moves what it can; repeated passes end when nothing moves.
+            while shared.applied.maintain(Maintenance::Compact)? {}
+            Ok(())
+        })?;
+        Ok((before, shared.applied.bytes()?))
+    }
+}

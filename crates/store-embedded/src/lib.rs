@@ -1,0 +1,34 @@
+//! The embedded engine of the store: one data folder, no server.
+//!
+//! ```text
+//!  commit, submit ──▶ group ──one write, one sync──▶ log (segment files)
+//!                       │ durable                       │ freed when applied
+//!                       ▼                               │
+//!                     delta: active ──freeze──▶ frozen ─┤ applier: batches by key, each with the log position
+//!                       ▲                               ▼
+//!  get, page ───────────┴──────── snapshots ◀──── applied store (redb)
+//! ```
+//!
+//! - **The log makes a commit durable; the applied store makes it findable.** Concurrent commits become one write and one sync. Changes are readable
+//!   from memory at once and reach the tree in the background, sorted, in batches that do not hold the disk for long.
+//! - **Recovery** opens the applied store and replays the log from the position that it remembers. A torn end of the log is where replay ends; an
+//!   intact group after a damaged one is an error that names both.
+//! - **A failed write or sync poisons the engine.** No later commit succeeds; open the store again. Reads continue to answer what was committed.
+//! - **All file access goes through [`Medium`]**, and the clock is injected, so tests run the engine over a disk that loses, reorders and tears
+//!   what was not synced ([`fake`]).
+//!
+//! `docs/store-format.md` draws the files byte by byte and states what is assumed of the medium.
+
+mod applied;
+mod applier;
+mod delta;
+mod engine;
+pub mod fake;
+mod group;
+mod log;
+mod medium;
+mod settings;
+
+pub use engine::EmbeddedEngine;
+pub use medium::{Folder, Medium, MediumFile, OpenMode};
+pub use settings::{Durability, Settings, Work};

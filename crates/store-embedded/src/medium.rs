@@ -1,0 +1,188 @@
+//! The layer through which all file access goes, so that tests run the whole engine over a disk that loses, reorders and tears writes.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A data folder.
+pub trait Medium: Send + Sync + Debug {
+    /// The folder as people name it.
+    fn name(&self) -> String;
+    /// Names of all files.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn list(&self) -> io::Result<Vec<String>>;
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn MediumFile>>;
+    /// Renames a file and replaces one of the new name. Files that are open stay open.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// Makes all names durable.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync_folder(&self) -> io::Result<()>;
+    /// Takes the folder for this process until the answer is dropped; `None` if another process has it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>>;
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum OpenMode {
+    /// For reading; the file exists.
+    Read,
+    /// For reading and writing; the file exists.
+    Write,
+    /// For reading and writing; created if missing, otherwise left as it is.
+    Create,
+}
+
+/// An open file.
+pub trait MediumFile: Send + Sync + Debug {
+    /// Length in bytes.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether the file holds no byte.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// Sets the length; new bytes are zero.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+    /// Fills `into` from a place.
+    ///
+    /// # Errors
+    /// Those of the system; `UnexpectedEof` past the end.
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
+    /// Writes at a place; the file grows as needed.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Makes everything written so far durable, and the length needed to read it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// A folder of the file system.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+/// File whose lock keeps a second process out.
+const LOCK_FILE: &str = "lock";
+
+impl Folder {
+    /// A folder that exists.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Folder(path.to_owned())
+    }
+
+    /// Makes the folder, for its owner only, if it is missing.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)?;
+        Ok(Folder(path.to_owned()))
+    }
+}
+
+impl Medium for Folder {
+    fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            // A name that is not Unicode is not one of ours.
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn open(&self, name: &str, mode: OpenMode) -> io::Result<Arc<dyn MediumFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(mode != OpenMode::Read).create(mode == OpenMode::Create);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Arc::new(DiskFile(options.open(self.0.join(name))?)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.0.join(name))
+    }
+
+    fn sync_folder(&self) -> io::Result<()> {
+        File::open(&self.0)?.sync_all()
+    }
+
+    fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let path = self.0.join(LOCK_FILE);
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile(File);
+
+impl MediumFile for DiskFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, into, at)
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.0, bytes, at)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}

@@ -1,0 +1,27 @@
+//! The checks that every engine passes, and the same sequences on the engine and its in-memory twin.
+
+use std::sync::Arc;
+
+use quayline_store::{Access, Store, StoreLimits, conformance};
+use quayline_store_embedded::fake::FakeDisk;
+use quayline_store_embedded::{Durability, Settings, Work};
+
+use crate::support::{clock, open, small};
+
+fn new_store(settings: Settings) -> Store {
+    let engine = open(&FakeDisk::new(1), settings, 1).expect("a new store opens");
+    Store::open(Arc::new(engine), clock(2), StoreLimits::default(), Access::Write).expect("a new store opens")
+}
+
+#[test]
+fn the_engine_passes_every_check() {
+    let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
+    for settings in [
+        Settings { work: Work::Background, ..Settings::default() },
+        busy,
+        Settings { durability: Durability::Buffered, ..busy },
+    ] {
+        let failed = conformance::run(|| new_store(settings));
+        assert!(failed.is_empty(), "{settings:?}\n{}", failed.join("\n"));
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the embedded engine: what every engine passes, and what the disk may do to it.
+
+mod conformance;
+mod crash;
+mod damage;
+mod failing;
+mod kill;
+mod support;

@@ -1,0 +1,40 @@
+//! What every engine passes: each check is a function of an empty store, named for what it shows.
+//!
+//! An engine's tests call [`run`] with a way to make an empty store. Checks answer with a text instead of panicking, so that an engine's test can name
+//! the check that failed.
+
+mod units;
+
+use crate::Store;
+
+/// A check of an empty store.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// What it shows.
+    pub name: &'static str,
+    /// Runs it; the error says what was expected and found.
+    pub run: fn(&Store) -> Result<(), String>,
+}
+
+/// Every check.
+#[must_use]
+pub fn checks() -> Vec<Check> {
+    units::CHECKS.to_vec()
+}
+
+/// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.
+#[must_use]
+pub fn run(mut new_store: impl FnMut() -> Store) -> Vec<String> {
+    let failed = |check: &Check, store: &Store| (check.run)(store).err().map(|why| format!("{}: {why}", check.name));
+    checks().iter().filter_map(|check| failed(check, &new_store())).collect()
+}
+
+/// Fails a check with what was expected and found.
+pub(crate) fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("{what}: found {found:?}, expected {expected:?}")) }
+}
+
+/// Turns an error of the store into the text of a failed check.
+pub(crate) fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

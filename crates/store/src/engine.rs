@@ -1,0 +1,283 @@
+//! What an engine does: it keeps bytes by key and commits batches of changes, each whole or not at all.
+
+use std::fmt;
+use std::ops::Bound;
+
+use crate::{FullKey, Space, StoreError, Value};
+
+/// Place of a commit in the order of all commits. A later commit has a greater position.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Position(pub u64);
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One change of a batch.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Change {
+    /// Sets the value of a key.
+    Put(Value),
+    /// Sets the value of a key that never had one and that no later batch sets again after it is deleted. An engine may forget such a pair
+    /// of put and delete without a trace, which is why messages that come and leave quickly never reach the tree.
+    Fresh(Value),
+    /// Removes a key; nothing happens if it is missing.
+    Delete,
+}
+
+impl Change {
+    /// The value that a reader sees after this change.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Change::Put(value) | Change::Fresh(value) => Some(value),
+            Change::Delete => None,
+        }
+    }
+}
+
+/// The changes of one unit of work, at most one for each key.
+pub type Batch = Vec<(FullKey, Change)>;
+
+/// Called once when a batch is durable (or, with `durability = buffered`, written) and visible, or when it failed. It runs on a thread of the
+/// engine or of another committer and must not wait.
+pub type Completion = Box<dyn FnOnce(Result<Position, StoreError>) + Send>;
+
+/// Direction of a browse.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// Entries of one space in the order of a browse, and where to continue. Reuse one page for many reads: it keeps its memory.
+#[derive(Debug, Default)]
+pub struct Page {
+    bytes: Vec<u8>,
+    /// End of the key and end of the value of each entry in `bytes`.
+    ends: Vec<(usize, usize)>,
+    /// Bound from which the next page continues; `None` when the range is exhausted.
+    pub next: Option<Bound<Vec<u8>>>,
+}
+
+impl Page {
+    /// Removes all entries.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.next = None;
+    }
+
+    /// Adds an entry.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    /// Number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether the page holds no entry. The range may still continue at [`Self::next`].
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes of all keys and values.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The key and value at an index below [`Self::len`].
+    #[must_use]
+    pub fn entry(&self, index: usize) -> (&[u8], &[u8]) {
+        let begin = if index == 0 { 0 } else { self.ends[index - 1].1 };
+        let (key_end, end) = self.ends[index];
+        (&self.bytes[begin..key_end], &self.bytes[key_end..end])
+    }
+
+    /// All entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        (0..self.len()).map(|index| self.entry(index))
+    }
+}
+
+/// Keys of a browse, inside one space.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyRange<'a> {
+    /// Lower bound.
+    pub from: Bound<&'a [u8]>,
+    /// Upper bound.
+    pub to: Bound<&'a [u8]>,
+}
+
+impl KeyRange<'_> {
+    /// The whole space.
+    pub const ALL: KeyRange<'static> = KeyRange { from: Bound::Unbounded, to: Bound::Unbounded };
+
+    /// Whether no key can be inside. Ordered maps refuse such ranges.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match (self.from, self.to) {
+            (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+            (Bound::Included(from), Bound::Included(to)) => from > to,
+            (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) => from >= to,
+        }
+    }
+
+    /// The bounds as full keys of a space.
+    #[must_use]
+    pub fn full(&self, space: Space) -> (Bound<FullKey>, Bound<FullKey>) {
+        let from = match self.from {
+            Bound::Unbounded => Bound::Included(FullKey::new(space, b"")),
+            Bound::Included(key) => Bound::Included(FullKey::new(space, key)),
+            Bound::Excluded(key) => Bound::Excluded(FullKey::new(space, key)),
+        };
+        let to = match self.to {
+            Bound::Unbounded => match space.0.checked_add(1) {
+                Some(after) => Bound::Excluded(FullKey::new(Space(after), b"")),
+                None => Bound::Unbounded,
+            },
+            Bound::Included(key) => Bound::Included(FullKey::new(space, key)),
+            Bound::Excluded(key) => Bound::Excluded(FullKey::new(space, key)),
+        };
+        (from, to)
+    }
+
+    /// Narrows the range to what follows a page.
+    #[must_use]
+    pub fn after<'n>(self, direction: Direction, next: &'n Bound<Vec<u8>>) -> KeyRange<'n>
+    where
+        Self: 'n,
+    {
+        let bound = match next {
+            Bound::Included(key) => Bound::Included(key.as_slice()),
+            Bound::Excluded(key) => Bound::Excluded(key.as_slice()),
+            Bound::Unbounded => Bound::Unbounded,
+        };
+        match direction {
+            Direction::Forward => KeyRange { from: bound, to: self.to },
+            Direction::Backward => KeyRange { from: self.from, to: bound },
+        }
+    }
+}
+
+/// How much one page holds. The page ends with the entry that reaches either bound.
+#[derive(Clone, Copy, Debug)]
+pub struct PageLimit {
+    /// Entries.
+    pub entries: usize,
+    /// Bytes of keys and values.
+    pub bytes: usize,
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        PageLimit { entries: 512, bytes: 256 << 10 }
+    }
+}
+
+/// Figures of an engine for `store facts`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct EngineFacts {
+    /// Last commit that is visible.
+    pub position: Position,
+    /// Last commit that the applied store holds; equals `position` where there is no log.
+    pub applied: Position,
+    /// Bytes of the log that the applied store does not hold yet.
+    pub log_bytes: u64,
+    /// Bytes of the applied store on disk.
+    pub store_bytes: u64,
+    /// Bytes of changes in memory.
+    pub delta_bytes: u64,
+    /// Units of work that committed since the store was opened.
+    pub units: u64,
+    /// Groups: each one write and one sync.
+    pub groups: u64,
+    /// Syncs of the log.
+    pub syncs: u64,
+    /// Changes that reached the applied store.
+    pub applied_changes: u64,
+    /// Batches in which they did.
+    pub applied_batches: u64,
+    /// Microseconds that committers waited for the applier.
+    pub stalled_us: u64,
+}
+
+/// Keeps bytes by key, commits batches, and knows nothing of files, queues or formats. Two engines answer alike; `conformance` says how.
+///
+/// Reads see the newest visible commit. A page is consistent: it shows every batch whole or not at all, within the page.
+pub trait Engine: Send + Sync + fmt::Debug {
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Damaged`].
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError>;
+
+    /// Replaces the content of `page` with the first entries of a range.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Damaged`].
+    fn page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError>;
+
+    /// Commits a batch and waits. `after` runs before this returns; the calling thread may do the work of a whole group.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`] after a failed write or sync; limits.
+    fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError>;
+
+    /// Commits a batch without holding the thread: `after` runs when the outcome is known. Waits only while the engine's limit on batches in
+    /// flight is reached, and never on a thread that runs a [`Completion`].
+    fn submit(&self, batch: Batch, after: Completion);
+
+    /// Adds ascending keys to a space that holds nothing and that no batch changes meanwhile. The entries are durable and visible when this
+    /// returns; after a crash a part of them may be there. Returns their number.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; errors of the source; [`StoreError::NotAscending`].
+    fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError>;
+
+    /// Last commit that is visible.
+    fn position(&self) -> Position;
+
+    /// Waits until a commit is visible and, with `durability = sync`, durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`] if it can no longer become so.
+    fn wait(&self, position: Position) -> Result<(), StoreError>;
+
+    /// Figures.
+    fn facts(&self) -> EngineFacts;
+
+    /// Checks everything that is stored. Returns one text for each damage found, by place and without payload.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] where the check itself cannot continue.
+    fn check(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Gives space that nothing uses back to the file system. Returns the bytes before and after.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn compact(&self) -> Result<(u64, u64), StoreError>;
+}
+
+/// Source of a load: fills the two buffers with the next key and value, or says that there is none.
+pub type LoadSource<'a> = dyn FnMut(&mut Vec<u8>, &mut Vec<u8>) -> Result<bool, StoreError> + 'a;

@@ -1,0 +1,452 @@
+//! What the store refuses and why.
+
+use std::io::ErrorKind;
+
+use quayline_core::{Code, Fault, Finding, Place};
+
+use crate::{FileStatus, Position, Space};
+
+/// Why an operation did not happen. Nothing was changed unless the variant says otherwise.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The medium failed.
+    #[error("{file} cannot be {action}: {why}")]
+    Io {
+        /// File of the data folder.
+        file: String,
+        /// What was tried, as a participle: "read", "written", "synced".
+        action: &'static str,
+        /// Kind of the system's error.
+        kind: ErrorKind,
+        /// The system's own words.
+        why: String,
+    },
+    /// An earlier write or sync failed, so nothing more may commit.
+    #[error("the store takes no more commits since a write failed: {cause}")]
+    Poisoned {
+        /// The first failure.
+        cause: String,
+    },
+    /// Stored bytes differ from what was written.
+    #[error("{file} is damaged at byte {byte}: {what}")]
+    Damaged {
+        /// File of the data folder.
+        file: String,
+        /// Byte in the file, from 0.
+        byte: u64,
+        /// What was expected and found.
+        what: String,
+    },
+    /// A group of the log is damaged although a later one is intact, so it is not the torn end of the log.
+    #[error("the group at position {damaged} is damaged, but the group at position {intact} after it is intact")]
+    LogDamaged {
+        /// Segment file of the damaged group.
+        file: String,
+        /// Byte of the damaged group in that file.
+        byte: u64,
+        /// Its position.
+        damaged: Position,
+        /// Position of the first intact group after it.
+        intact: Position,
+    },
+    /// Another process has the data folder open.
+    #[error("another process has the data folder open")]
+    InUse {
+        /// The folder.
+        folder: String,
+    },
+    /// The files are of a version that this program does not know.
+    #[error("{file} has format version {found}, this program reads version {known}")]
+    Version {
+        /// File of the data folder.
+        file: String,
+        /// Version found.
+        found: u32,
+        /// Version that this program writes.
+        known: u32,
+    },
+    /// The store is open for reading only.
+    #[error("the store is open for reading only")]
+    ReadOnly,
+    /// A limit was reached.
+    #[error("the limit {limit} of {value} is reached")]
+    LimitReached {
+        /// Name of the limit.
+        limit: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// Another unit of work holds the record.
+    #[error("another unit of work holds the record in space {}, waited {waited_ms} ms", .space.0)]
+    LockTimeout {
+        /// Space of the record.
+        space: Space,
+        /// Milliseconds waited.
+        waited_ms: u64,
+    },
+    /// Waiting for the record would never end.
+    #[error("waiting for the record in space {} would never end: its holder waits for this unit of work", .space.0)]
+    Deadlock {
+        /// Space of the record.
+        space: Space,
+    },
+    /// A key or value is too long.
+    #[error("the {what} has {found} bytes, expected at most {max}")]
+    TooLong {
+        /// "key", "record", "message", "unit of work".
+        what: &'static str,
+        /// Length found.
+        found: usize,
+        /// Longest allowed.
+        max: usize,
+    },
+    /// A record with this key exists.
+    #[error("a record with this {} exists in {file}", .index.as_ref().map_or("key".to_owned(), |index| format!("key of index {index}")))]
+    DuplicateKey {
+        /// File.
+        file: String,
+        /// Unique alternate index; `None` is the primary key.
+        index: Option<String>,
+    },
+    /// No record has this key.
+    #[error("no record of {file} has this key")]
+    NotFound {
+        /// File.
+        file: String,
+    },
+    /// A browse reached the end of the file, or its beginning.
+    #[error("{file} has no further record in this direction")]
+    EndOfFile {
+        /// File.
+        file: String,
+    },
+    /// The file does not allow records of this length.
+    #[error("the record has {found} bytes, expected {}", range_text(*.min, *.max))]
+    WrongLength {
+        /// File.
+        file: String,
+        /// Length found.
+        found: usize,
+        /// Shortest allowed.
+        min: usize,
+        /// Longest allowed.
+        max: usize,
+    },
+    /// A rewrite changes the primary key, or the length of a record that has an address.
+    #[error("a rewrite in {file} must not change the {what}")]
+    Immutable {
+        /// File.
+        file: String,
+        /// "primary key" or "length".
+        what: &'static str,
+    },
+    /// A rewrite or delete of a record that this unit of work did not read for update.
+    #[error("the unit of work did not read this record of {file} for update")]
+    NotReadForUpdate {
+        /// File.
+        file: String,
+    },
+    /// A browse has no position.
+    #[error("the browse of {file} has no position")]
+    NoPosition {
+        /// File.
+        file: String,
+    },
+    /// No such record file.
+    #[error("no record file {name}")]
+    FileMissing {
+        /// Name.
+        name: String,
+    },
+    /// A name is in use.
+    #[error("{kind} {name} exists")]
+    Exists {
+        /// "record file" or "queue".
+        kind: &'static str,
+        /// Name.
+        name: String,
+    },
+    /// The organisation does not support the operation.
+    #[error("{file} is {organisation}, which does not support {operation}")]
+    Unsupported {
+        /// File.
+        file: String,
+        /// "key-sequenced" and so on.
+        organisation: &'static str,
+        /// Operation.
+        operation: &'static str,
+    },
+    /// A relative record number is outside of the file.
+    #[error("relative record number {found} is outside of {file}, expected 1 to {max}")]
+    OutOfRange {
+        /// File.
+        file: String,
+        /// Number found.
+        found: u64,
+        /// Greatest number.
+        max: u64,
+    },
+    /// No such alternate index.
+    #[error("{file} has no alternate index {index}")]
+    IndexMissing {
+        /// File.
+        file: String,
+        /// Name of the index.
+        index: String,
+    },
+    /// A definition contradicts itself.
+    #[error("the definition of {name} is not usable: {what}")]
+    BadDefinition {
+        /// Name of the file or queue.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// Loaded keys are not ascending.
+    #[error("entry {entry} of the load has a key that is not above the one before")]
+    NotAscending {
+        /// Number of the entry, from 1.
+        entry: u64,
+    },
+    /// No such queue.
+    #[error("no queue {name}")]
+    QueueMissing {
+        /// Name.
+        name: String,
+    },
+    /// The queue has as many messages as it may.
+    #[error("queue {queue} is full: {depth} messages")]
+    QueueFull {
+        /// Queue.
+        queue: String,
+        /// Messages it holds.
+        depth: u64,
+    },
+    /// No message fits within the wait limit.
+    #[error("no message of queue {queue} fits, waited {waited_ms} ms")]
+    NoMessage {
+        /// Queue.
+        queue: String,
+        /// Milliseconds waited.
+        waited_ms: u64,
+    },
+    /// A message is longer than the queue allows.
+    #[error("the message has {found} bytes, queue {queue} allows {max}")]
+    MessageTooLong {
+        /// Queue.
+        queue: String,
+        /// Length found.
+        found: usize,
+        /// Longest allowed.
+        max: usize,
+    },
+}
+
+/// The medium failed.
+pub const STO_IO: Code = Code("STO-001");
+/// The store is poisoned.
+pub const STO_POISONED: Code = Code("STO-002");
+/// Stored bytes are damaged.
+pub const STO_DAMAGED: Code = Code("STO-003");
+/// The log is damaged before its end.
+pub const STO_LOG_DAMAGED: Code = Code("STO-004");
+/// Another process has the folder.
+pub const STO_IN_USE: Code = Code("STO-005");
+/// Unknown version of a file.
+pub const STO_VERSION: Code = Code("STO-006");
+/// The store is open for reading only.
+pub const STO_READ_ONLY: Code = Code("STO-007");
+/// A limit is reached.
+pub const STO_LIMIT: Code = Code("STO-008");
+/// A record lock was not free in time.
+pub const STO_LOCK: Code = Code("STO-009");
+/// Units of work wait for each other.
+pub const STO_DEADLOCK: Code = Code("STO-010");
+/// Too long.
+pub const STO_LENGTH: Code = Code("STO-011");
+/// A unique key exists.
+pub const STO_DUPLICATE: Code = Code("STO-012");
+/// No such record.
+pub const STO_NOT_FOUND: Code = Code("STO-013");
+/// End of a browse.
+pub const STO_END: Code = Code("STO-014");
+/// A record's length does not fit its file.
+pub const STO_RECORD_LENGTH: Code = Code("STO-015");
+/// A rewrite changes what must stay.
+pub const STO_IMMUTABLE: Code = Code("STO-016");
+/// A rewrite without a read for update.
+pub const STO_NOT_READ: Code = Code("STO-017");
+/// A browse without position.
+pub const STO_NO_POSITION: Code = Code("STO-018");
+/// No such record file.
+pub const STO_NO_FILE: Code = Code("STO-019");
+/// A name is in use.
+pub const STO_EXISTS: Code = Code("STO-020");
+/// The organisation does not support the operation.
+pub const STO_UNSUPPORTED: Code = Code("STO-021");
+/// A relative record number is out of range.
+pub const STO_RANGE: Code = Code("STO-022");
+/// No such alternate index.
+pub const STO_NO_INDEX: Code = Code("STO-023");
+/// A definition contradicts itself.
+pub const STO_DEFINITION: Code = Code("STO-024");
+/// Loaded keys are not ascending.
+pub const STO_ORDER: Code = Code("STO-025");
+/// No such queue.
+pub const STO_NO_QUEUE: Code = Code("STO-030");
+/// The queue is full.
+pub const STO_QUEUE_FULL: Code = Code("STO-031");
+/// No message fits.
+pub const STO_NO_MESSAGE: Code = Code("STO-032");
+/// The message is too long.
+pub const STO_MESSAGE_LENGTH: Code = Code("STO-033");
+
+impl StoreError {
+    /// An error of the medium.
+    #[must_use]
+    pub fn io(file: &str, action: &'static str, error: &std::io::Error) -> Self {
+        StoreError::Io { file: file.to_owned(), action, kind: error.kind(), why: error.to_string() }
+    }
+
+    /// COBOL file status of the outcome.
+    #[must_use]
+    pub fn status(&self) -> FileStatus {
+        match self {
+            StoreError::Io { kind: ErrorKind::StorageFull | ErrorKind::QuotaExceeded, .. }
+            | StoreError::QueueFull { .. } => FileStatus::Full,
+            StoreError::Io { .. }
+            | StoreError::Poisoned { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::LogDamaged { .. } => FileStatus::Permanent,
+            StoreError::InUse { .. }
+            | StoreError::LimitReached { .. }
+            | StoreError::LockTimeout { .. }
+            | StoreError::Deadlock { .. } => FileStatus::Resource,
+            StoreError::Version { .. } | StoreError::BadDefinition { .. } | StoreError::IndexMissing { .. } => {
+                FileStatus::Attributes
+            }
+            StoreError::ReadOnly | StoreError::Unsupported { .. } => FileStatus::Unsupported,
+            StoreError::TooLong { .. } | StoreError::WrongLength { .. } | StoreError::MessageTooLong { .. } => {
+                FileStatus::Length
+            }
+            StoreError::DuplicateKey { .. } | StoreError::Exists { .. } => FileStatus::DuplicateKey,
+            StoreError::NotFound { .. } => FileStatus::NotFound,
+            StoreError::EndOfFile { .. } | StoreError::NoMessage { .. } => FileStatus::EndOfFile,
+            StoreError::Immutable { what: "length", .. } => FileStatus::Length,
+            StoreError::Immutable { .. } | StoreError::NotAscending { .. } => FileStatus::Sequence,
+            StoreError::NotReadForUpdate { .. } => FileStatus::NotRead,
+            StoreError::NoPosition { .. } => FileStatus::NoPosition,
+            StoreError::FileMissing { .. } | StoreError::QueueMissing { .. } => FileStatus::Missing,
+            StoreError::OutOfRange { .. } => FileStatus::Boundary,
+        }
+    }
+
+    /// The error as people read it, with a remedy.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let (code, fault) = self.code();
+        let finding = Finding::error(code, fault, self.to_string());
+        let finding = match self.place() {
+            Some(place) => finding.at(place),
+            None => finding,
+        };
+        match self.remedy() {
+            Some(hint) => finding.hint(hint),
+            None => finding,
+        }
+    }
+
+    fn code(&self) -> (Code, Fault) {
+        match self {
+            StoreError::Io { .. } => (STO_IO, Fault::Environment),
+            StoreError::Poisoned { .. } => (STO_POISONED, Fault::Environment),
+            StoreError::Damaged { .. } => (STO_DAMAGED, Fault::Environment),
+            StoreError::LogDamaged { .. } => (STO_LOG_DAMAGED, Fault::Environment),
+            StoreError::InUse { .. } => (STO_IN_USE, Fault::Environment),
+            StoreError::Version { .. } => (STO_VERSION, Fault::Config),
+            StoreError::ReadOnly => (STO_READ_ONLY, Fault::Caller),
+            StoreError::LimitReached { .. } => (STO_LIMIT, Fault::Caller),
+            StoreError::LockTimeout { .. } => (STO_LOCK, Fault::Caller),
+            StoreError::Deadlock { .. } => (STO_DEADLOCK, Fault::Caller),
+            StoreError::TooLong { .. } => (STO_LENGTH, Fault::Sender),
+            StoreError::DuplicateKey { .. } => (STO_DUPLICATE, Fault::Sender),
+            StoreError::NotFound { .. } => (STO_NOT_FOUND, Fault::Sender),
+            StoreError::EndOfFile { .. } => (STO_END, Fault::Caller),
+            StoreError::WrongLength { .. } => (STO_RECORD_LENGTH, Fault::Sender),
+            StoreError::Immutable { .. } => (STO_IMMUTABLE, Fault::Caller),
+            StoreError::NotReadForUpdate { .. } => (STO_NOT_READ, Fault::Caller),
+            StoreError::NoPosition { .. } => (STO_NO_POSITION, Fault::Caller),
+            StoreError::FileMissing { .. } => (STO_NO_FILE, Fault::Config),
+            StoreError::Exists { .. } => (STO_EXISTS, Fault::Caller),
+            StoreError::Unsupported { .. } => (STO_UNSUPPORTED, Fault::Caller),
+            StoreError::OutOfRange { .. } => (STO_RANGE, Fault::Sender),
+            StoreError::IndexMissing { .. } => (STO_NO_INDEX, Fault::Config),
+            StoreError::BadDefinition { .. } => (STO_DEFINITION, Fault::Config),
+            StoreError::NotAscending { .. } => (STO_ORDER, Fault::Sender),
+            StoreError::QueueMissing { .. } => (STO_NO_QUEUE, Fault::Config),
+            StoreError::QueueFull { .. } => (STO_QUEUE_FULL, Fault::Environment),
+            StoreError::NoMessage { .. } => (STO_NO_MESSAGE, Fault::Caller),
+            StoreError::MessageTooLong { .. } => (STO_MESSAGE_LENGTH, Fault::Sender),
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        let (file, byte) = match self {
+            StoreError::Damaged { file, byte, .. } | StoreError::LogDamaged { file, byte, .. } => (file, Some(*byte)),
+            StoreError::Version { file, .. } => (file, None),
+            StoreError::InUse { folder } => (folder, None),
+            _ => return None,
+        };
+        let byte = byte.map(quayline_core::ByteOffset);
+        Some(Place { file: Some(file.as_str().into()), byte, ..Place::default() })
+    }
+
+    fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            StoreError::Io { kind: ErrorKind::StorageFull | ErrorKind::QuotaExceeded, .. } => {
+                "free space on the disk, then open the store again: everything acknowledged is there"
+            }
+            StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. } => {
+                "give this user the right to write into the data folder, then open the store again"
+            }
+            StoreError::Io { .. } | StoreError::Poisoned { .. } => {
+                "check the disk, then open the store again: everything acknowledged is there"
+            }
+            StoreError::Damaged { .. } | StoreError::LogDamaged { .. } => {
+                "run `quayline store check` to see all damage, then restore the latest save"
+            }
+            StoreError::InUse { .. } => "end the other process, or use another data folder",
+            StoreError::Version { .. } => "open the folder with the version of quayline that wrote it",
+            StoreError::ReadOnly => "open the store for writing",
+            StoreError::LimitReached { .. } => "commit smaller or fewer units of work, or raise the limit",
+            StoreError::LockTimeout { .. } => "repeat the unit of work, or commit the one that holds the record sooner",
+            StoreError::Deadlock { .. } => {
+                "roll back and repeat the unit of work; read records for update in the same order everywhere"
+            }
+            StoreError::DuplicateKey { .. } => "read the record for update and rewrite it, or use another key",
+            StoreError::NotFound { .. } => "look for the next greater key with KEY_GE, or insert the record",
+            StoreError::WrongLength { .. } => "see the allowed lengths with `quayline file facts`",
+            StoreError::Immutable { .. } => "delete the record and insert it under its new key",
+            StoreError::NotReadForUpdate { .. } => "read the record for update in the same unit of work first",
+            StoreError::NoPosition { .. } => "start the browse at a key first",
+            StoreError::FileMissing { .. } => "define the file with `quayline file define`",
+            StoreError::Exists { .. } => "use another name, or delete the existing one first",
+            StoreError::IndexMissing { .. } => "see the file's indexes with `quayline file facts`",
+            StoreError::NotAscending { .. } => "sort the input by its key, or load it without the sorted option",
+            StoreError::QueueMissing { .. } => "define the queue with `quayline queue define`",
+            StoreError::QueueFull { .. } => "get messages from the queue, or raise its depth limit",
+            StoreError::MessageTooLong { .. } => "split the message, or raise the queue's message limit",
+            StoreError::TooLong { .. }
+            | StoreError::EndOfFile { .. }
+            | StoreError::Unsupported { .. }
+            | StoreError::OutOfRange { .. }
+            | StoreError::BadDefinition { .. }
+            | StoreError::NoMessage { .. } => return None,
+        })
+    }
+}
+
+fn range_text(min: usize, max: usize) -> String {
+    if min == max { max.to_string() } else { format!("{min} to {max}") }
+}

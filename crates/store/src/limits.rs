@@ -1,0 +1,40 @@
+//! Bounds of the store above its engine.
+
+/// Bounds with units. Every bound has a finding of its own; reaching one refuses the operation and loses nothing.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct StoreLimits {
+    /// Units of work open at once. Each holds its changes in memory. Default 10,000.
+    pub units_open_max: usize,
+    /// Changes of one unit of work. Default 1,000,000: about 200 MB of bookkeeping.
+    pub unit_changes_max: usize,
+    /// Bytes of keys and values that one unit of work changes. Default 256 MB: two messages of the largest size.
+    pub unit_bytes_max: usize,
+    /// Bytes of a key. Default 1,024: four times what VSAM allows, so that an alternate key and a primary key fit in one index entry.
+    pub key_bytes_max: usize,
+    /// Bytes of a record or message. Default 101 MB: a message of 100 MB and its header.
+    pub value_bytes_max: usize,
+    /// Record locks held at once by all units of work. Default 1,000,000.
+    pub locks_max: usize,
+    /// Milliseconds that a unit of work waits for a record lock. Default 10,000.
+    pub lock_wait_ms_max: u64,
+    /// Messages of one queue whose content is kept in memory ahead of the next get. Default 4,096.
+    pub queue_window_messages_max: usize,
+    /// Bytes of those messages. Default 16 MB; at least one message is kept whatever its size.
+    pub queue_window_bytes_max: usize,
+}
+
+impl Default for StoreLimits {
+    fn default() -> Self {
+        StoreLimits {
+            units_open_max: 10_000,
+            unit_changes_max: 1_000_000,
+            unit_bytes_max: 256 << 20,
+            key_bytes_max: 1_024,
+            value_bytes_max: 101 << 20,
+            locks_max: 1_000_000,
+            lock_wait_ms_max: 10_000,
+            queue_window_messages_max: 4_096,
+            queue_window_bytes_max: 16 << 20,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Record locks: exclusive, held by units of work until their outcome is visible.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::{FullKey, StoreError};
+
+/// Number of a unit of work, unique while the store is open.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct UnitId(pub u64);
+
+/// How long to wait for a lock that another unit of work holds.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LockWait {
+    /// The store's own limit, `lock_wait_ms_max`.
+    Default,
+    /// Not at all: the answer is [`StoreError::LockTimeout`] at once.
+    No,
+    /// At most this many milliseconds.
+    AtMostMs(u64),
+}
+
+/// Locks of all units of work.
+#[derive(Debug, Default)]
+pub(crate) struct LockTable {
+    inner: Mutex<Inner>,
+    freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    holders: HashMap<FullKey, UnitId>,
+    /// What each waiting unit waits for; a unit waits for one lock at a time.
+    waiting: HashMap<UnitId, FullKey>,
+}
+
+/// Whether a lock was already held by the unit that asked for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Acquired {
+    Now,
+    Before,
+}
+
+impl LockTable {
+    /// Takes the lock on a key for a unit.
+    pub(crate) fn acquire(
+        &self,
+        unit: UnitId,
+        key: &FullKey,
+        wait_ms: u64,
+        locks_max: usize,
+    ) -> Result<Acquired, StoreError> {
+        let mut inner = self.inner.lock();
+        let mut deadline = None;
+        loop {
+            let count = inner.holders.len();
+            let holder = match inner.holders.entry(key.clone()) {
+                Entry::Vacant(_) if count >= locks_max => {
+                    return Err(StoreError::LimitReached { limit: "locks_max", value: locks_max as u64 });
+                }
+                Entry::Vacant(free) => {
+                    free.insert(unit);
+                    return Ok(Acquired::Now);
+                }
+                Entry::Occupied(held) if *held.get() == unit => return Ok(Acquired::Before),
+                Entry::Occupied(held) => *held.get(),
+            };
+            if wait_ms == 0 {
+                return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
+            }
+            if inner.would_close_a_circle(unit, holder) {
+                return Err(StoreError::Deadlock { space: key.space() });
+            }
+            let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
+            inner.waiting.insert(unit, key.clone());
+            let timed_out = self.freed.wait_until(&mut inner, limit).timed_out();
+            inner.waiting.remove(&unit);
+            if timed_out && inner.holders.contains_key(key) {
+                return Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
+            }
+        }
+    }
+
+    /// Frees locks of a unit.
+    pub(crate) fn release<'a>(&self, unit: UnitId, keys: impl IntoIterator<Item = &'a FullKey>) {
+        let mut inner = self.inner.lock();
+        for key in keys {
+            let removed = inner.holders.remove(key);
+            debug_assert_eq!(removed, Some(unit), "a unit frees only its own locks");
+        }
+        if !inner.waiting.is_empty() {
+            self.freed.notify_all();
+        }
+    }
+
+    /// Number of locks held.
+    pub(crate) fn len(&self) -> usize {
+        self.inner.lock().holders.len()
+    }
+}
+
+impl Inner {
+    /// Follows who waits for whom from `holder`. A unit waits for one lock and a lock has one holder, so the path does not branch.
+    fn would_close_a_circle(&self, unit: UnitId, holder: UnitId) -> bool {
+        let mut at = holder;
+        // No path is longer than the number of waiting units.
+        for _ in 0..=self.waiting.len() {
+            if at == unit {
+                return true;
+            }
+            let Some(next) = self.waiting.get(&at).and_then(|key| self.holders.get(key)) else { return false };
+            at = *next;
+        }
+        false
+    }
+}

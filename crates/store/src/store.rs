@@ -1,0 +1,140 @@
+//! A store: an engine with record locks, stamps and definitions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::engine::{Change, Engine, EngineFacts};
+use crate::lock::LockTable;
+use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
+
+/// Bits of a stamp that count inside one opening of the store; the bits above number the openings.
+const STAMP_BITS: u32 = 40;
+
+/// An open store. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Store(pub(crate) Arc<Inner>);
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) engine: Arc<dyn Engine>,
+    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) limits: StoreLimits,
+    pub(crate) locks: LockTable,
+    pub(crate) read_only: bool,
+    pub(crate) units_open: AtomicUsize,
+    pub(crate) next_unit: AtomicU64,
+    /// Next stamp: unique for the life of the data folder and ascending.
+    stamps: AtomicU64,
+    /// Number that tells this store from all others.
+    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    pub(crate) identity: u64,
+}
+
+/// What may be done to a store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Access {
+    /// Reads only. Writes nothing at all.
+    Read,
+    /// Everything.
+    Write,
+}
+
+impl Store {
+    /// Opens a store over an engine. With [`Access::Write`], one commit numbers this opening, so that no stamp is ever used twice.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn open(
+        engine: Arc<dyn Engine>,
+        clock: Arc<dyn Clock>,
+        limits: StoreLimits,
+        access: Access,
+    ) -> Result<Store, StoreError> {
+        let opening = FullKey::new(Space::CATALOG, b"store/opening");
+        let identity_key = FullKey::new(Space::CATALOG, b"store/identity");
+        let number = |key: &FullKey| -> Result<Option<u64>, StoreError> {
+            Ok(engine.get(key)?.and_then(|value| value.as_ref().try_into().ok()).map(u64::from_le_bytes))
+        };
+        let epoch = number(&opening)?.unwrap_or(0) + 1;
+        let found = number(&identity_key)?;
+        let identity = found.unwrap_or_else(|| clock.random());
+        if access == Access::Write {
+            let mut batch = vec![(opening, Change::Put(epoch.to_le_bytes().as_slice().into()))];
+            if found.is_none() {
+                batch.push((identity_key, Change::Put(identity.to_le_bytes().as_slice().into())));
+            }
+            engine.commit(batch, Box::new(|_| ()))?;
+        }
+        Ok(Store(Arc::new(Inner {
+            engine,
+            clock,
+            limits,
+            locks: LockTable::default(),
+            read_only: access == Access::Read,
+            units_open: AtomicUsize::new(0),
+            next_unit: AtomicU64::new(1),
+            stamps: AtomicU64::new(epoch << STAMP_BITS),
+            identity,
+        })))
+    }
+
+    /// Begins a unit of work.
+    ///
+    /// # Errors
+    /// [`StoreError::LimitReached`] for `units_open_max`.
+    pub fn begin(&self) -> Result<Unit, StoreError> {
+        Unit::begin(&self.0)
+    }
+
+    /// Last commit that is visible.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.0.engine.position()
+    }
+
+    /// Waits until a commit is visible and durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`].
+    pub fn wait(&self, position: Position) -> Result<(), StoreError> {
+        self.0.engine.wait(position)
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Arc<dyn Engine> {
+        &self.0.engine
+    }
+
+    /// Limits.
+    #[must_use]
+    pub fn limits(&self) -> &StoreLimits {
+        &self.0.limits
+    }
+
+    /// Figures of the engine.
+    #[must_use]
+    pub fn facts(&self) -> EngineFacts {
+        self.0.engine.facts()
+    }
+
+    /// Units of work that are open.
+    #[must_use]
+    pub fn units_open(&self) -> usize {
+        self.0.units_open.load(Ordering::Relaxed)
+    }
+
+    /// Record locks that are held.
+    #[must_use]
+    pub fn locks_held(&self) -> usize {
+        self.0.locks.len()
+    }
+}
+
+impl Inner {
+    /// A number that this store never gives again. Later calls give greater numbers.
+    pub(crate) fn next_stamp(&self) -> u64 {
+        self.stamps.fetch_add(1, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,80 @@
+//! The outcome of a commit, as a future that holds no thread.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::{Completion, Position, StoreError};
+
+/// A commit on its way. Await it, [wait](Self::wait) for it, or drop it: the commit happens all the same.
+#[derive(Debug)]
+pub struct Ticket(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    outcome: Option<Result<Position, StoreError>>,
+    waker: Option<Waker>,
+}
+
+impl Ticket {
+    /// A ticket and what completes it.
+    pub(crate) fn new() -> (Ticket, Completion) {
+        let shared = Arc::new(Shared::default());
+        let ticket = Ticket(Arc::clone(&shared));
+        let completion = Box::new(move |outcome| {
+            let mut state = shared.state.lock();
+            state.outcome = Some(outcome);
+            let waker = state.waker.take();
+            drop(state);
+            shared.done.notify_all();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        });
+        (ticket, completion)
+    }
+
+    /// The outcome, once it is known.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Result<Position, StoreError>> {
+        self.0.state.lock().outcome.clone()
+    }
+
+    /// Holds the thread until the outcome is known.
+    ///
+    /// # Errors
+    /// What the commit answers.
+    pub fn wait(self) -> Result<Position, StoreError> {
+        let mut state = self.0.state.lock();
+        loop {
+            if let Some(outcome) = state.outcome.clone() {
+                return outcome;
+            }
+            self.0.done.wait(&mut state);
+        }
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<Position, StoreError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.0.state.lock();
+        match &state.outcome {
+            Some(outcome) => Poll::Ready(outcome.clone()),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The unit of work: everything that commits together.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::engine::{Batch, Change, Completion, Direction, KeyRange, Page, PageLimit};
+use crate::lock::{Acquired, LockWait, UnitId};
+use crate::store::Inner;
+use crate::{FullKey, Position, Space, StoreError, Ticket, Value};
+
+/// What a part of the store (a queue) does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread,
+/// and must not wait.
+pub(crate) trait Outcome: Send {
+    /// The unit is committed and visible.
+    fn committed(&mut self, position: Position);
+    /// The unit was rolled back or its commit failed.
+    fn rolled_back(&mut self);
+}
+
+/// A unit of work: reads, changes, gets and puts that become visible and durable together or not at all.
+///
+/// A unit sees its own changes; others see them after the commit. A change takes an exclusive lock on its key until the outcome is visible, and so
+/// does a read for update; other reads take none and see the newest commit. Dropping a unit rolls it back.
+pub struct Unit {
+    store: Arc<Inner>,
+    id: UnitId,
+    writes: BTreeMap<FullKey, Change>,
+    bytes: usize,
+    locks: Vec<FullKey>,
+    outcomes: Vec<Box<dyn Outcome>>,
+    ended: bool,
+}
+
+impl fmt::Debug for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unit").field("id", &self.id).field("changes", &self.writes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Unit {
+    pub(crate) fn begin(store: &Arc<Inner>) -> Result<Self, StoreError> {
+        let limit = store.limits.units_open_max;
+        if store.units_open.fetch_add(1, Ordering::Relaxed) >= limit {
+            store.units_open.fetch_sub(1, Ordering::Relaxed);
+            return Err(StoreError::LimitReached { limit: "units_open_max", value: limit as u64 });
+        }
+        let id = UnitId(store.next_unit.fetch_add(1, Ordering::Relaxed));
+        Ok(Unit {
+            store: Arc::clone(store),
+            id,
+            writes: BTreeMap::new(),
+            bytes: 0,
+            locks: Vec::new(),
+            outcomes: Vec::new(),
+            ended: false,
+        })
+    }
+
+    /// Number of this unit.
+    #[must_use]
+    pub fn id(&self) -> UnitId {
+        self.id
+    }
+
+    /// Whether the unit changed nothing so far.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// The value of a key: this unit's own, else the newest committed.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn read(&self, space: Space, key: &[u8]) -> Result<Option<Value>, StoreError> {
+        self.read_full(&FullKey::new(space, key))
+    }
+
+    fn read_full(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        match self.writes.get(key) {
+            Some(change) => Ok(change.value().cloned()),
+            None => self.store.engine.get(key),
+        }
+    }
+
+    /// The same, after taking the lock on the key, whether or not it has a value.
+    ///
+    /// # Errors
+    /// [`StoreError::LockTimeout`], [`StoreError::Deadlock`], errors of the medium.
+    pub fn read_for_update(&mut self, space: Space, key: &[u8], wait: LockWait) -> Result<Option<Value>, StoreError> {
+        let key = FullKey::new(space, key);
+        self.lock_full(&key, wait)?;
+        self.read_full(&key)
+    }
+
+    /// Takes the lock on a key.
+    ///
+    /// # Errors
+    /// [`StoreError::LockTimeout`], [`StoreError::Deadlock`], [`StoreError::LimitReached`].
+    pub fn lock(&mut self, space: Space, key: &[u8], wait: LockWait) -> Result<(), StoreError> {
+        self.lock_full(&FullKey::new(space, key), wait)
+    }
+
+    /// Whether this unit holds the lock on a key.
+    #[must_use]
+    pub fn holds(&self, space: Space, key: &[u8]) -> bool {
+        let key = FullKey::new(space, key);
+        // The latest locks are the likely ones.
+        self.locks.iter().rev().any(|held| *held == key)
+    }
+
+    fn lock_full(&mut self, key: &FullKey, wait: LockWait) -> Result<(), StoreError> {
+        let limits = &self.store.limits;
+        if key.key().len() > limits.key_bytes_max {
+            return Err(StoreError::TooLong { what: "key", found: key.key().len(), max: limits.key_bytes_max });
+        }
+        let wait_ms = match wait {
+            LockWait::Default => limits.lock_wait_ms_max,
+            LockWait::No => 0,
+            LockWait::AtMostMs(wait_ms) => wait_ms,
+        };
+        if self.store.locks.acquire(self.id, key, wait_ms, limits.locks_max)? == Acquired::Now {
+            self.locks.push(key.clone());
+        }
+        Ok(())
+    }
+
+    /// Sets a value.
+    ///
+    /// # Errors
+    /// Lengths, limits and locks.
+    pub fn put(&mut self, space: Space, key: &[u8], value: impl Into<Value>) -> Result<(), StoreError> {
+        let key = FullKey::new(space, key);
+        self.lock_full(&key, LockWait::Default)?;
+        self.write(key, Change::Put(value.into()))
+    }
+
+    /// Removes a key.
+    ///
+    /// # Errors
+    /// Lengths, limits and locks.
+    pub fn delete(&mut self, space: Space, key: &[u8]) -> Result<(), StoreError> {
+        let key = FullKey::new(space, key);
+        self.lock_full(&key, LockWait::Default)?;
+        self.write(key, Change::Delete)
+    }
+
+    /// Sets the value of a key that only this unit knows; see [`Change::Fresh`]. Takes no lock.
+    pub(crate) fn put_fresh(&mut self, space: Space, key: &[u8], value: Value) -> Result<(), StoreError> {
+        self.write(FullKey::new(space, key), Change::Fresh(value))
+    }
+
+    /// Changes a key that something above the locks (a claimed message) gives to this unit alone.
+    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    pub(crate) fn change_claimed(&mut self, space: Space, key: &[u8], change: Change) -> Result<(), StoreError> {
+        self.write(FullKey::new(space, key), change)
+    }
+
+    fn write(&mut self, key: FullKey, change: Change) -> Result<(), StoreError> {
+        if self.store.read_only {
+            return Err(StoreError::ReadOnly);
+        }
+        let limits = &self.store.limits;
+        let length = change.value().map_or(0, |value| value.len());
+        if length > limits.value_bytes_max {
+            return Err(StoreError::TooLong { what: "record", found: length, max: limits.value_bytes_max });
+        }
+        let bytes = self.bytes + key.bytes().len() + length;
+        if bytes > limits.unit_bytes_max {
+            return Err(StoreError::TooLong { what: "unit of work", found: bytes, max: limits.unit_bytes_max });
+        }
+        if self.writes.len() >= limits.unit_changes_max {
+            let value = limits.unit_changes_max as u64;
+            return Err(StoreError::LimitReached { limit: "unit_changes_max", value });
+        }
+        self.bytes = bytes;
+        match (self.writes.entry(key), change) {
+            // Nobody else ever saw the key.
+            (Entry::Occupied(own), Change::Delete) if matches!(own.get(), Change::Fresh(_)) => {
+                own.remove();
+            }
+            (Entry::Occupied(mut own), Change::Put(value)) if matches!(own.get(), Change::Fresh(_)) => {
+                own.insert(Change::Fresh(value));
+            }
+            (Entry::Occupied(mut own), change) => {
+                own.insert(change);
+            }
+            (Entry::Vacant(free), change) => {
+                free.insert(change);
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the content of `page` with the first entries of a range, this unit's own changes included.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        self.store.engine.page(space, range, direction, limit, page)?;
+        if self.writes.is_empty() || range.is_empty() {
+            return Ok(());
+        }
+        let covered = match (&page.next, direction) {
+            (None, _) => range,
+            (Some(next), Direction::Forward) => KeyRange { from: range.from, to: covered_to(next) },
+            (Some(next), Direction::Backward) => KeyRange { from: covered_to(next), to: range.to },
+        };
+        let own: Vec<_> = match direction {
+            Direction::Forward => self.writes.range(covered.full(space)).collect(),
+            Direction::Backward => self.writes.range(covered.full(space)).rev().collect(),
+        };
+        if !own.is_empty() {
+            *page = merge(page, &own, direction);
+        }
+        Ok(())
+    }
+
+    /// Takes the next number of a sequence: 1, then 2 and so on. Numbers have no gaps: a unit that rolls back gives its number back, and another
+    /// unit waits for the outcome.
+    ///
+    /// # Errors
+    /// Locks and errors of the medium.
+    pub fn next_number(&mut self, name: &str) -> Result<u64, StoreError> {
+        let last = self.read_for_update(Space::NUMBERS, name.as_bytes(), LockWait::Default)?;
+        let next = number_of(last.as_deref()).saturating_add(1);
+        self.set_number(name, next)?;
+        Ok(next)
+    }
+
+    /// Last number of a sequence; 0 before the first.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn last_number(&self, name: &str) -> Result<u64, StoreError> {
+        Ok(number_of(self.read(Space::NUMBERS, name.as_bytes())?.as_deref()))
+    }
+
+    /// Sets the last number of a sequence.
+    ///
+    /// # Errors
+    /// Locks.
+    pub fn set_number(&mut self, name: &str, last: u64) -> Result<(), StoreError> {
+        self.put(Space::NUMBERS, name.as_bytes(), last.to_le_bytes().as_slice())
+    }
+
+    /// Keeps a checkpoint of a job under a name; an earlier one is replaced.
+    ///
+    /// # Errors
+    /// Lengths and locks.
+    pub fn put_checkpoint(&mut self, name: &str, state: &[u8]) -> Result<(), StoreError> {
+        self.put(Space::CHECKPOINTS, name.as_bytes(), state)
+    }
+
+    /// The checkpoint under a name.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn checkpoint(&self, name: &str) -> Result<Option<Value>, StoreError> {
+        self.read(Space::CHECKPOINTS, name.as_bytes())
+    }
+
+    /// Adds an entry to the transaction log. Entries read in the order of these calls.
+    ///
+    /// # Errors
+    /// Lengths and limits.
+    pub fn append_log(&mut self, entry: &[u8]) -> Result<u64, StoreError> {
+        let stamp = self.store.next_stamp();
+        self.put_fresh(Space::LOG, &stamp.to_be_bytes(), entry.into())?;
+        Ok(stamp)
+    }
+
+    /// Registers what happens once the outcome is known.
+    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    pub(crate) fn on_outcome(&mut self, outcome: Box<dyn Outcome>) {
+        self.outcomes.push(outcome);
+    }
+
+    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.store
+    }
+
+    /// Commits and waits until the unit is durable (or written, with `durability = buffered`).
+    ///
+    /// # Errors
+    /// [`StoreError::Poisoned`] and errors of the medium: the unit did not happen, unless the store, opened again, shows it whole.
+    pub fn commit(mut self) -> Result<Position, StoreError> {
+        let batch = self.take_batch();
+        let engine = Arc::clone(&self.store.engine);
+        if batch.is_empty() {
+            let position = engine.position();
+            self.finish(Ok(position));
+            return Ok(position);
+        }
+        engine.commit(batch, Box::new(move |outcome| self.finish(outcome.as_ref().copied())))
+    }
+
+    /// Commits without holding the thread. Await the ticket, or wait for it.
+    #[must_use = "the outcome of a commit must be looked at"]
+    pub fn submit(self) -> Ticket {
+        let (ticket, completion) = Ticket::new();
+        self.submit_with(completion);
+        ticket
+    }
+
+    /// Commits without holding the thread and calls back with the outcome. The callback runs on a thread of the store and must not wait.
+    pub fn submit_with(mut self, then: Completion) {
+        let batch = self.take_batch();
+        let engine = Arc::clone(&self.store.engine);
+        if batch.is_empty() {
+            let position = engine.position();
+            self.finish(Ok(position));
+            then(Ok(position));
+            return;
+        }
+        engine.submit(
+            batch,
+            Box::new(move |outcome| {
+                self.finish(outcome.as_ref().copied());
+                then(outcome);
+            }),
+        );
+    }
+
+    /// Takes everything back.
+    pub fn roll_back(mut self) {
+        self.undo();
+    }
+
+    fn take_batch(&mut self) -> Batch {
+        std::mem::take(&mut self.writes).into_iter().collect()
+    }
+
+    /// The outcome is visible to others: now locks may go.
+    fn finish(&mut self, outcome: Result<Position, &StoreError>) {
+        match outcome {
+            Ok(position) => {
+                for part in &mut self.outcomes {
+                    part.committed(position);
+                }
+                self.end();
+            }
+            Err(_) => self.undo(),
+        }
+    }
+
+    fn undo(&mut self) {
+        self.writes.clear();
+        // The latest first, so that what was done twice to one thing is undone in order.
+        for part in self.outcomes.iter_mut().rev() {
+            part.rolled_back();
+        }
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.ended = true;
+        self.outcomes.clear();
+        if !self.locks.is_empty() {
+            self.store.locks.release(self.id, &self.locks);
+            self.locks.clear();
+        }
+        self.store.units_open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.undo();
+        }
+    }
+}
+
+fn number_of(value: Option<&[u8]>) -> u64 {
+    value.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+/// The bound up to which a page covers its range: the page continues after it.
+fn covered_to(next: &Bound<Vec<u8>>) -> Bound<&[u8]> {
+    match next {
+        // Continues after the key, so the key itself is covered.
+        Bound::Excluded(key) => Bound::Included(key),
+        Bound::Included(key) => Bound::Excluded(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+fn merge(page: &mut Page, own: &[(&FullKey, &Change)], direction: Direction) -> Page {
+    let mut merged = Page::default();
+    merged.next = page.next.take();
+    let mut own = own.iter().peekable();
+    for (key, value) in page.iter() {
+        let mut replaced = false;
+        while let Some((own_key, change)) = own.peek() {
+            let order = match direction {
+                Direction::Forward => own_key.key().cmp(key),
+                Direction::Backward => key.cmp(own_key.key()),
+            };
+            if order.is_gt() {
+                break;
+            }
+            if let Some(own_value) = change.value() {
+                merged.push(own_key.key(), own_value);
+            }
+            replaced |= order.is_eq();
+            own.next();
+        }
+        if !replaced {
+            merged.push(key, value);
+        }
+    }
+    for (key, change) in own {
+        if let Some(value) = change.value() {
+            merged.push(key.key(), value);
+        }
+    }
+    merged
+}
