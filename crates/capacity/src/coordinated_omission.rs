@@ -1,0 +1,76 @@
+//! Correction of coordinated omission: a driver that waits for an answer does not send what was due meanwhile, so the slow times that those
+//! requests would have had are missing.
+//!
+//! Prefer times that begin when a request was due; correct only recordings that have no such times, and never twice.
+
+use crate::error::positive;
+use crate::{Estimate, Method, ModelError, Seconds, Share, Validity};
+
+/// Response times with how often each was seen, in ascending order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    times: Vec<(f64, u64)>,
+}
+
+/// Entries that a correction may add.
+const ENTRIES_MAX: usize = 10_000_000;
+
+impl Recording {
+    /// Sorts and keeps `times` with their counts.
+    ///
+    /// # Errors
+    /// [`ModelError`] for times that are not positive numbers.
+    pub fn new(times: &[(Seconds, u64)]) -> Result<Recording, ModelError> {
+        let mut kept = Vec::with_capacity(times.len());
+        for (time, count) in times {
+            kept.push((positive("response time", time.0)?, *count));
+        }
+        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(Recording { times: kept })
+    }
+
+    /// Number of responses.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.times.iter().map(|(_, count)| count).sum()
+    }
+
+    /// The smallest time that a share of the responses does not exceed; none of an empty recording.
+    #[must_use]
+    pub fn percentile(&self, share: Share) -> Option<Seconds> {
+        let wanted = crate::quantity::count_up(share.0 * self.count() as f64).max(1);
+        let mut seen = 0;
+        for (time, count) in &self.times {
+            seen += count;
+            if seen >= wanted {
+                return Some(Seconds(*time));
+            }
+        }
+        self.times.last().map(|(time, _)| Seconds(*time))
+    }
+
+    /// Adds what a driver that should have sent every `interval` omitted: for each longer time the times that the omitted requests would
+    /// have had, `interval` apart.
+    ///
+    /// # Errors
+    /// [`ModelError::TooLarge`] where that would be more than ten million entries.
+    pub fn corrected(&self, interval: Seconds) -> Result<Estimate<Recording>, ModelError> {
+        let step = positive("interval", interval.0)?;
+        let mut times = self.times.clone();
+        for (time, count) in &self.times {
+            let mut left = time - step;
+            while left >= step * (1.0 - 1e-12) {
+                if times.len() >= ENTRIES_MAX {
+                    let needed = self.times.iter().map(|(time, _)| time / step).sum();
+                    let limit = ENTRIES_MAX as f64;
+                    return Err(ModelError::TooLarge { what: "entries of a corrected recording", needed, limit });
+                }
+                times.push((left, *count));
+                left -= step;
+            }
+        }
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let text = "the omitted requests are assumed to have been sent on time";
+        Ok(Estimate::new(Method::CoordinatedOmission, Validity::Approximate(text), Recording { times }))
+    }
+}

@@ -1,0 +1,144 @@
+//! Why a model gives no answer.
+
+/// Why a model gives no answer. Each error names the quantity, what was expected and what was found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// A quantity that must be a finite number is not.
+    #[error("{what} is {found}, expected a finite number")]
+    NotFinite {
+        /// The quantity.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+    },
+    /// A quantity lies outside its range.
+    #[error("{what} is {found}, expected {least} to {most}")]
+    OutOfRange {
+        /// The quantity.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// Smallest value that has a meaning.
+        least: f64,
+        /// Largest value that has a meaning.
+        most: f64,
+    },
+    /// Two lists that describe the same things differ in length.
+    #[error("{what} has {found} entries, expected {expected}")]
+    WrongLength {
+        /// The list.
+        what: &'static str,
+        /// Entries that it must have.
+        expected: usize,
+        /// Entries that it has.
+        found: usize,
+    },
+    /// A station receives more work than it can do.
+    #[error("{station} is saturated: utilization {utilization:.4}, expected below 1")]
+    Saturated {
+        /// Its name.
+        station: String,
+        /// Work that arrives over work that it can do.
+        utilization: f64,
+    },
+    /// A closed class has neither demand nor think time, so its throughput has no bound.
+    #[error("class {class} has neither service demand nor think time, so its throughput has no bound")]
+    NoDemand {
+        /// Index of the class, from 0.
+        class: usize,
+    },
+    /// The method needs more memory or time than its limit.
+    #[error("{what} needs {needed:.0}, the limit is {limit:.0}")]
+    TooLarge {
+        /// What is needed.
+        what: &'static str,
+        /// How much.
+        needed: f64,
+        /// How much is allowed.
+        limit: f64,
+    },
+    /// There are fewer measurements than the model has parameters.
+    #[error("{found} measurements, the fit needs at least {needed}")]
+    TooFewPoints {
+        /// Measurements that are needed.
+        needed: usize,
+        /// Measurements that are there.
+        found: usize,
+    },
+    /// The measurements do not vary in a way that tells the parameters apart.
+    #[error("the measurements do not tell {what} apart")]
+    NotIdentifiable {
+        /// What cannot be told apart.
+        what: &'static str,
+    },
+    /// The question lies further outside the measurements than the fit supports.
+    #[error(
+        "{asked} is more than {limit} times the largest measured value {measured}, and the fit is not certain enough"
+    )]
+    Extrapolation {
+        /// What was asked.
+        asked: f64,
+        /// Largest measured value.
+        measured: f64,
+        /// Factor up to which the fit answers.
+        limit: f64,
+    },
+    /// An iteration did not settle.
+    #[error("{what} did not converge in {iterations} iterations")]
+    NoConvergence {
+        /// The iteration.
+        what: &'static str,
+        /// Iterations that were made.
+        iterations: usize,
+    },
+    /// The method does not cover such a network or question.
+    #[error("{method} does not cover {what}")]
+    NotCovered {
+        /// The method.
+        method: &'static str,
+        /// What it does not cover.
+        what: &'static str,
+    },
+}
+
+impl ModelError {
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            ModelError::NotFinite { .. } | ModelError::OutOfRange { .. } | ModelError::WrongLength { .. } => {
+                "correct the value; units are seconds, events a second and shares from 0 to 1"
+            }
+            ModelError::Saturated { .. } => "lower the arrival rate, add servers or reduce the demand",
+            ModelError::NoDemand { .. } => "give the class a demand at one station or a think time",
+            ModelError::TooLarge { .. } => "use the Linearizer, or merge classes that behave alike",
+            ModelError::TooFewPoints { .. } => "measure at more load levels",
+            ModelError::NotIdentifiable { .. } => "vary the mix between measurements",
+            ModelError::Extrapolation { .. } => "measure closer to the value that the question names",
+            ModelError::NoConvergence { .. } => "use an exact solver, or report the input as a defect",
+            ModelError::NotCovered { .. } => "choose another method; the documentation of each names what it covers",
+        }
+    }
+}
+
+/// Checks that `found` is finite and within `least..=most`.
+pub(crate) fn within(what: &'static str, found: f64, least: f64, most: f64) -> Result<f64, ModelError> {
+    if !found.is_finite() {
+        return Err(ModelError::NotFinite { what, found });
+    }
+    if found < least || found > most {
+        return Err(ModelError::OutOfRange { what, found, least, most });
+    }
+    Ok(found)
+}
+
+/// Checks that `found` is finite and not negative.
+pub(crate) fn not_negative(what: &'static str, found: f64) -> Result<f64, ModelError> {
+    within(what, found, 0.0, f64::MAX)
+}
+
+/// Checks that `found` is finite and above zero.
+pub(crate) fn positive(what: &'static str, found: f64) -> Result<f64, ModelError> {
+    within(what, found, f64::MIN_POSITIVE, f64::MAX)
+}

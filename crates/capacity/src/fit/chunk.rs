@@ -1,0 +1,85 @@
+//! What a batch step costs by the number of its checkpoints, and how far apart they should be.
+
+use super::least_squares::{Coefficient, Sign, least_squares};
+use crate::error::{not_negative, positive};
+use crate::{Estimate, Method, ModelError, Seconds, Validity};
+
+/// `elapsed = fixed + per_checkpoint × checkpoints`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChunkModel {
+    /// Time that does not depend on checkpoints.
+    pub fixed: Coefficient,
+    /// Time of one checkpoint.
+    pub per_checkpoint: Coefficient,
+    /// Records of the step.
+    pub records: u64,
+}
+
+impl ChunkModel {
+    /// Fits runs of the same records with different item counts: `(item count, elapsed)`.
+    ///
+    /// # Errors
+    /// [`ModelError::TooFewPoints`] below two runs, [`ModelError::NotIdentifiable`] where the item count never changes.
+    pub fn fit(records: u64, runs: &[(u64, Seconds)]) -> Result<Estimate<ChunkModel>, ModelError> {
+        let mut rows = Vec::new();
+        let mut values = Vec::new();
+        for (items, elapsed) in runs {
+            positive("item count", *items as f64)?;
+            rows.push(vec![1.0, checkpoints(records, *items)]);
+            values.push(not_negative("elapsed time", elapsed.0)?);
+        }
+        let fit = least_squares(&rows, &values, Sign::Any)?.value;
+        let model = ChunkModel { fixed: fit.coefficients[0], per_checkpoint: fit.coefficients[1], records };
+        Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, model))
+    }
+
+    /// Elapsed time with an item count.
+    ///
+    /// # Errors
+    /// [`ModelError::OutOfRange`] for an item count of zero.
+    pub fn elapsed(&self, items: u64) -> Result<Estimate<Seconds>, ModelError> {
+        positive("item count", items as f64)?;
+        let time = self.fixed.value + self.per_checkpoint.value * checkpoints(self.records, items);
+        Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, Seconds(time)))
+    }
+
+    /// The smallest item count whose checkpoints take at most `share` of the elapsed time.
+    ///
+    /// # Errors
+    /// [`ModelError::OutOfRange`] for shares outside 0 to 1.
+    pub fn item_count_for_overhead(&self, share: f64) -> Result<Estimate<u64>, ModelError> {
+        crate::error::within("share of checkpoints", share, f64::MIN_POSITIVE, 1.0 - f64::EPSILON)?;
+        let most = share / (1.0 - share) * self.fixed.value / self.per_checkpoint.value.max(f64::MIN_POSITIVE);
+        let items = crate::quantity::count_up(self.records as f64 / most.max(1.0)).clamp(1, self.records.max(1));
+        Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, items))
+    }
+}
+
+fn checkpoints(records: u64, items: u64) -> f64 {
+    records.div_ceil(items.max(1)) as f64
+}
+
+/// Time between checkpoints that loses least, to first order: `sqrt(2 c MTBF)` (Young 1974).
+///
+/// # Errors
+/// [`ModelError`] for times that are not positive.
+pub fn checkpoint_interval_young(cost: Seconds, between_failures: Seconds) -> Result<Estimate<Seconds>, ModelError> {
+    positive("checkpoint cost", cost.0)?;
+    positive("time between failures", between_failures.0)?;
+    let interval = (2.0 * cost.0 * between_failures.0).sqrt();
+    let text = "holds while a checkpoint costs far less than the time between failures";
+    Ok(Estimate::new(Method::YoungInterval, Validity::Approximate(text), Seconds(interval)))
+}
+
+/// Time between checkpoints of higher order (Daly 2006, equation 37); the time between failures where a checkpoint costs twice that or more.
+///
+/// # Errors
+/// [`ModelError`] for times that are not positive.
+pub fn checkpoint_interval_daly(cost: Seconds, between_failures: Seconds) -> Result<Estimate<Seconds>, ModelError> {
+    let (c, m) = (positive("checkpoint cost", cost.0)?, positive("time between failures", between_failures.0)?);
+    let ratio = c / (2.0 * m);
+    let interval = if c < 2.0 * m { (2.0 * c * m).sqrt() * (1.0 + ratio.sqrt() / 3.0 + ratio / 9.0) - c } else { m };
+    let text =
+        "relative error of the lost time below 1 % while a checkpoint costs less than half the time between failures";
+    Ok(Estimate::new(Method::DalyInterval, Validity::Approximate(text), Seconds(interval)))
+}

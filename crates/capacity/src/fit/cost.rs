@@ -1,0 +1,112 @@
+//! Cost of a transaction: fixed + per byte + per field + per connection.
+
+use super::least_squares::{Coefficient, Sign, least_squares};
+use crate::error::not_negative;
+use crate::{Bytes, Estimate, Method, ModelError, Seconds, Validity};
+
+/// What a transaction has to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Bytes read and written.
+    pub bytes: Bytes,
+    /// Fields mapped.
+    pub fields: f64,
+    /// Connections opened.
+    pub connections: f64,
+}
+
+/// A measurement: the work and its CPU time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CostSample {
+    /// What was done.
+    pub work: Work,
+    /// What it cost.
+    pub cost: Seconds,
+}
+
+/// A fitted cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostModel {
+    /// Seconds of every transaction.
+    pub fixed: Coefficient,
+    /// Seconds a byte.
+    pub per_byte: Coefficient,
+    /// Seconds a field.
+    pub per_field: Coefficient,
+    /// Seconds a connection.
+    pub per_connection: Coefficient,
+    /// Condition number of the measurements; above 30 the parts are hard to tell apart.
+    pub condition: f64,
+    /// Share of the variance that the fit explains.
+    pub r_squared: f64,
+    /// Largest relative error over the measurements.
+    pub worst_error: f64,
+    /// Largest work measured, component by component.
+    pub most: Work,
+}
+
+impl CostModel {
+    /// Fits non-negative costs. Parts that the measurements do not have (no fields, no connections) cost nothing; a part that never varies
+    /// cannot be told from the fixed cost.
+    ///
+    /// # Errors
+    /// [`ModelError::TooFewPoints`] and [`ModelError::NotIdentifiable`] where the measurements do not tell the parts apart.
+    pub fn fit(samples: &[CostSample]) -> Result<Estimate<CostModel>, ModelError> {
+        let columns: [fn(&Work) -> f64; 3] = [|work| work.bytes.0, |work| work.fields, |work| work.connections];
+        for sample in samples {
+            not_negative("cost", sample.cost.0)?;
+            for column in columns {
+                not_negative("work", column(&sample.work))?;
+            }
+        }
+        let used: Vec<bool> =
+            columns.iter().map(|column| samples.iter().any(|sample| column(&sample.work) > 0.0)).collect();
+        let row = |work: &Work| {
+            let mut row = vec![1.0];
+            row.extend(columns.iter().zip(&used).filter(|(_, used)| **used).map(|(column, _)| column(work)));
+            row
+        };
+        let rows: Vec<Vec<f64>> = samples.iter().map(|sample| row(&sample.work)).collect();
+        let values: Vec<f64> = samples.iter().map(|sample| sample.cost.0).collect();
+        let fit = least_squares(&rows, &values, Sign::NotNegative)?.value;
+        let mut left = fit.coefficients.iter().copied();
+        let none = Coefficient { value: 0.0, half_width: 0.0 };
+        let mut next = |used: bool| if used { left.next().unwrap_or(none) } else { none };
+        let mut model = CostModel {
+            fixed: next(true),
+            per_byte: next(used[0]),
+            per_field: next(used[1]),
+            per_connection: next(used[2]),
+            condition: fit.condition,
+            r_squared: fit.r_squared,
+            worst_error: 0.0,
+            most: Work {
+                bytes: Bytes(samples.iter().map(|sample| sample.work.bytes.0).fold(0.0, f64::max)),
+                fields: samples.iter().map(|sample| sample.work.fields).fold(0.0, f64::max),
+                connections: samples.iter().map(|sample| sample.work.connections).fold(0.0, f64::max),
+            },
+        };
+        let errors = samples.iter().filter(|sample| sample.cost.0 > 0.0);
+        let errors = errors.map(|sample| (model.cost_of(&sample.work) / sample.cost.0 - 1.0).abs());
+        model.worst_error = errors.fold(0.0, f64::max);
+        Ok(Estimate::new(Method::CostFit, Validity::WithinData, model))
+    }
+
+    fn cost_of(&self, work: &Work) -> f64 {
+        self.fixed.value
+            + self.per_byte.value * work.bytes.0
+            + self.per_field.value * work.fields
+            + self.per_connection.value * work.connections
+    }
+
+    /// Predicted cost; names how far it lies outside the measurements.
+    #[must_use]
+    pub fn predict(&self, work: &Work) -> Estimate<Seconds> {
+        let beyond = |asked: f64, most: f64| if asked > most { asked / most.max(f64::MIN_POSITIVE) } else { 1.0 };
+        let factor = beyond(work.bytes.0, self.most.bytes.0)
+            .max(beyond(work.fields, self.most.fields))
+            .max(beyond(work.connections, self.most.connections));
+        let validity = if factor > 1.0 { Validity::Extrapolated { factor } } else { Validity::WithinData };
+        Estimate::new(Method::CostFit, validity, Seconds(self.cost_of(work)))
+    }
+}

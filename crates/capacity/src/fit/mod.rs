@@ -1,0 +1,20 @@
+//! Fits of measured series.
+
+mod chunk;
+mod cost;
+mod demand;
+mod growth;
+mod least_squares;
+mod power;
+mod scaling;
+mod student;
+mod usl;
+
+pub use chunk::{ChunkModel, checkpoint_interval_daly, checkpoint_interval_young};
+pub use cost::{CostModel, CostSample, Work};
+pub use demand::{DemandFit, LoadSample, regress_demands};
+pub use growth::{CalendarDate, Exhaustion, exhaustion};
+pub use least_squares::{Coefficient, LinearFit, Sign, least_squares};
+pub use power::{PowerFit, Streaming, fit_power};
+pub use scaling::{ScalingPoint, ScalingStudy, analyse_scaling};
+pub use usl::{Interval, LoadPoint, UslFit, UslPrediction, fit_usl, fit_usl_quadratic};

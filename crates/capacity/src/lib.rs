@@ -1,0 +1,40 @@
+//! Capacity models as pure functions: no I/O, no clock, no state.
+//!
+//! * **Networks** ([`Network`]): stations and classes; exact mean value analysis, convolution for several servers, the Linearizer, open and
+//!   mixed classes, bounds, blocking. [`Network::solve`] chooses and says which it took.
+//! * **Stations** ([`ManyServers`], [`limited_queue`], [`single_server_general`], [`allen_cunneen`]) with percentiles and headroom.
+//! * **Laws** ([`laws`]): the operational laws, and [`check`], which applies them to figures that others print.
+//! * **Fits** ([`fit`]): cost by size, demands from utilization, scalability, checkpoints, powers of size, growth.
+//! * **Plans** ([`plan`]): rules and worked examples of the documents that the product answers.
+//!
+//! Every result is an [`Estimate`]: it names its method with source and assumptions, how far it can be trusted and where its inputs came
+//! from. Times are seconds, rates a second, shares from 0 to 1.
+
+pub mod check;
+mod coordinated_omission;
+mod error;
+mod estimate;
+pub mod fit;
+pub mod laws;
+mod method;
+mod network;
+mod percentile;
+pub mod plan;
+mod quantity;
+pub mod selftest;
+mod station;
+
+pub use coordinated_omission::Recording;
+pub use error::ModelError;
+pub use estimate::{Estimate, Origin, Validity};
+pub use method::{Assumption, Method};
+pub use network::{
+    BlockingNetwork, BlockingSolution, Bounds, CONVOLUTION_TERMS_MAX, Class, EXACT_CELLS_MAX, EXACT_STATES_MAX,
+    Network, Passes, Servers, Solution, Station, asymptotic_bounds, balanced_bounds, proportional_bounds,
+};
+pub use percentile::response_percentile;
+pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share};
+pub use station::{
+    Headroom, LimitedQueue, ManyServers, Variability, allen_cunneen, erlang_b, erlang_c, headroom, limited_queue,
+    single_server_general,
+};

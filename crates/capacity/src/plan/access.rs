@@ -1,0 +1,107 @@
+//! Reads that a selection costs, and what memory it may use.
+
+use crate::error::{positive, within};
+use crate::{Bytes, Estimate, Method, ModelError, Share, Validity};
+
+/// Bytes that one read of a scan takes.
+const READ_BYTES: f64 = 131_072.0;
+
+/// What is known of a selection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Selectivity {
+    /// Statistics give the rows that are selected.
+    Rows(f64),
+    /// Nothing is known: one row in ten.
+    Unknown,
+}
+
+/// The ways to read two files that a key joins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AccessPlan {
+    /// Scan the first file and probe the index of the second.
+    ScanFirst {
+        /// Reads.
+        reads: f64,
+    },
+    /// Scan the second file and probe the index of the first.
+    ScanSecond {
+        /// Reads.
+        reads: f64,
+    },
+}
+
+/// Reads of a scan over so many bytes: 128 KiB each, rounded to the nearest.
+///
+/// # Errors
+/// [`ModelError`] for no bytes.
+pub fn scan_reads(size: Bytes) -> Result<Estimate<f64>, ModelError> {
+    let reads = (positive("size", size.0)? / READ_BYTES).round();
+    Ok(Estimate::new(Method::AccessPlan, Validity::OurRule("128 KiB a read, derived from the printed reads"), reads))
+}
+
+/// Chooses between scanning the first of two files (then probing the second `probes` times) and scanning the second (then one probe of the
+/// first for each row that is selected there).
+///
+/// # Errors
+/// [`ModelError`] for sizes that are not positive.
+pub fn access_plan(
+    first: Bytes,
+    second: Bytes,
+    second_rows: f64,
+    probes: f64,
+    selected: Selectivity,
+) -> Result<Estimate<AccessPlan>, ModelError> {
+    let scan_first = scan_reads(first)?.value + probes;
+    let rows = match selected {
+        Selectivity::Rows(rows) => rows,
+        Selectivity::Unknown => second_rows * 0.1,
+    };
+    let scan_second = scan_reads(second)?.value + positive("rows", rows.max(1.0))?;
+    let plan = if scan_second < scan_first {
+        AccessPlan::ScanSecond { reads: scan_second }
+    } else {
+        AccessPlan::ScanFirst { reads: scan_first }
+    };
+    let text = "reads only; a probe is one read";
+    Ok(Estimate::new(Method::AccessPlan, Validity::OurRule(text), plan))
+}
+
+/// A range of values that a check of the schema allows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckRange {
+    /// Least value.
+    pub least: f64,
+    /// Largest value.
+    pub most: f64,
+}
+
+/// Whether a selection of values above `above` contradicts the check, so that nothing needs to be read.
+#[must_use]
+pub fn pruned_by_check(check: CheckRange, above: f64) -> bool {
+    above >= check.most
+}
+
+/// Bytes of an encoded vector index: one code per row, of 1, 2 or 4 bytes by the number of distinct keys.
+///
+/// # Errors
+/// [`ModelError`] for no keys.
+pub fn vector_index_bytes(rows: u64, distinct: u64) -> Result<Estimate<Bytes>, ModelError> {
+    within("distinct keys", distinct as f64, 1.0, f64::from(u32::MAX))?;
+    let width = match distinct {
+        0..=255 => 1.0,
+        256..=65_535 => 2.0,
+        _ => 4.0,
+    };
+    let text = "limits of the code widths are derived";
+    Ok(Estimate::new(Method::VectorIndex, Validity::OurRule(text), Bytes(rows as f64 * width)))
+}
+
+/// Memory of one job of a pool that several jobs share evenly.
+///
+/// # Errors
+/// [`ModelError`] for no jobs.
+pub fn memory_share(pool: Bytes, active: u32) -> Result<Estimate<(Bytes, Share)>, ModelError> {
+    let jobs = positive("active jobs", f64::from(active))?;
+    let text = "each active job has the same part";
+    Ok(Estimate::new(Method::MemoryShare, Validity::RuleOfSource(text), (Bytes(pool.0 / jobs), Share(1.0 / jobs))))
+}

@@ -1,0 +1,72 @@
+//! Whether compression pays, and what string control bytes make of a record.
+
+use super::line::wire_time;
+use crate::error::{not_negative, within};
+use crate::{Bytes, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
+
+/// What to do about compression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CompressionAdvice {
+    /// Whether to compress.
+    pub compress: bool,
+    /// Time on the wire without compression.
+    pub wire: Seconds,
+    /// Time on the wire that compression saves.
+    pub saved: Seconds,
+    /// CPU time that it adds.
+    pub added: Seconds,
+}
+
+/// Share of the class' capacity from which compression is switched off whatever it saves.
+const BUSY: f64 = 0.7;
+
+/// Advises on compression: it pays where it saves more time on the wire than it adds in CPU time, and where CPU is below 70 %.
+///
+/// # Errors
+/// [`ModelError`] for a line without speed or a ratio below 1.
+pub fn compression_advice(
+    size: Bytes,
+    bits: PerSecond,
+    ratio: f64,
+    cpu: Seconds,
+    busy: Share,
+) -> Result<Estimate<CompressionAdvice>, ModelError> {
+    within("compression ratio", ratio, 1.0, f64::MAX)?;
+    let wire = wire_time(size, bits)?.value;
+    let saved = Seconds(wire.0 * (1.0 - 1.0 / ratio));
+    let added = Seconds(not_negative("CPU time", cpu.0)?);
+    let compress = saved.0 > added.0 && busy.0 < BUSY;
+    let text = "saved wire time against added CPU time is our rule; 70 % is the source's";
+    let advice = CompressionAdvice { compress, wire, saved, added };
+    Ok(Estimate::new(Method::Compression, Validity::OurRule(text), advice))
+}
+
+/// Bytes of a record compressed by string control bytes: a run of 2 to 63 blanks takes one, a run of 3 to 63 equal bytes two, and other text
+/// itself with one control byte for at most 63 bytes. The shortest form of each run is taken from the left.
+#[must_use]
+pub fn compressed_length(record: &[u8], blank: u8) -> Estimate<u64> {
+    const RUN_MAX: usize = 63;
+    let mut length = 0_u64;
+    let mut at = 0;
+    let mut literal = 0_u64;
+    while at < record.len() {
+        let run = record[at..].iter().take(RUN_MAX).take_while(|byte| **byte == record[at]).count();
+        let taken = if record[at] == blank && run >= 2 {
+            length += 1;
+            run
+        } else if run >= 3 {
+            length += 2;
+            run
+        } else {
+            literal += 1;
+            length += 1 + u64::from(literal == 1);
+            at += 1;
+            // A full literal starts another control byte.
+            literal = if literal == 63 { 0 } else { literal };
+            continue;
+        };
+        literal = 0;
+        at += taken;
+    }
+    Estimate::exact(Method::Compression, length)
+}

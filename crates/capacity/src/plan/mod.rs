@@ -1,0 +1,46 @@
+//! Planning models: what documents print as rules and worked examples, as functions with their sources.
+
+mod access;
+mod batch;
+mod cache;
+mod compression;
+mod conversion;
+mod disk;
+mod entitlement;
+mod features;
+mod journal;
+mod layout;
+mod line;
+mod minimum;
+mod network;
+mod regulator;
+mod report;
+mod transfer;
+mod users;
+
+pub use access::{
+    AccessPlan, CheckRange, Selectivity, access_plan, memory_share, pruned_by_check, scan_reads, vector_index_bytes,
+};
+pub use batch::{StreamLimits, WorkKind, batch_run_time, block_time, cache_pays, streams};
+pub use cache::{CacheVerdict, definition_cache};
+pub use compression::{CompressionAdvice, compressed_length, compression_advice};
+pub use conversion::{HostRating, KernelShare, Overhead, convert_by_kernels, convert_by_rating, relative_overhead};
+pub use disk::{Disk, arm_rate, disk_service};
+pub use entitlement::{
+    Entitlement, KneeRule, KneeState, MigrationRule, ShareCheck, knee, migrate, one_job_share, operating_target,
+    pro_rata, share_check, trend_needs_upgrade,
+};
+pub use features::{Combine, Feature, feature_cost, field_cost_ratio, page_fields, pregeneration_saving};
+pub use journal::{Protection, journal_entries, protect};
+pub use layout::{StoredVariable, store_variable};
+pub use layout::{
+    TopologyKind, connections, fixed_receiver, host_headroom, mtu_matches, rows_per_block, share_rounded,
+    usable_processors,
+};
+pub use line::{Duplex, LineLoad, line_load, line_utilization, port_pairs, wire_time};
+pub use minimum::{Minimum, MinimumVerdict, minimum_check, worker_threads};
+pub use network::{MixItem, SizeFit, TlsPlan, capacity_rate, mix_need, required_utilization, size_fit, tls_plan};
+pub use regulator::{BAND_EDGES, Band, Job, Regulated, regulate};
+pub use report::{ComponentFigures, ComponentRow, charged_back, component_figures, transaction_cost};
+pub use transfer::{TransferRate, transfer_rate};
+pub use users::{OperatingPoint, UserRatings, active_utilization, faster_servers_gain, operating_point, user_ratings};

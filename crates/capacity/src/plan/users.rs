@@ -1,0 +1,91 @@
+//! Users, their weights and what they make of a machine.
+
+use crate::error::{not_negative, positive, within};
+use crate::{CapacityUnits, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
+
+/// CPU utilization at which ratings in users are stated.
+const RATED_AT: f64 = 0.7;
+
+/// Users of three weights that a machine supports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UserRatings {
+    /// Typical users.
+    pub typical: f64,
+    /// Mail and calendar users: two for a typical one.
+    pub mail_and_calendar: f64,
+    /// Simple users: three for a typical one.
+    pub simple: f64,
+}
+
+/// Users of each weight for a rating in mail and calendar users.
+///
+/// # Errors
+/// [`ModelError`] for a negative rating.
+pub fn user_ratings(mail_and_calendar: f64) -> Result<Estimate<UserRatings>, ModelError> {
+    let rating = not_negative("rating in users", mail_and_calendar)?;
+    let ratings = UserRatings { typical: rating / 2.0, mail_and_calendar: rating, simple: rating * 1.5 };
+    Ok(Estimate::new(Method::UserWeight, Validity::RuleOfSource("stated at 70 % CPU"), ratings))
+}
+
+/// CPU utilization of registered users of a weight, of whom a share is active.
+///
+/// # Errors
+/// [`ModelError`] for a share outside 0 to 1 or a rating that is not positive.
+pub fn active_utilization(
+    registered: f64,
+    concurrency: Share,
+    weight: f64,
+    rating: CapacityUnits,
+) -> Result<Estimate<Share>, ModelError> {
+    not_negative("registered users", registered)?;
+    within("concurrency", concurrency.0, 0.0, 1.0)?;
+    positive("weight of a user", weight)?;
+    let active = registered * concurrency.0 * weight;
+    let share = RATED_AT * active / positive("rating in users", rating.0)?;
+    Ok(Estimate::new(Method::UserWeight, Validity::RuleOfSource("stated at 70 % CPU"), Share(share)))
+}
+
+/// What follows from users, rate, processors and utilization.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OperatingPoint {
+    /// Transactions a user and minute.
+    pub per_user_minute: f64,
+    /// CPU time of a transaction.
+    pub demand: Seconds,
+    /// Rate at which all processors are busy.
+    pub most: PerSecond,
+    /// Time between two transactions of a user: `N / X`.
+    pub cycle: Seconds,
+}
+
+/// The operational laws applied to a measured point.
+///
+/// # Errors
+/// [`ModelError`] for numbers that are not positive.
+pub fn operating_point(
+    users: f64,
+    rate: PerSecond,
+    processors: u32,
+    utilization: Share,
+) -> Result<Estimate<OperatingPoint>, ModelError> {
+    positive("users", users)?;
+    positive("rate", rate.0)?;
+    positive("utilization", utilization.0)?;
+    let busy = utilization.0 * positive("processors", f64::from(processors))?;
+    let point = OperatingPoint {
+        per_user_minute: rate.0 * 60.0 / users,
+        demand: Seconds(busy / rate.0),
+        most: PerSecond(rate.0 / utilization.0),
+        cycle: Seconds(users / rate.0),
+    };
+    Ok(Estimate::exact(Method::OperationalLaws, point))
+}
+
+/// What one server twice as fast gains over two servers, as a share of the response time: `1 - (1 + rho) / 2`. The gain shrinks with load.
+///
+/// # Errors
+/// [`ModelError`] for a utilization outside 0 to 1.
+pub fn faster_servers_gain(utilization: Share) -> Result<Estimate<Share>, ModelError> {
+    let load = within("utilization", utilization.0, 0.0, 1.0)?;
+    Ok(Estimate::exact(Method::MMm, Share(1.0 - (1.0 + load) / 2.0)))
+}

@@ -1,0 +1,231 @@
+//! Laws that hold for every network, station and fit.
+
+use proptest::prelude::*;
+use quayline_capacity::fit::{CostModel, CostSample, LoadPoint, Work, fit_usl};
+use quayline_capacity::{
+    Bytes, Class, Network, Passes, PerSecond, Seconds, Servers, Share, Station, asymptotic_bounds, balanced_bounds,
+};
+
+fn closed(demands: &[f64], servers: &[u32], customers: u32, think: f64) -> Network {
+    let stations = demands.iter().zip(servers).map(|(demand, servers)| Station {
+        name: "station".to_owned(),
+        servers: if *servers == 0 { Servers::Delay } else { Servers::Count(*servers) },
+        demands: vec![Seconds(*demand)],
+    });
+    let classes = vec![Class::Closed { population: customers, think: Seconds(think) }];
+    Network::new(stations.collect(), classes).expect("a valid network")
+}
+
+fn throughput(network: &Network) -> f64 {
+    network.solve().expect("solvable").value.throughput[0].0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Bounds bracket the exact answer, throughput never falls with customers, no server is busier than always.
+    #[test]
+    fn bounds_bracket_and_load_only_helps(
+        demands in prop::collection::vec(0.001_f64..1.0, 1..5),
+        customers in 1_u32..60,
+        think in 0.0_f64..5.0,
+    ) {
+        let servers = vec![1; demands.len()];
+        let network = closed(&demands, &servers, customers, think);
+        let solved = network.solve().expect("solvable").value;
+        let rate = solved.throughput[0].0;
+        let typed: Vec<Seconds> = demands.iter().copied().map(Seconds).collect();
+        for bounds in [
+            asymptotic_bounds(&typed, &servers, customers, Seconds(think)).expect("bounds").value,
+            balanced_bounds(&typed, customers, Seconds(think)).expect("bounds").value,
+        ] {
+            prop_assert!(bounds.throughput_least.0 <= rate * (1.0 + 1e-9) && rate <= bounds.throughput_most.0 * (1.0 + 1e-9));
+            let response = solved.response(0).0;
+            prop_assert!(bounds.response_least.0 <= response * (1.0 + 1e-9) && response <= bounds.response_most.0 * (1.0 + 1e-9));
+        }
+        for k in 0..demands.len() {
+            prop_assert!(solved.station_utilization(k).0 <= 1.0 + 1e-12);
+        }
+        let more = throughput(&closed(&demands, &servers, customers + 1, think));
+        prop_assert!(more >= rate * (1.0 - 1e-12));
+        // Customers are somewhere: at a station or thinking.
+        let somewhere: f64 = (0..demands.len()).map(|k| solved.station_queue(k)).sum::<f64>() + rate * think;
+        prop_assert!((somewhere - f64::from(customers)).abs() < 1e-9 * f64::from(customers));
+    }
+
+    /// Convolution is mean value analysis where both apply, and one server is a special case of several.
+    #[test]
+    fn convolution_agrees_with_mean_value_analysis(
+        a in prop::collection::vec(0.001_f64..1.0, 3),
+        b in prop::collection::vec(0.001_f64..1.0, 3),
+        population in (0_u32..7, 1_u32..9),
+        think in (0.0_f64..3.0, 0.0_f64..3.0),
+        open in 0.0_f64..0.8,
+    ) {
+        let most = a.iter().zip(&b).map(|(a, b)| a + b).fold(0.0, f64::max);
+        let stations: Vec<Station> = a.iter().zip(&b).enumerate().map(|(k, (a, b))| Station {
+            name: format!("{k}"),
+            servers: if k == 2 { Servers::Delay } else { Servers::Count(1) },
+            demands: vec![Seconds(*a), Seconds(*b), Seconds(a + b)],
+        }).collect();
+        let classes = vec![
+            Class::Closed { population: population.0, think: Seconds(think.0) },
+            Class::Closed { population: population.1, think: Seconds(think.1) },
+            Class::Open { arrivals: PerSecond(open / most) },
+        ];
+        let network = Network::new(stations, classes).expect("a valid network");
+        let exact = network.solve_exact_mva().expect("solvable").value;
+        let twin = network.solve_convolution().expect("solvable").value;
+        for c in 0..3 {
+            let (x, y) = (exact.throughput[c].0, twin.throughput[c].0);
+            prop_assert!((x - y).abs() <= 1e-9 * x.abs().max(1e-12), "X[{c}] {x} {y}");
+            for k in 0..3 {
+                let (x, y) = (exact.queue[k][c], twin.queue[k][c]);
+                prop_assert!((x - y).abs() <= 1e-8 * x.abs().max(1e-6), "Q[{k}][{c}] {x} {y}");
+                // Little's law at each station.
+                let little = exact.throughput[c].0 * exact.residence[k][c].0;
+                prop_assert!((little - exact.queue[k][c]).abs() <= 1e-12 * little.abs().max(1.0));
+            }
+        }
+    }
+
+    /// The order of classes and the unit of time change nothing but order and unit.
+    #[test]
+    fn classes_have_no_order_and_time_no_unit(
+        demands in prop::collection::vec((0.001_f64..1.0, 0.001_f64..1.0), 2..4),
+        population in (1_u32..6, 1_u32..6),
+        servers in 1_u32..4,
+        unit in 0.001_f64..1000.0,
+    ) {
+        let build = |swap: bool, unit: f64| {
+            let stations = demands.iter().map(|(a, b)| {
+                let (a, b) = if swap { (b, a) } else { (a, b) };
+                Station::queue("q", servers, &[Seconds(a * unit), Seconds(b * unit)])
+            });
+            let (first, second) = if swap { (population.1, population.0) } else { population };
+            let classes = vec![
+                Class::Closed { population: first, think: Seconds(unit) },
+                Class::Closed { population: second, think: Seconds(unit) },
+            ];
+            Network::new(stations.collect(), classes).expect("valid").solve().expect("solvable").value
+        };
+        let (plain, swapped, scaled) = (build(false, 1.0), build(true, 1.0), build(false, unit));
+        for c in 0..2 {
+            let x = plain.throughput[c].0;
+            prop_assert!((x - swapped.throughput[1 - c].0).abs() <= 1e-8 * x);
+            prop_assert!((x - scaled.throughput[c].0 * unit).abs() <= 1e-8 * x);
+        }
+    }
+
+    /// One customer meets nobody, whatever the servers; more servers never hurt.
+    #[test]
+    fn one_customer_never_waits(demands in prop::collection::vec(0.001_f64..1.0, 1..5), servers in 1_u32..9) {
+        let many = vec![servers; demands.len()];
+        let solved = closed(&demands, &many, 1, 0.5).solve().expect("solvable").value;
+        for (k, demand) in demands.iter().enumerate() {
+            prop_assert!((solved.residence[k][0].0 - demand).abs() < 1e-9 * demand);
+        }
+        let one = throughput(&closed(&demands, &vec![1; demands.len()], 12, 0.5));
+        prop_assert!(throughput(&closed(&demands, &many, 12, 0.5)) >= one * (1.0 - 1e-9));
+    }
+
+    /// Many customers who think long are open arrivals.
+    #[test]
+    fn a_large_population_is_open(demand in 0.001_f64..0.01, load in 0.05_f64..0.7) {
+        let customers = 40_000_u32;
+        let rate = load / demand;
+        let think = f64::from(customers) / rate;
+        let solved = closed(&[demand], &[1], customers, think).solve().expect("solvable").value;
+        let open = demand / (1.0 - load);
+        prop_assert!((solved.response(0).0 / open - 1.0).abs() < 0.01, "{} {open}", solved.response(0).0);
+    }
+
+    /// A fit of a law's own values finds the law.
+    #[test]
+    fn scalability_is_found_again(gamma in 0.1_f64..1e5, alpha in 0.001_f64..0.3, beta in 1e-5_f64..1e-2) {
+        let points: Vec<LoadPoint> = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]
+            .iter()
+            .map(|n| LoadPoint { load: *n, throughput: gamma * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0)) })
+            .collect();
+        let fit = fit_usl(&points).expect("fits").value;
+        prop_assert!((fit.gamma / gamma - 1.0).abs() < 1e-6 && (fit.alpha - alpha).abs() < 1e-6 && (fit.beta - beta).abs() < 1e-6);
+        prop_assert!(fit.predict(1000.0).is_err() || fit.r_squared > 0.999);
+    }
+
+    /// A fit of exact costs finds them, and costs are never negative.
+    #[test]
+    fn costs_are_found_again(fixed in 0.0_f64..1e-3, byte in 0.0_f64..1e-6, field in 0.0_f64..1e-5) {
+        let samples: Vec<CostSample> = [(100.0, 5.0), (1e4, 7.0), (1e5, 300.0), (2e4, 2000.0), (5e4, 50.0)]
+            .iter()
+            .map(|(bytes, fields)| CostSample {
+                work: Work { bytes: Bytes(*bytes), fields: *fields, connections: 0.0 },
+                cost: Seconds(fixed + byte * bytes + field * fields),
+            })
+            .collect();
+        let model = CostModel::fit(&samples).expect("fits").value;
+        for (found, expected, size) in [(model.fixed, fixed, 1.0), (model.per_byte, byte, 1e5), (model.per_field, field, 2e3)] {
+            prop_assert!(found.value >= 0.0 && (found.value - expected).abs() * size < 1e-9, "{found:?} {expected}");
+        }
+    }
+}
+
+#[test]
+fn extremes_give_numbers() {
+    for (customers, servers) in [(1, 1), (10_000, 1), (10_000, 1000), (2000, 999), (10_000, 3)] {
+        let network = closed(&[0.3, 0.002, 0.05], &[servers, 1, 0], customers, 1.0);
+        let solved = network.solve().expect("solvable").value;
+        for k in 0..3 {
+            let (wait, present) = (solved.residence[k][0].0, solved.queue[k][0]);
+            assert!(
+                wait.is_finite() && wait >= 0.0 && present.is_finite() && present >= 0.0,
+                "{customers} {servers}: {wait} {present}"
+            );
+        }
+        let somewhere: f64 = (0..3).map(|k| solved.station_queue(k)).sum::<f64>() + solved.throughput[0].0;
+        assert!((somewhere / f64::from(customers) - 1.0).abs() < 1e-6, "{customers} {servers}: {somewhere}");
+    }
+}
+
+#[test]
+fn open_work_at_several_servers_is_exact_in_mixed_networks() {
+    // With next to no closed work, the open class is M/M/m.
+    let station = Station::queue("cpu", 4, &[Seconds(0.01), Seconds(1e-9)]);
+    let classes =
+        vec![Class::Open { arrivals: PerSecond(320.0) }, Class::Closed { population: 1, think: Seconds(1.0) }];
+    let mixed = Network::new(vec![station], classes).expect("valid").solve().expect("solvable");
+    let open = quayline_capacity::ManyServers::new(4, PerSecond(320.0), Seconds(0.01)).expect("valid");
+    let found = mixed.value.residence[0][0].0;
+    assert!((found / open.response().value.0 - 1.0).abs() < 1e-6, "{found} {}", open.response().value);
+}
+
+#[test]
+fn large_multi_class_networks_fall_back_to_the_linearizer() {
+    let stations =
+        vec![Station::queue("cpu", 1, &[Seconds(0.001); 4]), Station::queue("disk", 1, &[Seconds(0.002); 4])];
+    let classes = vec![Class::Closed { population: 200, think: Seconds(1.0) }; 4];
+    let solved = Network::new(stations, classes).expect("valid").solve().expect("solvable");
+    assert!(solved.value.passes.is_some_and(|passes| passes > 1), "{:?}", solved.method);
+    assert!(!solved.method.assumptions().is_empty());
+}
+
+#[test]
+fn percentiles_of_several_servers_invert_their_tail() {
+    for servers in [1, 2, 3, 8, 100] {
+        for load in [0.1, 0.5, 0.9, 0.99] {
+            let station =
+                quayline_capacity::ManyServers::new(servers, PerSecond(load * f64::from(servers)), Seconds(1.0))
+                    .unwrap();
+            for share in [0.5, 0.9, 0.99, 0.9999] {
+                let time = station.percentile(Share(share)).unwrap().value;
+                let tail = station.tail(time);
+                assert!((tail - (1.0 - share)).abs() < 1e-9, "{servers} {load} {share}: {tail}");
+            }
+        }
+    }
+}
+
+#[test]
+fn passes_are_told() {
+    let network = closed(&[0.1, 0.2], &[1, 1], 10, 1.0);
+    assert_eq!(network.solve_linearizer(Passes::Fixed(3)).unwrap().value.passes, Some(3));
+}

@@ -1,0 +1,5 @@
+//! The models against published answers, other solvers and the laws that every answer obeys.
+
+mod laws;
+mod oracles;
+mod printed;
