@@ -1,11 +1,14 @@
-//! Ctrl-C as a flag: what is under way is finished and made resumable; a second Ctrl-C ends at once.
+//! Ctrl-C as a flag: what is under way is finished and made resumable; a second Ctrl-C ends at once, and so does the first one while the run
+//! waits for a standard input that brings nothing.
 
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{flag, low_level};
 
 use crate::exit::Exit;
 
@@ -23,5 +26,52 @@ pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
         flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
+    end_while_waiting()?;
     Ok(stop)
+}
+
+/// Reads of standard input that began and ended: odd while one is under way.
+static READS: AtomicU64 = AtomicU64::new(0);
+
+/// How long a read may take after a signal before the run is held to wait for nothing.
+const WAIT_MAX: Duration = Duration::from_millis(500);
+
+/// Ends the process if, after a signal, it does nothing but wait for standard input: the system restarts the read, so the flag would never be
+/// looked at. All that was read before is converted; outputs that are not complete keep their partial names.
+fn end_while_waiting() -> io::Result<()> {
+    let (mut signals, sender) = UnixStream::pair()?;
+    for signal in [SIGINT, SIGTERM] {
+        low_level::pipe::register(signal, sender.try_clone()?)?;
+    }
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        if signals.read_exact(&mut [0]).is_err() {
+            return;
+        }
+        loop {
+            let before = READS.load(Ordering::Relaxed);
+            std::thread::sleep(WAIT_MAX);
+            if before % 2 == 1 && before == READS.load(Ordering::Relaxed) {
+                low_level::exit(i32::from(Exit::Interrupted.code()));
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Standard input, whose reads a signal ends.
+pub(crate) struct Stdin(io::Stdin);
+
+impl Stdin {
+    pub(crate) fn new() -> Self {
+        Stdin(io::stdin())
+    }
+}
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        READS.fetch_add(1, Ordering::Relaxed);
+        let read = self.0.read(buffer);
+        READS.fetch_add(1, Ordering::Relaxed);
+        read
+    }
 }

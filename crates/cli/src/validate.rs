@@ -141,7 +141,7 @@ fn validate(
     printer: &mut Printer,
 ) -> Result<ValidationReport, ConvertError> {
     let (name, source) = if input == Path::new("-") {
-        ("<stdin>".to_owned(), Input::Stream(Box::new(io::stdin())))
+        ("<stdin>".to_owned(), Input::Stream(Box::new(interrupt::Stdin::new())))
     } else {
         check_interchanges(input, &head_of(input), "validate")?;
         (shown(input), Input::File(input.to_owned()))

@@ -60,6 +60,8 @@ pub struct SegmentSplitter {
     pub(crate) una: bool,
     /// Bytes behind the last segment that are known to hold no terminator.
     looked: usize,
+    /// Number of the segment behind which a gap of white space was dropped.
+    gap_behind: Option<u64>,
     /// Faults that are told once in an interchange.
     told: Told,
     faults: Vec<EdiFault>,
@@ -182,6 +184,7 @@ impl SegmentSplitter {
             line_break: LineBreak::None,
             una: false,
             looked: 0,
+            gap_behind: None,
             told: Told::default(),
             faults: Vec::new(),
             faults_more: 0,
@@ -649,11 +652,16 @@ impl SegmentSplitter {
         text.iter().take_while(|byte| blank(byte)).count()
     }
 
+    /// Whether white space before this place was dropped already: what is left of it says nothing about line breaks.
+    fn is_in_gap(&self) -> bool {
+        self.gap_behind == Some(self.segment)
+    }
+
     /// Counts the white space at the start of a segment and tells of it; `at` is its byte in the input.
     #[cold]
     fn blanks_behind(&mut self, text: &[u8], at: usize) -> u32 {
         let blanks = self.blanks(text);
-        if self.segment == 1 {
+        if self.segment == 1 && !self.is_in_gap() {
             self.line_break = match &text[..blanks] {
                 b"\n" => LineBreak::Lf,
                 b"\r\n" => LineBreak::CrLf,
@@ -682,17 +690,6 @@ fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
     // A tag has two or three bytes.
     !of_note && matches!((tag_end as usize).wrapping_sub(start), 2 | 3)
 }
-
-/// Bytes with which tags of plain data segments begin: capital letters, without those of envelope and binary segments.
-const PLAIN_FIRST: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = b'A';
-    while byte <= b'Z' {
-        table[byte as usize] = !matches!(byte, b'B' | b'I' | b'U');
-        byte += 1;
-    }
-    table
-};
 
 /// Bits for the first, second and third byte of a segment. A segment needs a closer look if the three have a bit in common: one for each of
 /// `ISA` and `ISX`, `IEA`, `UNA` with `UNB` and `UNZ`, `BIN`, `BDS`, and one that all have but capital letters at the beginning.

@@ -264,7 +264,7 @@ fn open(input: &Path) -> Result<Opened, Stop> {
     let mut head = Vec::new();
     let most = HEAD_BYTES as u64;
     if input == Path::new("-") {
-        let mut stdin = std::io::stdin();
+        let mut stdin = crate::interrupt::Stdin::new();
         stdin.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
         return Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(stdin))), head));
     }

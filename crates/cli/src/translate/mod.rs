@@ -334,7 +334,7 @@ impl Shared<'_> {
 
     /// The bytes of the source; where it is acknowledged, they are read by two.
     fn input(&self, job: &Job, format: &SourceFormat, name: &str) -> Result<(Input, Option<Acknowledging>), Stop> {
-        let stdin = || -> Box<dyn Read + Send> { Box::new(std::io::stdin()) };
+        let stdin = || -> Box<dyn Read + Send> { Box::new(crate::interrupt::Stdin::new()) };
         let Some(path) = &job.ack else {
             let input = match job.input.as_path() {
                 path if path == Path::new("-") => Input::Stream(stdin()),

@@ -169,6 +169,38 @@ fn only_files_can_be_resumed() {
     "#]]);
 }
 
+/// A run that waited for standard input could not be stopped: the system restarts the read that a signal interrupts, and the flag that the
+/// signal sets is looked at behind it only. A run in such a read ends within a second of the signal, whatever it has read before.
+#[test]
+fn a_signal_ends_a_run_that_waits_for_standard_input() {
+    let world = World::new();
+    for (command, signal) in
+        [("validate -", "-TERM"), ("validate -", "-INT"), ("convert - --from edi -o out.jsonl", "-TERM")]
+    {
+        let mut child = world.command(command.split_whitespace());
+        let mut child =
+            child.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        let isa = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
+        let text = format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~{}", "PO1*1*5*EA~".repeat(30_000));
+        std::io::Write::write_all(&mut input, text.as_bytes()).expect("it reads");
+        // It has read all of that, and waits for more.
+        std::thread::sleep(Duration::from_millis(500));
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it can be waited for") {
+                break status;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "`{command}` does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        assert!(!status.success(), "{status}");
+        drop(input);
+    }
+}
+
 fn start(world: &World, arguments: &str) -> Child {
     let mut command = world.command(arguments.split_whitespace());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")

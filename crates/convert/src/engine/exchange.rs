@@ -140,7 +140,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 break;
             }
             clock.enter(Phase::Read);
-            let taken = intake.take(&mut block);
+            let taken = intake.take(&mut block, self.cancel);
             lot.seq = block.seq;
             if matches!(taken, Ok(Taken::Block)) && block.goes_on() {
                 turn = Some(intake);
@@ -148,7 +148,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 drop(intake);
             }
             match taken {
-                Ok(Taken::End) => break,
+                Ok(Taken::End | Taken::Stopped) => break,
                 Ok(taken) => {
                     clock.enter(Phase::Decode);
                     self.convert(lane, &block, taken, &mut lot);
@@ -181,7 +181,7 @@ impl<'r, W: Outlet> Exchange<'r, W> {
                 lot.after.next.0 += 1;
             }
             Taken::Lost(finding) => lot.end = Some(ConvertError::Refused(Findings(vec![finding]))),
-            Taken::Block | Taken::End => {}
+            Taken::Block | Taken::End | Taken::Stopped => {}
         }
         if let Some(records) = &self.facts.records {
             lot.misfit = misfit::explain(records, block, lot, &self.facts.file);

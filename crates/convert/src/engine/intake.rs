@@ -1,6 +1,7 @@
 //! Reading the source and cutting it into blocks of whole records.
 
 use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use quayline_core::{Finding, Limits};
 
@@ -8,6 +9,10 @@ use crate::engine::block::{Block, Position};
 
 /// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
 const SLACK: usize = 64;
+
+/// A block that is too small for one record grows by this part of its size, or by a block. It bounds both the bytes that are read again (eight
+/// times each) and the memory that no record needs.
+const GROWTH: usize = 8;
 
 /// Finds whole records in a buffer.
 pub(crate) trait Cutter: Send {
@@ -73,6 +78,8 @@ pub(crate) enum Taken {
     Lost(Finding),
     /// Nothing is left.
     End,
+    /// The run is to stop; the block holds nothing.
+    Stopped,
 }
 
 impl Intake {
@@ -93,11 +100,12 @@ impl Intake {
 
     /// Fills `block` with the next whole records.
     ///
-    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks.
+    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks. One record can be large, so
+    /// `cancel` is looked at while a block grows.
     ///
     /// # Errors
     /// The reader's; then nothing more will come.
-    pub(crate) fn take(&mut self, block: &mut Block) -> io::Result<Taken> {
+    pub(crate) fn take(&mut self, block: &mut Block, cancel: &AtomicBool) -> io::Result<Taken> {
         if self.done {
             return Ok(Taken::End);
         }
@@ -121,8 +129,13 @@ impl Intake {
             let cut = self.cutter.cut(block, end);
             let taken = match cut.end {
                 CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
-                    // One record fills the buffer: the cutter's limits say no before this one does.
-                    want = at_least.max(block.filled + self.block_bytes).min(self.record_bytes_max.max(at_least));
+                    if cancel.load(Ordering::Relaxed) {
+                        return Ok(Taken::Stopped);
+                    }
+                    // One record fills the buffer: the cutter's limits say no before this one does. A cutter may look at all of it again,
+                    // so the buffer grows by a share of its size.
+                    let more = (block.filled + block.filled / GROWTH).min(self.record_bytes_max);
+                    want = at_least.max(block.filled + self.block_bytes).max(more);
                     make_room(block, want);
                     continue;
                 }

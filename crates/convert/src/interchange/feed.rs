@@ -7,6 +7,9 @@ use quayline_edi::EndOfInput;
 /// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
+/// The buffer grows by this part of its size at least.
+const GROWTH: usize = 8;
+
 /// What is read and not done with. It grows only while nothing of it can be done with: one segment, which limits bound.
 pub(crate) struct Feed {
     reader: Box<dyn Read + Send>,
@@ -30,7 +33,8 @@ impl Feed {
         self.buffer.copy_within(done..self.filled, 0);
         self.filled -= done;
         if self.filled + READ_BYTES / 2 > self.buffer.len() {
-            self.buffer.resize(self.filled + READ_BYTES, 0);
+            // What is not done with may be looked at again, so the buffer grows by a share of its size.
+            self.buffer.resize(self.filled + READ_BYTES.max(self.filled / GROWTH), 0);
         } else if self.buffer.len() > 8 * READ_BYTES && self.filled < READ_BYTES {
             self.buffer.truncate(2 * READ_BYTES);
             self.buffer.shrink_to_fit();

@@ -3,6 +3,7 @@
 mod crash;
 mod edi;
 mod ends;
+mod gaps;
 mod kit;
 mod maps;
 mod pages;

@@ -147,6 +147,7 @@ impl Pass<'_> {
         splitter.segment = 0;
         splitter.told = Told::default();
         splitter.line_break = LineBreak::None;
+        splitter.gap_behind = None;
         splitter.una = skip > 0;
         splitter.delimiters = delimiters;
         splitter.extended.begin(extended);

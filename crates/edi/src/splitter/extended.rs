@@ -23,6 +23,18 @@ pub(super) struct Extended {
     before: CodeExtension,
     /// That segment as UTF-8, with its terminator.
     text: Vec<u8>,
+    /// Where the next look goes on, if the last one ended inside of a segment; `text` is what was read of it.
+    pending: Option<Pending>,
+}
+
+/// A segment that was read in part.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    /// Bytes read.
+    at: usize,
+    state: CodeExtension,
+    released: bool,
+    problem: Option<CodeProblem>,
 }
 
 /// Most bytes of a segment, whatever the limit: what is read of them has up to three times as many, and positions have 32 bits.
@@ -75,6 +87,7 @@ impl Extended {
 
     pub(super) fn drop_text(&mut self) {
         self.text = Vec::new();
+        self.pending = None;
     }
 
     pub(super) fn put_state(&self, out: &mut StateWriter) {
@@ -86,14 +99,17 @@ impl Extended {
     pub(super) fn from_state(from: &mut StateReader<'_>) -> Option<Self> {
         let (off, is_on) = (from.flag()?, from.flag()?);
         let state = CodeExtension::from_bits([from.number()?, from.number()?])?;
-        Some(Extended { off, state: is_on.then_some(state), before: state, text: Vec::new() })
+        Some(Extended { off, state: is_on.then_some(state), before: state, text: Vec::new(), pending: None })
     }
 
-    /// Reads `input`, which begins behind the segment before, up to a terminator.
+    /// Reads `input`, which begins behind the segment before, up to a terminator. What the last look read of it is not read again.
     fn read(&mut self, input: &[u8], delimiters: &Delimiters) -> Read {
-        self.text.clear();
-        let mut state = self.state.unwrap_or_default();
-        let (mut at, mut released, mut problem) = (0, false, None);
+        let pending = self.pending.take().filter(|pending| pending.at <= input.len());
+        if pending.is_none() {
+            self.text.clear();
+        }
+        let start = Pending { at: 0, state: self.state.unwrap_or_default(), released: false, problem: None };
+        let Pending { mut at, mut state, mut released, mut problem } = pending.unwrap_or(start);
         while let Some((unit, len)) = state.next(&input[at..]) {
             at += len;
             match unit {
@@ -120,6 +136,7 @@ impl Extended {
             }
             released = false;
         }
+        self.pending = Some(Pending { at, state, released, problem });
         Read { len: None, behind: state, problem: problem.or((at < input.len()).then_some(CodeProblem::Cut)) }
     }
 }
@@ -129,19 +146,23 @@ impl Pass<'_> {
     #[cold]
     pub(super) fn scan_extended(&mut self) -> Verdict {
         let most = self.splitter.segment_bytes_max.min(BYTES_MAX) + 1;
-        let rest = &self.input[self.at..];
-        if self.still_open(rest, most) {
-            return Verdict::Step(Step::NeedMore);
-        }
         self.forget_index();
+        let rest = &self.input[self.at..];
         let rest = &rest[..rest.len().min(most)];
         let delimiters = self.splitter.delimiters;
         let Read { len, behind, problem } = self.splitter.extended.read(rest, &delimiters);
         let mut begin = self.at;
         if self.splitter.mode == Mode::Inside && rest.first().is_some_and(|first| *first <= b' ') {
             begin += self.splitter.blanks_behind(rest, self.at) as usize;
+            if len.is_none()
+                && let Some(verdict) = self.leave_gap(begin)
+            {
+                self.splitter.extended.pending = None;
+                return verdict;
+            }
         }
         if self.splitter.mode == Mode::Inside && self.begins(begin) {
+            self.splitter.extended.pending = None;
             self.at = begin;
             return Verdict::Again;
         }
@@ -150,10 +171,10 @@ impl Pass<'_> {
             Some(len) => len,
             None => {
                 if rest.len() >= most {
+                    self.splitter.extended.pending = None;
                     return self.too_long(begin);
                 }
                 if self.end == EndOfInput::No {
-                    self.splitter.looked = rest.len();
                     return Verdict::Step(Step::NeedMore);
                 }
                 if begin == self.input.len() {
@@ -161,6 +182,7 @@ impl Pass<'_> {
                     self.splitter.mode = Mode::Done;
                     return Verdict::Step(Step::Done);
                 }
+                self.splitter.extended.pending = None;
                 self.splitter.extended.text.push(delimiters.terminator);
                 rest.len()
             }

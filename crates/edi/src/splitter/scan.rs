@@ -3,9 +3,15 @@
 use quayline_charset::scan;
 
 use super::binary::Terminator;
-use super::{EndOfInput, Found, Mode, PLAIN_FIRST, Pass, Step, Verdict, WINDOW, u32_of};
+use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
+
+/// Bytes of white space from which on what is between two segments is a gap. Line breaks and indentation are shorter.
+const GAP_BYTES_MIN: usize = 64;
+
+/// Bytes that tell what kind of segment begins: a tag and what ends it.
+const TAG_BYTES_MAX: usize = 4;
 
 impl Pass<'_> {
     /// Makes the index reach the next segment, or goes to the next interchange.
@@ -50,6 +56,9 @@ impl Pass<'_> {
         if self.splitter.mode == Mode::Inside {
             if rest.first().is_some_and(|first| *first <= b' ') {
                 begin += self.splitter.blanks_behind(rest, self.at) as usize;
+                if let Some(verdict) = self.leave_gap(begin) {
+                    return verdict;
+                }
             }
             if self.begins(begin) {
                 self.at = begin;
@@ -63,27 +72,66 @@ impl Pass<'_> {
             return self.too_long(begin);
         }
         if self.end == EndOfInput::No {
-            self.splitter.looked = rest.len();
+            self.remember_look(begin);
             return Verdict::Step(Step::NeedMore);
         }
         self.last_segment(begin)
     }
 
-    /// Whether bytes that came since the last look cannot end the segment: a caller that brings few at a time is not made to pay for all of
-    /// them each time.
-    pub(super) fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
+    /// Notes that the bytes from `self.at` on hold no terminator. The segment begins at byte `begin` of the input; while its tag is not whole,
+    /// it may still be a header or a binary segment, so the next look has to be a full one.
+    fn remember_look(&mut self, begin: usize) {
+        if self.input.len() - begin > TAG_BYTES_MAX {
+            self.splitter.looked = self.input.len() - self.at;
+        }
+    }
+
+    /// Whether the bytes that arrived since the last look leave the segment open. Each byte is looked at once, however few of them a caller
+    /// adds at a time.
+    fn still_open(&mut self, rest: &[u8], most: usize) -> bool {
         let looked = core::mem::take(&mut self.splitter.looked);
-        let plain = rest.first().is_some_and(|first| PLAIN_FIRST[usize::from(*first)]);
-        let open = plain
-            && looked > 0
+        let open = looked > 0
             && looked <= rest.len()
             && rest.len() < most
             && self.end == EndOfInput::No
-            && memchr::memchr(self.splitter.delimiters.terminator, &rest[looked..]).is_none();
+            && memchr::memchr_iter(self.splitter.delimiters.terminator, &rest[looked..])
+                .all(|at| self.is_released(&rest[..looked + at]));
         if open {
             self.splitter.looked = rest.len();
         }
         open
+    }
+
+    /// Whether a byte behind `before` is released. Line breaks count for nothing between a release character and what it releases. The run
+    /// that is looked at holds no terminator, so looks at several terminators never overlap.
+    fn is_released(&self, before: &[u8]) -> bool {
+        let delimiters = &self.splitter.delimiters;
+        let Some(release) = delimiters.release else { return false };
+        let is_break = |byte: u8| matches!(byte, b'\r' | b'\n') && !delimiters.is_service(byte);
+        let run = before.iter().rev().take_while(|byte| **byte == release || is_break(**byte));
+        run.filter(|byte| **byte == release).count() % 2 == 1
+    }
+
+    /// Drops the white space before a segment, up to byte `begin` of the input, if it is more than a line break and some indentation: a gap
+    /// is no part of the segment behind it, is never held in memory and does not count towards the segment's limit. `None` where there is no
+    /// such gap.
+    pub(super) fn leave_gap(&mut self, begin: usize) -> Option<Verdict> {
+        let blanks = begin - self.at;
+        let is_gap = blanks >= GAP_BYTES_MIN || (blanks > 0 && self.splitter.is_in_gap());
+        if !is_gap {
+            return None;
+        }
+        self.splitter.gap_behind = Some(self.splitter.segment);
+        self.at = begin;
+        self.forget_index();
+        Some(match (begin == self.input.len(), self.end) {
+            (true, EndOfInput::No) => Verdict::Step(Step::NeedMore),
+            (true, EndOfInput::Yes) => {
+                self.splitter.mode = Mode::Done;
+                Verdict::Step(Step::Done)
+            }
+            (false, _) => Verdict::Again,
+        })
     }
 
     /// Behind a scan that found a segment.

@@ -7,6 +7,7 @@ mod complaints;
 mod contract;
 mod corpus;
 mod envelope;
+mod gaps;
 mod generic;
 mod guide_docs;
 mod guide_documents;

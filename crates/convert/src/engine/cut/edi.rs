@@ -19,6 +19,10 @@ pub(crate) struct EdiCutter {
     /// Bytes of the block that the reader has passed, and documents that ended in them: a block that is not yet large enough comes again.
     passed: usize,
     documents: u64,
+    /// Byte of the block up to which the reader was let look for the end of a page, if it comes again.
+    page_end: Option<usize>,
+    /// Whether it lies further than a page from the beginning of the document that is open.
+    is_stretched: bool,
     /// Bytes from which on a block ends behind the next document.
     enough: usize,
     page_bytes: usize,
@@ -36,6 +40,17 @@ pub(crate) fn without_guides(options: GenericOptions) -> GenericOptions {
 pub(crate) fn page_bytes(options: &GenericOptions) -> u64 {
     let pages = if options.guides.is_some() { GUIDE_PAGES } else { 1 };
     options.page_bytes.map_or(u64::MAX, |bytes| bytes.saturating_mul(pages)).max(1)
+}
+
+/// Where to look after `until`, where no page could end: at `next`, the end of a page that began in the meantime, or, where one segment (or
+/// a gap) takes the whole page, twice as far from the page's beginning. Each byte of such a segment is read a constant number of times, and
+/// where pages end depends on where they begin only.
+pub(crate) fn next_page_end(next: u64, until: u64, page_bytes: u64) -> u64 {
+    if next > until {
+        return next;
+    }
+    let begin = next.saturating_sub(page_bytes);
+    until.saturating_add((until - begin).max(1))
 }
 
 /// So many times the bytes of a page, a transaction ends as a page anywhere.
@@ -56,6 +71,8 @@ impl EdiCutter {
             next: from.next,
             passed: 0,
             documents: 0,
+            page_end: None,
+            is_stretched: false,
             enough: block_bytes / 4 * 3,
             page_bytes,
             whole: options.page_bytes.is_none(),
@@ -66,7 +83,7 @@ impl EdiCutter {
     fn go(&mut self, input: &[u8], end: SourceEnd) -> Option<EdiPart> {
         let offset =
             |at: ByteOffset, from: ByteOffset| usize::try_from(at.0.saturating_sub(from.0)).unwrap_or(usize::MAX);
-        let mut page_end = self.page_end(self.passed);
+        let mut page_end = self.page_end.take().unwrap_or_else(|| self.page_end(self.passed));
         loop {
             // So far a document that is open may reach before it ends as a page; so where pages end does not depend on blocks.
             let until = page_end.min(input.len());
@@ -82,7 +99,8 @@ impl EdiCutter {
                     DocumentStep::Document { page, more, .. } => {
                         self.documents += 1;
                         // Pages end blocks, so that what waits for a transaction to end can be told from the rest of a block.
-                        let enough = self.passed >= self.enough || more || page > 1;
+                        // The page of what follows is not as long as that of a segment that took a whole one.
+                        let enough = self.passed >= self.enough || more || page > 1 || self.is_stretched;
                         if enough && pass.is_between() {
                             // What ends a page by guide is the segment behind it, which the lane does not see.
                             return Some(EdiPart { len: self.passed, ends_page: more, ..EdiPart::default() });
@@ -109,13 +127,13 @@ impl EdiCutter {
             }
             drop(pass);
             if until == page_end {
-                // Further: a document began within, or one segment is as long as a page.
-                page_end = self.page_end(self.passed).max(page_end + 1);
-                if page_end <= until {
-                    page_end = until.saturating_add(self.page_bytes);
-                }
+                let wide = |bytes: usize| bytes as u64;
+                let next = next_page_end(wide(self.page_end(self.passed)), wide(until), wide(self.page_bytes));
+                self.is_stretched = next > wide(self.page_end(self.passed));
+                page_end = usize::try_from(next).unwrap_or(usize::MAX);
             }
             if until == input.len() {
+                self.page_end = Some(page_end);
                 return None;
             }
         }
@@ -140,7 +158,7 @@ impl Cutter for EdiCutter {
         self.before = Arc::new(self.reader.snapshot());
         self.from.0 += part.len as u64;
         self.next.0 += self.documents;
-        (self.passed, self.documents) = (0, 0);
+        (self.passed, self.documents, self.is_stretched) = (0, 0, false);
         let end = if part.is_last { CutEnd::Done } else { CutEnd::NeedMore { at_least: block.filled + 1 } };
         Cut { consumed: part.len, end }
     }

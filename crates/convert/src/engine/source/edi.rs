@@ -8,7 +8,7 @@ use quayline_edi::{
 };
 
 use crate::engine::block::{Block, EdiPart, Units};
-use crate::engine::cut::page_bytes;
+use crate::engine::cut::{next_page_end, page_bytes};
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{FINDINGS_A_LOT, Lot, Page, edi_place, locate};
 use crate::engine::split;
@@ -77,11 +77,7 @@ impl Source for EdiSource {
             let passed = self.piece(facts, block, from..until, &mut going, target, lot);
             let Some(passed) = passed else { break };
             from = passed;
-            // Further: a document began within, or one segment is as long as a page.
-            page_end = self.page_end(begin + from as u64).max(page_end + 1);
-            if page_end <= begin + until as u64 {
-                page_end = page_end.saturating_add(self.page_bytes());
-            }
+            page_end = next_page_end(self.page_end(begin + from as u64), begin + until as u64, self.page_bytes());
         }
         if let Some(alone) = &mut self.alone {
             alone.next = Some(going.number);
