@@ -6,8 +6,10 @@ mod markdown;
 mod packages;
 mod spdx;
 mod tracked;
+mod words;
 
-pub use markdown::{CodeBlock, Table, code_blocks, tables};
+pub use markdown::{CodeBlock, Table, anchors, code_blocks, tables};
 pub use packages::{Edge, EdgeKind, Package, Packages};
 pub use spdx::Licence;
 pub use tracked::{TrackedFile, root, tracked_files};
+pub use words::{Occurrence, REFUSED, Refused, refused_words};

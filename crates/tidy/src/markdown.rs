@@ -69,6 +69,24 @@ pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     found
 }
 
+/// The anchors of a text's headings, as GitHub makes them: lower case, dashes for blanks, no other punctuation.
+#[must_use]
+pub fn anchors(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        }
+        if fenced || !line.starts_with('#') {
+            continue;
+        }
+        let heading = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        found.push(heading.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_')).collect());
+    }
+    found
+}
+
 fn cells(line: &str) -> Vec<String> {
     let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
     inner.split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -84,6 +102,11 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].column("b"), Some(1));
         assert_eq!(found[0].rows, [["1", "x y"], ["2", ""]]);
+    }
+
+    #[test]
+    fn an_anchor_is_the_heading_without_punctuation() {
+        assert_eq!(anchors("# A b\n## `[records]`: types\n```\n# no\n```\n"), ["a-b", "records-types"]);
     }
 
     #[test]

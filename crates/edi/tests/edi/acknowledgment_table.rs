@@ -39,11 +39,11 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::TooManyElements { limit: 1 }, "more elements than the limit"),
         (EdiError::Unterminated, "file ends inside a segment"),
         (EdiError::LineBreakInside, "line break in a segment"),
-        (EdiError::BreakBehind, "white space behind a terminator"),
+        (EdiError::BreakBehind, "white space after a terminator"),
         (EdiError::BinaryLength, "length of binary data"),
         (EdiError::BinaryTooLong { declared: 2, limit: 1 }, "binary data too long"),
         (EdiError::BinaryCut { declared: 2, found: 1 }, "file ends in binary data"),
-        (EdiError::BinaryEnd, "no terminator behind binary data"),
+        (EdiError::BinaryEnd, "no terminator after binary data"),
         (EdiError::Tag { bytes: 5 }, "no tag"),
         (EdiError::Empty, "empty segment"),
         (EdiError::Outside { standard }, "segment outside of transactions"),
@@ -163,7 +163,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
     ]
 }
 
-/// A code, with 999's own behind a slash.
+/// A code, with 999's own after a slash.
 fn cell(base: Option<&str>, implementation: Option<&str>) -> String {
     match (base, implementation) {
         (Some(base), Some(own)) => format!("{base}/{own}"),

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use quayline_tidy::{code_blocks, root, tracked_files};
+use quayline_tidy::{anchors, code_blocks, root, tracked_files};
 
 #[test]
 fn commands_in_documents_print_what_is_shown() {
@@ -64,11 +64,17 @@ fn links_between_documents_lead_somewhere() {
         for (number, line) in (1..).zip(file.text.lines()) {
             for (at, _) in line.match_indices("](") {
                 let target = line[at + 2..].split(')').next().unwrap_or_default();
-                let path = target.split('#').next().unwrap_or_default();
-                if path.is_empty() || target.contains("://") {
+                let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+                if target.contains("://") {
                     continue;
                 }
-                assert!(folder.join(path).exists(), "{}:{number}: link to {path} leads nowhere", file.path);
+                let page = if path.is_empty() { root().join(&file.path) } else { folder.join(path) };
+                assert!(page.exists(), "{}:{number}: link to {path} leads nowhere", file.path);
+                if !anchor.is_empty() && page.extension().is_some_and(|extension| extension == "md") {
+                    let text = std::fs::read_to_string(&page).expect("a page of the repository");
+                    let known = anchors(&text).iter().any(|known| known == anchor);
+                    assert!(known, "{}:{number}: {path} has no heading #{anchor}", file.path);
+                }
             }
         }
     }

@@ -5,3 +5,4 @@ mod codes;
 mod documents;
 mod files;
 mod licences;
+mod words;

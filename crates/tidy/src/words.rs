@@ -1,0 +1,152 @@
+//! Words that a reader of the documents stumbles over, with what to write instead.
+
+/// A word or phrase that documents do not use.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Refused {
+    /// In lower case, words separated by one blank.
+    pub phrase: &'static str,
+    /// What to write instead.
+    pub instead: &'static str,
+    /// Longer phrases that contain it and are plain English.
+    pub unless: &'static [&'static str],
+}
+
+/// A refused phrase at its place in a text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Occurrence {
+    /// Line, from 1, of the phrase's first word.
+    pub line: usize,
+    /// The entry that refuses it.
+    pub refused: Refused,
+}
+
+const fn refused(phrase: &'static str, instead: &'static str) -> Refused {
+    Refused { phrase, instead, unless: &[] }
+}
+
+/// Every refused phrase. Each is a word in dictionaries and still the wrong one: the right-hand side is what search engines,
+/// other manuals and native readers use for the same thing.
+pub const REFUSED: &[Refused] = &[
+    refused("told", "reported, said, distinguished"),
+    refused("tells", "reports, says"),
+    Refused { phrase: "behind", instead: "after", unless: &["behind a proxy", "behind the gateway"] },
+    refused("stands", "is, appears"),
+    refused("stand", "be, appear"),
+    refused("standing", "that is"),
+    refused("goes on", "continues, resumes"),
+    refused("go on", "continue, resume"),
+    refused("so many", "that many, or the number"),
+    refused("whoever", "the one who, people who"),
+    refused("by itself", "automatically, alone"),
+    refused("by themselves", "automatically, alone"),
+    refused("as seen from", "relative to"),
+    refused("asked for", "requested"),
+    refused("asks for", "requests, requires"),
+    refused("ask for", "request"),
+    refused("held against", "compared with, checked against"),
+    refused("hold against", "compare with, check against"),
+    refused("mend", "fix"),
+    refused("mended", "fixed"),
+    refused("is none", "is not a"),
+    refused("are none", "are not"),
+    refused("there is none", "it is missing"),
+    refused("taken back", "withdrawn, undone"),
+    refused("takes back", "withdraws, undoes"),
+    refused("as it were", "nothing"),
+    Refused {
+        phrase: "else",
+        instead: "otherwise",
+        unless: &["everything else", "nothing else", "anything else", "something else", "nobody else", "anybody else"],
+    },
+];
+
+/// The refused phrases of a Markdown text, in order. Code is not prose: fenced blocks, code spans and targets of links are skipped.
+#[must_use]
+pub fn refused_words(markdown: &str) -> Vec<Occurrence> {
+    let (prose, lines) = prose(markdown);
+    let mut found = Vec::new();
+    for refused in REFUSED {
+        for (at, _) in prose.match_indices(refused.phrase) {
+            let end = at + refused.phrase.len();
+            let whole = !prose[..at].ends_with(is_word) && !prose[end..].starts_with(is_word);
+            let plain = refused.unless.iter().any(|longer| {
+                longer.match_indices(refused.phrase).any(|(before, _)| {
+                    at.checked_sub(before)
+                        .is_some_and(|start| prose.get(start..).is_some_and(|rest| rest.starts_with(longer)))
+                })
+            });
+            if whole && !plain {
+                found.push(Occurrence { line: lines[at], refused: *refused });
+            }
+        }
+    }
+    found.sort_by_key(|occurrence| occurrence.line);
+    found
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '-'
+}
+
+/// The text in lower case without code, each run of white space as one blank, and the line of each of its bytes. A phrase may
+/// so continue on the next line.
+fn prose(markdown: &str) -> (String, Vec<usize>) {
+    let mut text = String::new();
+    let mut lines = Vec::new();
+    let mut fenced = false;
+    for (number, line) in (1..).zip(markdown.lines()) {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        let spoken = line.split('`').step_by(2).collect::<Vec<_>>().join("\u{2026}");
+        let mut rest = spoken.as_str();
+        let mut kept = String::new();
+        while let Some((before, target)) = rest.split_once("](") {
+            kept.push_str(before);
+            kept.push('\u{2026}');
+            rest = target.split_once(')').map_or("", |(_, after)| after);
+        }
+        kept.push_str(rest);
+        for word in kept.split_whitespace() {
+            text.push_str(&word.to_lowercase());
+            text.push(' ');
+            lines.resize(text.len(), number);
+        }
+        // A heading or an empty line ends a sentence.
+        if line.trim().is_empty() || line.starts_with('#') {
+            text.push('\n');
+            lines.resize(text.len(), number);
+        }
+    }
+    (text, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_of(markdown: &str) -> Vec<(usize, &'static str)> {
+        refused_words(markdown).iter().map(|occurrence| (occurrence.line, occurrence.refused.phrase)).collect()
+    }
+
+    #[test]
+    fn a_phrase_is_found_across_lines_and_in_any_case() {
+        assert_eq!(lines_of("It stands here. It goes\non.\n\nTold."), [(1, "stands"), (1, "goes on"), (4, "told")]);
+        assert_eq!(lines_of("It goes\n\non."), []);
+    }
+
+    #[test]
+    fn code_and_targets_of_links_are_not_prose() {
+        assert_eq!(lines_of("`else` and [x](behind.md)\n```\ntold\n```\n"), []);
+    }
+
+    #[test]
+    fn longer_words_and_plain_phrases_pass() {
+        assert_eq!(lines_of("They understand a stand-alone server behind a proxy, and nothing else."), []);
+        assert_eq!(lines_of("1, else 2; nothing else"), [(1, "else")]);
+    }
+}
