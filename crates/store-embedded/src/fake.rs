@@ -1,6 +1,6 @@
 //! A disk in memory that loses, reorders and tears what was not synced, and fails when it is told to.
 //!
-//! Model of the medium, also in `docs/store-format.md`:
+//! Model of the medium, also in `docs/reference/store-format.md`:
 //! - A sector of 512 bytes is written whole or not at all. Sectors of unsynced writes survive a power cut in any combination.
 //! - A sync that succeeds makes the file's writes and its length durable. Names need a sync of the folder; without one, a cut keeps any first
 //!   part of the renames, creations and removals, in their order.

@@ -17,7 +17,7 @@
 //! - **All file access goes through [`Medium`]**, and the clock is injected, so tests run the engine over a disk that loses, reorders and tears
 //!   what was not synced ([`fake`]).
 //!
-//! `docs/store-format.md` draws the files byte by byte and states what is assumed of the medium.
+//! `docs/reference/store-format.md` draws the files byte by byte and states what is assumed of the medium.
 
 mod applied;
 mod applier;
