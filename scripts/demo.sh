@@ -16,7 +16,7 @@ mkdir -p "$out"
 say() { printf '\n# %s\n' "$1"; }
 show() { printf '$ %s\n' "$*"; "$@"; }
 
-accounts="--copybook examples/accounts/accounts.cpy --encoding cp037 --format fixed"
+accounts="--copybook examples/accounts/accounts.cpy --encoding cp037 --framing fixed"
 
 say "What is in the copybook?"
 show quayline inspect examples/accounts/accounts.cpy
@@ -32,19 +32,19 @@ show quayline convert "$out/accounts.jsonl" $accounts --to record --output "$out
 show cmp examples/accounts/accounts.ebcdic "$out/accounts.ebcdic"
 
 say "A COMMAREA of 30,128 bytes with two arrays of varying length, by its interface file:"
-show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --format fixed \
+show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --framing fixed \
   --interface examples/dealership/rename.toml --output "$out/car100.jsonl"
 printf '%s bytes of JSON: %s...\n' "$(wc -c <"$out/car100.jsonl")" "$(head -c 300 "$out/car100.jsonl")"
 
 say "The same file as Parquet, lists and decimals kept:"
-show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --format fixed \
+show quayline convert examples/dealership/car100.ebcdic --copybook examples/dealership/car100.cpy --encoding cp037 --framing fixed \
   --output "$out/car100.parquet"
 say "What is in a file of health care claims (X12)?"
 show quayline inspect examples/edi/claims.x12
 
 say "Claims with two faults, checked by a guide and answered with a 999 in the same pass:"
 show quayline validate examples/edi/claims-with-faults.x12 --guide examples/edi/837p.guide --ack 999 --ack-time 202604011300 \
-  --output "$out/answer.x12" || true
+  --ack-output "$out/answer.x12" || true
 cat "$out/answer.x12"
 printf '\n'
 

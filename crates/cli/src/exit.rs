@@ -1,5 +1,6 @@
 //! How a command ends.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 
 use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text};
@@ -138,9 +139,12 @@ pub(crate) fn argument(message: impl Into<String>) -> Finding {
 }
 
 /// Prints what the argument parser answers: help and version to standard output, mistakes to standard error.
-pub(crate) fn answer_of_arguments(answer: &clap::Error) -> Exit {
-    let text = without_controls(&answer.render().to_string());
+pub(crate) fn answer_of_arguments(answer: &clap::Error, arguments: &[OsString]) -> Exit {
+    let mut text = without_controls(&answer.render().to_string());
     if answer.use_stderr() {
+        if let Some(hint) = crate::renamed::hint(arguments) {
+            text.push_str(&format!("\nhint: {hint}\n"));
+        }
         // Nothing can be done where even standard error is closed.
         let _ = std::io::stderr().write_all(text.as_bytes());
         return Exit::Usage;

@@ -1,4 +1,4 @@
-//! `quayline fmt`: maps in the common layout.
+//! `quayline map fmt`: maps in the common layout.
 
 use std::fs;
 use std::io::{self, Read as _};

@@ -20,6 +20,7 @@ mod map;
 mod memory;
 #[cfg(test)]
 mod reference;
+mod renamed;
 mod render;
 mod serve;
 mod service;
@@ -53,7 +54,7 @@ fn run() -> Exit {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let cli = match Cli::of(&arguments) {
         Ok(cli) => cli,
-        Err(answer) => return exit::answer_of_arguments(&answer),
+        Err(answer) => return exit::answer_of_arguments(&answer, &arguments),
     };
     let console = Console::new(cli.color, cli.command.json());
     cache::begin(cli.no_cache);
@@ -68,8 +69,6 @@ fn run() -> Exit {
         Command::Guide(args) => guide::run(&args, &console),
         Command::Infer(args) => infer::run(&args, &console),
         Command::Map(args) => map::run(&args, &console),
-        Command::Test(args) => test::run(&args, &console),
-        Command::Fmt(args) => fmt::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

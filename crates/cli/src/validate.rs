@@ -90,7 +90,7 @@ fn check(args: &ValidateArgs) -> Result<(), Stop> {
 }
 
 fn output(args: &ValidateArgs) -> Option<&Path> {
-    args.output.as_deref().filter(|path| *path != Path::new("-"))
+    args.ack_output.as_deref().filter(|path| *path != Path::new("-"))
 }
 
 fn guides(args: &ValidateArgs, limits: &Limits) -> Result<Option<Arc<GuideSet>>, Stop> {
@@ -110,13 +110,7 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
         Some(text) => Stamp::new(&text[..8], &text[8..]).expect("the arguments were checked"),
         None => Stamp::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())),
     };
-    let name = match which {
-        AckArg::Ta1 => "ta1",
-        AckArg::Functional => "997",
-        AckArg::Implementation | AckArg::Auto => "999",
-        AckArg::Contrl => "contrl",
-    };
-    let mut options = AcknowledgmentOptions::by_name(name, stamp).expect("a name that it knows");
+    let mut options = AcknowledgmentOptions::by_name(which.kind(), stamp).expect("a name that it knows");
     options.numbers = ControlNumbers { interchange: args.ack_control, group: args.ack_control };
     let target = match output(args) {
         Some(path) => AcknowledgmentTarget::File(path.to_owned()),

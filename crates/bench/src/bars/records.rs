@@ -128,7 +128,7 @@ impl Kind {
         let (copybook, data) = self.files(bench, megabytes)?;
         let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "convert".into(), data.into()];
         command.extend(["--copybook".into(), copybook.into(), "--encoding".into(), "cp037".into()]);
-        command.extend(["--format".into(), format!("fixed:{}", self.record_length).into()]);
+        command.extend(["--framing".into(), format!("fixed:{}", self.record_length).into()]);
         command.extend(["--to".into(), to.into(), "--jobs".into(), jobs.into()]);
         process::run(&bench.this, &command, output)
     }
@@ -169,7 +169,14 @@ fn peak_from_json(bench: &Bench) -> Result<Measured, String> {
     let (copybook, _) = DISPLAY.files(bench, 500)?;
     let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "convert".into(), json.clone().into()];
     command.extend(["--copybook".into(), copybook.into(), "--encoding".into(), "cp037".into()]);
-    command.extend(["--format".into(), "fixed".into(), "--from".into(), "json".into(), "--to".into(), "record".into()]);
+    command.extend([
+        "--framing".into(),
+        "fixed".into(),
+        "--from".into(),
+        "json".into(),
+        "--to".into(),
+        "record".into(),
+    ]);
     let used = process::run(&bench.this, &command, None)?;
     let size = std::fs::metadata(&json).map_or(0, |data| data.len());
     std::fs::remove_file(&json).map_err(|error| error.to_string())?;
@@ -203,7 +210,7 @@ fn size_exponent(bench: &Bench) -> Result<Measured, String> {
     let one = bench.scratch.write("one-record.dat", &DisplayHeavy::records(1, 2)).map_err(|error| error.to_string())?;
     let mut command: Vec<OsString> = vec![bench.quayline.clone().into(), "convert".into(), one.into()];
     command.extend(["--copybook".into(), copybook.into(), "--encoding".into(), "cp037".into()]);
-    command.extend(["--format".into(), "fixed:200".into(), "--to".into(), "jsonl".into()]);
+    command.extend(["--framing".into(), "fixed:200".into(), "--to".into(), "jsonl".into()]);
     let mut starts = Vec::new();
     for _ in 0..21 {
         starts.push(process::run(&bench.this, &command, None)?.cpu.as_secs_f64());

@@ -271,8 +271,8 @@ fn rdw() -> Format {
         name: "RDW",
         extension: "rdw",
         commands: vec![
-            record_command(&["--format", "rdw", "--to", "jsonl", "--encoding", "ascii"]),
-            record_command(&["--format", "rdw", "--to", "jsonl", "--encoding", "ascii", "--short", "accept"]),
+            record_command(&["--framing", "rdw", "--to", "jsonl", "--encoding", "ascii"]),
+            record_command(&["--framing", "rdw", "--to", "jsonl", "--encoding", "ascii", "--short", "accept"]),
             vec!["inspect", "FILE"],
         ],
         files: vec![("r.cpy", COPYBOOK.to_vec())],
@@ -306,7 +306,7 @@ fn lines() -> Format {
         name: "lines",
         extension: "txt",
         commands: vec![
-            record_command(&["--format", "lines", "--to", "jsonl", "--encoding", "ascii"]),
+            record_command(&["--framing", "lines", "--to", "jsonl", "--encoding", "ascii"]),
             vec!["inspect", "FILE"],
         ],
         files: vec![("r.cpy", COPYBOOK.to_vec())],

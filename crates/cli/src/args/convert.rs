@@ -82,14 +82,14 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) encoding: Option<String>,
     /// How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
-    #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FORMAT_LONG_HELP)]
-    pub(crate) format: Option<String>,
+    #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FRAMING_LONG_HELP)]
+    pub(crate) framing: Option<String>,
     /// Code page of the records to write, where it is another
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) to_encoding: Option<String>,
     /// How records stand in the file to write, where it is another way
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
-    pub(crate) to_format: Option<String>,
+    pub(crate) to_framing: Option<String>,
     /// Interface file that selects, renames and gives defaults
     ///
     /// Its keys are in docs/reference/interface.md.
@@ -350,8 +350,8 @@ pub(crate) enum RedefinesArg {
     Original,
 }
 
-/// Also of `quayline inspect --format`.
-pub(crate) const FORMAT_LONG_HELP: &str = "\
+/// Also of `quayline inspect --framing`.
+pub(crate) const FRAMING_LONG_HELP: &str = "\
 How records stand in the file, as NAME or NAME:OPTION,OPTION...
 
 - fixed, fixed:N: N bytes each; `fixed` alone is the layout's maximum length, and the default

@@ -1,8 +1,8 @@
-//! Arguments of `quayline fmt`.
+//! Arguments of `quayline map fmt`.
 
 use std::path::PathBuf;
 
-/// Arguments of `quayline fmt`.
+/// Arguments of `quayline map fmt`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct FmtArgs {
@@ -20,6 +20,6 @@ lines taken together. Line breaks and comments stay where they are. A file that 
 written; one with errors is told and left as it is.
 
 Examples:
-  quayline fmt maps
-  quayline fmt --check maps/*.qmap
-  quayline fmt - < order.qmap";
+  quayline map fmt maps
+  quayline map fmt --check maps/*.qmap
+  quayline map fmt - < order.qmap";

@@ -22,8 +22,8 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "PAGE")]
     pub(crate) encoding: Option<String>,
     /// Framing to hold the data file against, instead of the proposed ones
-    #[arg(long, value_name = "FRAMING", long_help = super::FORMAT_LONG_HELP)]
-    pub(crate) format: Option<String>,
+    #[arg(long, value_name = "FRAMING", long_help = super::FRAMING_LONG_HELP)]
+    pub(crate) framing: Option<String>,
     /// What the file is, if content leaves doubt: copybook, edi or data
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub(crate) is: Option<As>,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+use super::{FmtArgs, TestArgs};
+
 /// Arguments of `quayline map`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
@@ -22,13 +24,18 @@ pub(crate) enum MapCommand {
     /// Says what is wrong with maps, without running them
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(MapCheckArgs),
+    /// Runs the golden cases of maps
+    Test(TestArgs),
+    /// Formats maps
+    Fmt(FmtArgs),
 }
 
 impl MapCommand {
     /// Whether programs read the answer.
     pub(crate) fn json(&self) -> bool {
         match self {
-            MapCommand::New(_) => false,
+            MapCommand::New(_) | MapCommand::Fmt(_) => false,
+            MapCommand::Test(args) => args.json,
             MapCommand::Check(args) => args.json,
         }
     }

@@ -13,7 +13,7 @@ mod translate;
 mod validate;
 
 pub(crate) use convert::{
-    AbsentArg, BadValueArg, ConvertArgs, FORMAT_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
+    AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
     NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use fmt::FmtArgs;
@@ -82,12 +82,8 @@ pub(crate) enum Command {
     Guide(GuideArgs),
     /// Guesses a shape from samples of JSON, XML, CSV or EDI
     Infer(InferArgs),
-    /// Proposes and checks maps
+    /// Proposes, checks, tests and formats maps
     Map(MapArgs),
-    /// Runs the golden cases of maps
-    Test(TestArgs),
-    /// Lays out maps
-    Fmt(FmtArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -104,10 +100,9 @@ impl Command {
             Command::Translate(args) => args.json,
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
-            Command::Infer(_) | Command::Fmt(_) | Command::Completions(_) => false,
+            Command::Infer(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
-            Command::Test(args) => args.json,
         }
     }
 }
@@ -249,7 +244,7 @@ fn after_long_help() -> String {
     text.push_str("\nExamples:\n");
     text.push_str("  quayline inspect orders.cpy\n");
     text.push_str("  quayline inspect orders.dat --copybook orders.cpy\n");
-    text.push_str("  quayline validate orders.x12 --ack 997 -o answer.x12\n");
+    text.push_str("  quayline validate orders.x12 --ack 997 --ack-output answer.x12\n");
     text.push_str("  quayline convert orders.x12 -o orders.jsonl\n");
     text.push_str("  quayline convert orders.dat --copybook orders.cpy --encoding cp037 -o orders.jsonl\n");
     text.push_str("  quayline convert orders.jsonl --copybook orders.cpy --encoding cp037 -o orders.dat");

@@ -1,8 +1,8 @@
-//! Arguments of `quayline test`.
+//! Arguments of `quayline map test`.
 
 use std::path::PathBuf;
 
-/// Arguments of `quayline test`.
+/// Arguments of `quayline map test`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct TestArgs {
@@ -37,6 +37,6 @@ Where what is expected of records or EDI is a .jsonl file, the output is read ba
 docs/reference/map-tests.md has all keys. The clock is 2026-01-01T12:00:00 unless a case sets it.
 
 Examples:
-  quayline test
-  quayline test maps/order.qmap --coverage
-  quayline test maps --update && git diff maps/tests";
+  quayline map test
+  quayline map test maps/order.qmap --coverage
+  quayline map test maps --update && git diff maps/tests";

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::convert::size_of_arg;
-use super::{FromFormat, LevelArg, NumbersArg, ToFormat, UnknownArg};
+use super::{AckArg, FromFormat, LevelArg, NumbersArg, ToFormat, UnknownArg};
 
 /// Arguments of `quayline translate`.
 #[derive(Debug, clap::Args)]
@@ -58,10 +58,10 @@ pub(crate) struct TranslateArgs {
     pub(crate) to_encoding: Option<String>,
     /// How records stand in the source: fixed, rdw, lines, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
-    pub(crate) from_format: Option<String>,
+    pub(crate) from_framing: Option<String>,
     /// How records stand in the file to write: fixed, rdw, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
-    pub(crate) to_format: Option<String>,
+    pub(crate) to_framing: Option<String>,
     /// Sender of interchanges to write: ID or QUALIFIER:ID
     #[arg(long, value_name = "ID", help_heading = "Envelopes")]
     pub(crate) sender: Option<String>,
@@ -76,9 +76,16 @@ pub(crate) struct TranslateArgs {
     /// Maps read it as envelope.NAME. A header field is called as in documents, with its level in front: group.sender, interchange.test. What the map sets goes before it.
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Envelopes")]
     pub(crate) envelope: Vec<String>,
-    /// File for acknowledgments of the source: TA1, 999, CONTRL
-    #[arg(long, value_name = "FILE", help_heading = "Envelopes")]
-    pub(crate) ack: Option<PathBuf>,
+    /// Acknowledgment of the source to write: ta1, 997, 999, contrl or auto
+    ///
+    /// It is what `quayline validate --ack` writes for the same file.
+    #[arg(long, value_enum, value_name = "KIND", requires = "ack_output", help_heading = "Acknowledgment")]
+    pub(crate) ack: Option<AckArg>,
+    /// File for acknowledgments
+    ///
+    /// For several inputs it is a folder.
+    #[arg(long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
+    pub(crate) ack_output: Option<PathBuf>,
     /// CSV table that the map looks up
     ///
     /// Its first columns are the keys, the others the fields, in the order of the map's `lookup`.
@@ -148,7 +155,7 @@ The map names its source and its targets, and these say how they are read and wr
 
 Examples:
   quayline translate --map maps/850-order.qmap orders.x12 -o orders.jsonl
-  quayline translate --map maps/837p-claims.qmap claims.x12 -o claims.dat --ack claims.999 --rejects bad.x12 -j 2
+  quayline translate --map maps/837p-claims.qmap claims.x12 -o claims.dat --ack auto --ack-output claims.999 --rejects bad.x12 -j 2
   quayline translate --map maps/invoice-810.qmap invoices.dat -o invoices.x12 --sender ZZ:ACME --receiver 01:123456789
   quayline translate --map maps/835-payments.qmap inbox/ -o outbox/ --to parquet
   quayline translate --map maps/850-order.qmap --explain";

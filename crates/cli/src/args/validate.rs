@@ -32,14 +32,14 @@ pub(crate) struct ValidateArgs {
     /// Each interchange received is answered by one of its own, with sender and receiver changed over: X12 by TA1 (where ISA14 asks for it or
     /// something is wrong) and 997 or 999, EDIFACT by CONTRL. `auto` is 999, or 997 before 005010, and CONTRL; `ta1` and `contrl` write
     /// nothing else.
-    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Acknowledgment")]
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "Acknowledgment")]
     pub(crate) ack: Option<AckArg>,
-    /// File for acknowledgments; `-` or nothing is standard output
+    /// File for acknowledgments [default: standard output]
     ///
     /// It is written as FILE.partial and takes its name when it is complete; a pipe or device is written as it is. On standard output, findings
     /// go to standard error.
-    #[arg(short, long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
+    pub(crate) ack_output: Option<PathBuf>,
     /// First control number of acknowledgments
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=999_999_999), help_heading = "Acknowledgment")]
     pub(crate) ack_control: u64,
@@ -109,11 +109,23 @@ pub(crate) enum AckArg {
     Auto,
 }
 
+impl AckArg {
+    /// The name by which the acknowledger knows it.
+    pub(crate) const fn kind(self) -> &'static str {
+        match self {
+            AckArg::Ta1 => "ta1",
+            AckArg::Functional => "997",
+            AckArg::Implementation | AckArg::Auto => "999",
+            AckArg::Contrl => "contrl",
+        }
+    }
+}
+
 const EXAMPLES: &str = "\
 Findings go to standard output, and a line that sums them up to standard error. The exit code is 1 if one is an error.
 
 Examples:
   quayline validate claims.x12 --guide 837p.guide
-  quayline validate claims.x12 --guide guides/ --ack 999 -o answer.x12
+  quayline validate claims.x12 --guide guides/ --ack 999 --ack-output answer.x12
   quayline validate orders.edi --ack contrl > answer.edi
   quayline validate *.edi --level envelope --json";

@@ -45,7 +45,7 @@ pub(crate) struct Definitions {
     /// Bytes of the longest record.
     record_length: usize,
     format: Option<String>,
-    to_format: Option<String>,
+    to_framing: Option<String>,
     /// Of interchanges: bytes of a page, the character set where they do not say it, and whether leniencies are errors.
     pub(crate) page_bytes: usize,
     pub(crate) edi_charset: Option<Charset>,
@@ -123,8 +123,8 @@ impl Definitions {
             record_length,
             layouts,
             charset,
-            format: args.format.clone(),
-            to_format: args.to_format.clone(),
+            format: args.framing.clone(),
+            to_framing: args.to_framing.clone(),
             page_bytes: args.page,
             edi_charset: None,
             strict: args.strict,
@@ -147,8 +147,8 @@ impl Definitions {
         let given = [
             (args.copybook.is_some(), "--copybook"),
             (args.interface.is_some(), "--interface"),
-            (args.format.is_some(), "--format"),
-            (args.to_format.is_some(), "--to-format"),
+            (args.framing.is_some(), "--framing"),
+            (args.to_framing.is_some(), "--to-framing"),
             (args.to_encoding.is_some(), "--to-encoding"),
             (args.preserve, "--preserve"),
         ];
@@ -180,7 +180,7 @@ impl Definitions {
             layouts: Vec::new(),
             charset: charset.unwrap_or(Charset::SingleByte(CodePage::LATIN1)),
             format: None,
-            to_format: None,
+            to_framing: None,
             page_bytes: args.page,
             edi_charset: charset,
             strict: args.strict,
@@ -197,7 +197,7 @@ impl Definitions {
 
     /// How records stand in the target: as in the source where nothing else is said.
     pub(crate) fn target_framing(&self) -> Result<FramingSpec, Stop> {
-        let named = self.to_format.as_deref().or(self.format.as_deref());
+        let named = self.to_framing.as_deref().or(self.format.as_deref());
         framing_named(named.unwrap_or("fixed"), Some(self.record_length))
     }
 

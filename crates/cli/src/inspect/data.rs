@@ -58,7 +58,7 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let layout = layout.as_ref();
     let record_length = layout.map(|layout| layout.length_max);
     let charsets = charsets(sample, args.encoding.as_deref())?;
-    let framings = framings(sample, args.format.as_deref(), record_length)?;
+    let framings = framings(sample, args.framing.as_deref(), record_length)?;
     let mut fits = match layout {
         Some(layout) => fit::try_all(&args.file, sample, layout, &charsets, &framings)?,
         None => Vec::new(),
@@ -323,7 +323,7 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     }
     words.push("--encoding".to_owned());
     words.push(charset.map_or_else(|| "CODE-PAGE".to_owned(), |charset| charset.name().to_lowercase()));
-    words.push("--format".to_owned());
+    words.push("--framing".to_owned());
     words.push(framing.map_or_else(|| "FRAMING".to_owned(), ToString::to_string));
     let out = args
         .file

@@ -29,7 +29,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
     let given = [
         (args.copybook.is_some(), "--copybook"),
         (args.encoding.is_some(), "--encoding"),
-        (args.format.is_some(), "--format"),
+        (args.framing.is_some(), "--framing"),
     ];
     if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
         let finding = argument(format!("{name} is for files of records, and this is EDI"));

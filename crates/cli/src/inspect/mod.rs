@@ -28,9 +28,9 @@ pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
         args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
     match is {
         As::Copybook => {
-            if args.copybook.is_some() || args.encoding.is_some() || args.format.is_some() {
+            if args.copybook.is_some() || args.encoding.is_some() || args.framing.is_some() {
                 let finding =
-                    argument("--copybook, --encoding and --format are for data files, and this is a copybook");
+                    argument("--copybook, --encoding and --framing are for data files, and this is a copybook");
                 return Err(finding.hint("add `--as data` if it is data").into());
             }
             let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;

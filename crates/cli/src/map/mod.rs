@@ -1,4 +1,4 @@
-//! `quayline map`: maps proposed and checked.
+//! `quayline map`: proposes, checks, tests and formats maps.
 
 mod propose;
 
@@ -21,6 +21,8 @@ pub(crate) fn run(args: &MapArgs, console: &Console) -> Result<Exit, Stop> {
     match &args.command {
         MapCommand::New(args) => propose::run(args, console),
         MapCommand::Check(args) => check(args, console),
+        MapCommand::Test(args) => crate::test::run(args, console),
+        MapCommand::Fmt(args) => crate::fmt::run(args, console),
     }
 }
 

@@ -47,8 +47,8 @@ pub(super) struct Settings {
     pub(super) strict: bool,
     pub(super) from_encoding: Option<String>,
     pub(super) to_encoding: Option<String>,
-    pub(super) from_format: Option<String>,
-    pub(super) to_format: Option<String>,
+    pub(super) from_framing: Option<String>,
+    pub(super) to_framing: Option<String>,
 }
 
 /// One format, or one for each target.
@@ -158,8 +158,8 @@ impl Case {
             ("unknown", &of.unknown),
             ("from-encoding", &of.from_encoding),
             ("to-encoding", &of.to_encoding),
-            ("from-format", &of.from_format),
-            ("to-format", &of.to_format),
+            ("from-framing", &of.from_framing),
+            ("to-framing", &of.to_framing),
         ];
         for (name, value) in plain {
             if let Some(value) = value {

@@ -1,4 +1,4 @@
-//! `quayline test`: the golden cases of maps.
+//! `quayline map test`: the golden cases of maps.
 
 mod case;
 mod compare;

@@ -12,7 +12,7 @@ use quayline_edi::Rules;
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Stamp};
 use quayline_project::EdiRead;
 
-use crate::args::{LimitArg, TranslateArgs};
+use crate::args::{AckArg, LimitArg, TranslateArgs};
 use crate::exit::Stop;
 
 /// Pieces of the source that may wait for the acknowledger.
@@ -62,7 +62,8 @@ pub(super) fn start(
 ) -> Result<Acknowledging, Stop> {
     // The time of the run, so that one that goes on answers as it would have without the stop.
     let stamp = Stamp::from_unix(u64::try_from(world.now / 1_000_000).unwrap_or(0));
-    let options = AcknowledgmentOptions::by_name("999", stamp).expect("a name that it knows");
+    let options =
+        AcknowledgmentOptions::by_name(args.ack.unwrap_or(AckArg::Auto).kind(), stamp).expect("a name that it knows");
     let target = AcknowledgmentTarget::File(path.to_owned());
     let mut file = AcknowledgmentFile::create(target, options).map_err(|error| Stop::from(error.findings()))?;
     let cancel = Arc::new(AtomicBool::new(false));

@@ -114,7 +114,7 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
         }
     }
     for path in jobs.iter().filter_map(|job| job.rejects.as_deref()) {
-        let of_other = args.ack.as_deref() == Some(path) || args.trace.as_deref() == Some(path);
+        let of_other = args.ack_output.as_deref() == Some(path) || args.trace.as_deref() == Some(path);
         if of_other {
             apart.writes(path)?;
         }
@@ -138,8 +138,8 @@ fn open(args: &TranslateArgs) -> Result<MapFile, Stop> {
         let limits = LimitArg::limits(&args.limit);
         Ok(ShapeOptions { encoding, framing: framing.clone(), limits, cache: cache(), ..ShapeOptions::default() })
     };
-    let source = options(&args.from_encoding, &args.from_format)?;
-    let target = options(&args.to_encoding, &args.to_format)?;
+    let source = options(&args.from_encoding, &args.from_framing)?;
+    let target = options(&args.to_encoding, &args.to_framing)?;
     Ok(MapFile::open(&args.map, &source, &target)?)
 }
 
@@ -203,7 +203,7 @@ impl Job {
             }
         };
         let rejects = beside(&args.rejects, "rejects")?;
-        let ack = beside(&args.ack, "acknowledgments")?;
+        let ack = beside(&args.ack_output, "acknowledgments")?;
         let regular = !stdin && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
         let resumable = regular && files_only && outputs.can_resume() && args.trace.is_none();
@@ -375,8 +375,8 @@ impl Shared<'_> {
             "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             args.from_encoding,
             args.to_encoding,
-            args.from_format,
-            args.to_format,
+            args.from_framing,
+            args.to_framing,
             args.to,
             args.envelope,
             args.sender,

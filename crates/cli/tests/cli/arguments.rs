@@ -24,9 +24,7 @@ fn nothing_at_all_is_answered_with_help() {
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
           infer        Guesses a shape from samples of JSON, XML, CSV or EDI
-          map          Proposes and checks maps
-          test         Runs the golden cases of maps
-          fmt          Lays out maps
+          map          Proposes, checks, tests and formats maps
           completions  Prints the completion script of a shell
 
         Options:
@@ -67,9 +65,7 @@ fn short_help_is_a_line_an_option() {
           validate     Checks X12 and EDIFACT interchanges, and acknowledges them
           guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
           infer        Guesses a shape from samples of JSON, XML, CSV or EDI
-          map          Proposes and checks maps
-          test         Runs the golden cases of maps
-          fmt          Lays out maps
+          map          Proposes, checks, tests and formats maps
           completions  Prints the completion script of a shell
 
         Options:
@@ -93,7 +89,7 @@ fn short_help_is_a_line_an_option() {
         Options:
               --copybook <FILE>       Copybook to hold a data file against
               --encoding <PAGE>       Code page to hold the data file against, instead of the proposed ones
-              --format <FRAMING>      Framing to hold the data file against, instead of the proposed ones
+              --framing <FRAMING>     Framing to hold the data file against, instead of the proposed ones
               --as <WHAT>             What the file is, if content leaves doubt: copybook, edi or data
               --record <NAME>         Record description to use, where the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
@@ -142,9 +138,9 @@ fn short_help_is_a_line_an_option() {
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
           -e, --encoding <PAGE>       Code page of records such as cp037, or of EDI that names none
-          -f, --format <FRAMING>      How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
+          -f, --framing <FRAMING>     How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
               --to-encoding <PAGE>    Code page of the records to write, where it is another
-              --to-format <FRAMING>   How records stand in the file to write, where it is another way
+              --to-framing <FRAMING>  How records stand in the file to write, where it is another way
           -i, --interface <FILE>      Interface file that selects, renames and gives defaults
               --record <NAME>         Record description to use, where the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
@@ -305,7 +301,7 @@ const WORDS: [&str; 46] = [
     "cp037",
     "utf-8",
     "nope",
-    "--format",
+    "--framing",
     "fixed:0",
     "rdw:le,adjust=-99999999999999999999",
     "lines",

@@ -18,7 +18,7 @@ fn ebcdic_files_decode_to_their_ascii_twins() {
     let Some(folder) = corpus("data/carddemo") else { return };
     for (copybook, ebcdic, ascii) in FILES {
         let ebcdic = decode(&folder, copybook, ebcdic, &["--encoding", "cp037"]);
-        let ascii = decode(&folder, copybook, ascii, &["--encoding", "ascii", "--format", "lines:strip-cr"]);
+        let ascii = decode(&folder, copybook, ascii, &["--encoding", "ascii", "--framing", "lines:strip-cr"]);
         ebcdic.code(0);
         ascii.code(0);
         let (ebcdic, ascii) = (ebcdic.out(), ascii.out());

@@ -305,9 +305,9 @@ fn rejects_of_several_inputs_go_to_a_folder() {
 #[test]
 fn another_code_page_and_framing_are_records_to_records() {
     let world = world();
-    world.run("convert items.dat -c items.cpy -e cp037 -o items.bin --to-encoding latin1 --to-format rdw").code(0);
+    world.run("convert items.dat -c items.cpy -e cp037 -o items.bin --to-encoding latin1 --to-framing rdw").code(0);
     let back =
-        world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-format fixed");
+        world.run("convert items.bin -c items.cpy -e latin1 -f rdw -o back.dat --to-encoding cp037 --to-framing fixed");
     back.code(0);
     assert!(world.read("back.dat") == items());
 }

@@ -188,7 +188,7 @@ fn validation_by_guide_tells_what_is_wrong() {
         orders.edi: 2 transactions in 1 interchange, checked by guide: nothing is wrong
     "#]]);
     world
-        .run("validate claims-with-faults.x12 --guide 837p.guide --ack 999 --ack-time 202604011300 --ack-control 77 -o answer.x12")
+        .run("validate claims-with-faults.x12 --guide 837p.guide --ack 999 --ack-time 202604011300 --ack-control 77 --ack-output answer.x12")
         .check(expect![[r#"
             exit 1
             --- stdout
@@ -292,7 +292,7 @@ fn wrong_arguments_and_files_are_told() {
         "convert po.x12 -c po.cpy",
         "validate po.x12 --guide none",
         "validate po.x12 --guide missing.guide",
-        "validate po.x12 --ack 997 -o po.x12",
+        "validate po.x12 --ack 997 --ack-output po.x12",
         "validate po.x12 --ack 997 --ack-time 20261301",
         "validate missing.x12",
         "convert po.x12 --page 0",
@@ -333,7 +333,7 @@ fn the_answers_have_the_members_that_are_documented() {
     world.write("both.edi", format!("{}\n{orders}", po()));
     let ran = world.run("inspect both.edi --json");
     crate::json_docs::documented("quayline.interchanges/1", &ran.stdout, &["findings[]"]);
-    let ran = world.run("validate orders.edi --ack contrl -o answer.edi --json");
+    let ran = world.run("validate orders.edi --ack contrl --ack-output answer.edi --json");
     let lines: Vec<&[u8]> = ran.stdout.split(|byte| *byte == b'\n').collect();
     let line = |schema: &str| {
         *lines.iter().find(|line| line.windows(schema.len()).any(|part| part == schema.as_bytes())).expect("a line")

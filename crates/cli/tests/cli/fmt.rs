@@ -1,4 +1,4 @@
-//! `quayline fmt`.
+//! `quayline map fmt`.
 
 use expect_test::expect;
 
@@ -10,7 +10,7 @@ const TIDY: &str = "map \"x\"\nsource \"a\"  # the source\n\na.b = f(x, -5)  # s
 #[test]
 fn what_would_change_is_shown_and_then_done() {
     let world = World::with([("maps/deep/a.qmap", UNTIDY.as_bytes()), ("maps/b.qmap", TIDY.as_bytes())]);
-    world.run("fmt --check maps").check(expect![[r#"
+    world.run("map fmt --check maps").check(expect![[r#"
         exit 1
         --- stdout
         --- maps/deep/a.qmap
@@ -32,15 +32,15 @@ fn what_would_change_is_shown_and_then_done() {
          }
     "#]]);
     assert_eq!(world.read("maps/deep/a.qmap"), UNTIDY.as_bytes(), "--check writes nothing");
-    world.run("fmt maps").check(expect![[r#"
+    world.run("map fmt maps").check(expect![[r#"
         exit 0
     "#]]);
     assert_eq!(world.read("maps/deep/a.qmap"), TIDY.as_bytes());
-    world.run("fmt --check maps").check(expect![[r#"
+    world.run("map fmt --check maps").check(expect![[r#"
         exit 0
     "#]]);
     assert_eq!(world.files(), ["maps"]);
-    world.run_with("fmt -", UNTIDY.as_bytes()).check(expect![[r#"
+    world.run_with("map fmt -", UNTIDY.as_bytes()).check(expect![[r#"
         exit 0
         --- stdout
         map "x"
@@ -56,7 +56,7 @@ fn what_would_change_is_shown_and_then_done() {
 #[test]
 fn what_cannot_be_laid_out_is_told_and_the_rest_is_done() {
     let world = World::with([("a.qmap", b"a = = b\n" as &[u8]), ("b.qmap", UNTIDY.as_bytes()), ("c.qmap", b"\xff")]);
-    world.run("fmt a.qmap b.qmap c.qmap no.qmap").check(expect![[r#"
+    world.run("map fmt a.qmap b.qmap c.qmap no.qmap").check(expect![[r#"
         exit 2
         --- stderr
         error[MAP-003]: expected a value, found `=`
@@ -72,7 +72,7 @@ fn what_cannot_be_laid_out_is_told_and_the_rest_is_done() {
     assert_eq!(world.read("a.qmap"), b"a = = b\n");
     assert_eq!(world.read("b.qmap"), TIDY.as_bytes());
     world.write("x.guide", "guide X\n");
-    world.run("fmt x.guide").check(expect![[r#"
+    world.run("map fmt x.guide").check(expect![[r#"
         exit 2
         --- stderr
         error[CLI-003]: x.guide is no map
@@ -80,7 +80,7 @@ fn what_cannot_be_laid_out_is_told_and_the_rest_is_done() {
         hint: maps are called *.qmap; other files have no common layout
     "#]]);
     std::fs::create_dir(world.path("empty")).expect("a new folder");
-    world.run("fmt empty").check(expect![[r#"
+    world.run("map fmt empty").check(expect![[r#"
         exit 2
         --- stderr
         error[CLI-003]: there is no map in empty

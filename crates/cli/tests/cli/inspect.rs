@@ -584,7 +584,7 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
             - the file's 7800 bytes are 200 records exactly
 
         try
-          quayline convert accounts.dat --copybook COPYBOOK.cpy --encoding ibm037 --format fixed:39 -o accounts.jsonl
+          quayline convert accounts.dat --copybook COPYBOOK.cpy --encoding ibm037 --framing fixed:39 -o accounts.jsonl
     "#]]);
     world.run("inspect accounts.dat --copybook accounts.cpy").check(expect![[r#"
         exit 0
@@ -610,7 +610,7 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
           IBM037, fixed:39: all 200 records tried decode
 
         try
-          quayline convert accounts.dat --copybook accounts.cpy --encoding ibm037 --format fixed:39 -o accounts.jsonl
+          quayline convert accounts.dat --copybook accounts.cpy --encoding ibm037 --framing fixed:39 -o accounts.jsonl
     "#]]);
 }
 
@@ -637,7 +637,7 @@ fn a_copybook_that_does_not_fit_says_by_how_much() {
         ("accounts.dat", accounts().as_slice()),
         ("other.cpy", ACCOUNTS.replace("X(20)", "X(22)").as_bytes()),
     ]);
-    world.run("inspect accounts.dat --copybook other.cpy --encoding cp037 --format fixed").check(expect![[r#"
+    world.run("inspect accounts.dat --copybook other.cpy --encoding cp037 --framing fixed").check(expect![[r#"
         exit 0
         --- stdout
         accounts.dat  7,800 bytes
@@ -664,7 +664,7 @@ fn a_copybook_that_does_not_fit_says_by_how_much() {
                 hint: its records seem to have 39 bytes, so the copybook's are 2 bytes longer; `fixed:39` fits all 200 records in the first 7800 bytes (bytes repeat at a distance of 39: 60 % more than at its neighbours; the file's 7800 bytes are 200 records exactly): use it instead
 
         try
-          quayline convert accounts.dat --copybook other.cpy --encoding ibm037 --format fixed:41 -o accounts.jsonl
+          quayline convert accounts.dat --copybook other.cpy --encoding ibm037 --framing fixed:41 -o accounts.jsonl
     "#]]);
 }
 
@@ -691,6 +691,6 @@ fn an_empty_file_and_noise_are_said_to_be_that() {
           none: no framing explains the bytes; ask the sender for RECFM and LRECL
 
         try
-          quayline convert noise.bin --copybook COPYBOOK.cpy --encoding CODE-PAGE --format FRAMING -o noise.jsonl
+          quayline convert noise.bin --copybook COPYBOOK.cpy --encoding CODE-PAGE --framing FRAMING -o noise.jsonl
     "#]]);
 }

@@ -1,4 +1,4 @@
-//! `quayline map`, `quayline test` and `quayline infer`.
+//! `quayline map`, `quayline map test` and `quayline infer`.
 
 use expect_test::expect;
 
@@ -57,7 +57,7 @@ fn a_map_is_proposed_and_checked() {
 fn cases_pass_fail_and_are_updated() {
     let world = world();
     world.write("maps/order.qmap", MAP);
-    world.run("test").check(expect![[r#"
+    world.run("map test").check(expect![[r#"
         exit 2
         --- stdout
         maps/order.qmap: no cases
@@ -68,7 +68,7 @@ fn cases_pass_fail_and_are_updated() {
     "#]]);
     let input = "{\"id\":\"A\",\"total\":12.50,\"lines\":[{\"sku\":\"x\",\"qty\":2}]}\n{\"id\":\"B\",\"total\":1,\"odd\":\"b\",\"note\":\"n\",\"lines\":[]}\n";
     world.write("maps/tests/order/two/input.jsonl", input);
-    world.run("test maps/order.qmap").check(expect![[r#"
+    world.run("map test maps/order.qmap").check(expect![[r#"
         exit 1
         --- stdout
         FAILED maps/order.qmap two
@@ -77,7 +77,7 @@ fn cases_pass_fail_and_are_updated() {
 
         maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
     "#]]);
-    world.run("test --update").check(expect![[r#"
+    world.run("map test --update").check(expect![[r#"
         exit 0
         --- stdout
         maps/order.qmap: 1 case up to date; 7 of 8 statements ran, 1 element that came not mapped
@@ -87,7 +87,7 @@ fn cases_pass_fail_and_are_updated() {
         {"id":"B","amount":1,"colour":"b","items":[]}
     "#]]
     .assert_eq(&String::from_utf8(world.read("maps/tests/order/two/expected.jsonl")).expect("UTF-8"));
-    world.run("test --coverage").check(expect![[r#"
+    world.run("map test --coverage").check(expect![[r#"
         exit 0
         --- stdout
         maps/order.qmap: 1 case passed; 7 of 8 statements ran, 1 element that came not mapped
@@ -97,7 +97,7 @@ fn cases_pass_fail_and_are_updated() {
             note  once
     "#]]);
     world.write("maps/order.qmap", MAP.replace("amount = total", "amount = abs(total - 1)"));
-    world.run("test").check(expect![[r#"
+    world.run("map test").check(expect![[r#"
         exit 1
         --- stdout
         FAILED maps/order.qmap two
@@ -107,12 +107,12 @@ fn cases_pass_fail_and_are_updated() {
 
         maps/order.qmap: 1 of 1 case failed; 7 of 8 statements ran, 1 element that came not mapped
     "#]]);
-    documented("quayline.test/1", &world.run("test --json").code(1).stdout, &[]);
+    documented("quayline.test/1", &world.run("map test --json").code(1).stdout, &[]);
     world.write("maps/tests/order/two/case.toml", "noww = \"x\"\n");
-    world.run("test").check(expect![[r#"
+    world.run("map test").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `to`, `from`, `numbers`, `level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-format`, `to-format`
+        error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `to`, `from`, `numbers`, `level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-framing`, `to-framing`
           at maps/tests/order/two/case.toml:1
 
         hint: docs/reference/map-tests.md has every key of case.toml

@@ -28,10 +28,11 @@ fn a_pipe_stays_a_pipe_and_gets_the_same_bytes() {
         "convert orders.edi --to json",
         "convert claims.x12 --to jsonl -j 2",
     ] {
-        world.run(&format!("{command} -o want")).code(0);
+        let output = if command == VALIDATE { "--ack-output" } else { "-o" };
+        world.run(&format!("{command} {output} want")).code(0);
         let files = world.files();
         let ran = world.shell(&format!(
-            "timeout 60 cat pipe > got & \"$Q\" {command} -o pipe; code=$?; wait; test -p pipe && exit $code"
+            "timeout 60 cat pipe > got & \"$Q\" {command} {output} pipe; code=$?; wait; test -p pipe && exit $code"
         ));
         ran.code(0);
         assert!(!ran.err().contains("partial"), "{}", ran.err());
@@ -106,9 +107,9 @@ fn a_link_stays_and_the_file_is_replaced() {
     world
         .shell("mkdir sub; echo old > sub/real; chmod 600 sub/real; ln -s sub/real link; ln -s sub/new dangling")
         .code(0);
-    world.run(&format!("{VALIDATE} -o want")).code(0);
+    world.run(&format!("{VALIDATE} --ack-output want")).code(0);
     for (link, file) in [("link", "sub/real"), ("dangling", "sub/new")] {
-        world.run(&format!("{VALIDATE} -o {link}")).code(0);
+        world.run(&format!("{VALIDATE} --ack-output {link}")).code(0);
         world.run(&format!("convert claims.x12 --to jsonl -o {link}.jsonl")).code(0);
         world.shell(&format!("test -L {link} && test -f {file} && ! test -L {file}")).code(0);
         assert_eq!(world.read(file), world.read("want"));
@@ -139,7 +140,7 @@ fn a_link_to_the_output_is_resumed_through() {
 fn a_folder_is_refused() {
     let world = examples();
     world.shell("mkdir out").code(0);
-    world.run(&format!("{VALIDATE} -o out")).check(expect![[r#"
+    world.run(&format!("{VALIDATE} --ack-output out")).check(expect![[r#"
         exit 2
         --- stderr
         error[CNV-015]: a folder cannot be written as a file
@@ -162,12 +163,14 @@ fn a_folder_is_refused() {
 #[test]
 fn an_open_file_is_written_where_it_stands() {
     let world = examples();
-    world.run(&format!("{VALIDATE} -o want")).code(0);
+    world.run(&format!("{VALIDATE} --ack-output want")).code(0);
     world.shell("ln -s /proc/self/fd/1 stdout").code(0);
-    let ran = world.shell(&format!("\"$Q\" {VALIDATE} -o stdout | cat"));
+    let ran = world.shell(&format!("\"$Q\" {VALIDATE} --ack-output stdout | cat"));
     assert_eq!(ran.stdout, world.read("want"));
     world
-        .shell(&format!("echo before > got; \"$Q\" {VALIDATE} -o stdout >> got; echo behind >> got; test -L stdout"))
+        .shell(&format!(
+            "echo before > got; \"$Q\" {VALIDATE} --ack-output stdout >> got; echo behind >> got; test -L stdout"
+        ))
         .code(0);
     assert_eq!(world.read("got"), [b"before\n".as_slice(), &world.read("want"), b"behind\n"].concat());
 }

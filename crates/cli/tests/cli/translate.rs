@@ -97,7 +97,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
     let bad = good.replace("*000000101", "*000000102").replace("HI*ABK:J0190~", "HI*ABK:J0190~ZZZ*1~");
     world.write("two.x12", format!("{good}{bad}"));
     world
-        .run("translate --map claims.qmap two.x12 -o claims.jsonl --rejects bad.x12 --ack claims.999 --trace trace.jsonl")
+        .run("translate --map claims.qmap two.x12 -o claims.jsonl --rejects bad.x12 --ack auto --ack-output claims.999 --trace trace.jsonl")
         .check(expect![[r#"
             exit 1
             --- stderr
@@ -418,13 +418,13 @@ fn a_run_that_goes_on_has_the_ids_and_the_time_of_its_beginning() {
     world.write("ids.qmap", map);
     let line = "translate -q -m ids.qmap many.x12 -o out.jsonl --checkpoint-every 64K";
     let now = "--now 2026-02-03T04:05:06";
-    world.run(&format!("{line} {now} --ack whole.999")).code(0);
+    world.run(&format!("{line} {now} --ack auto --ack-output whole.999")).code(0);
     let whole = world.read("out.jsonl");
     let acknowledged = world.read("whole.999");
     std::fs::remove_file(world.path("out.jsonl")).expect("removed");
     let mut resumed = false;
     for wait in [30, 60, 120, 250] {
-        let arguments = format!("{line} {now} --ack out.999");
+        let arguments = format!("{line} {now} --ack auto --ack-output out.999");
         let mut child = world.command(arguments.split(' ')).spawn().expect("it starts");
         std::thread::sleep(std::time::Duration::from_millis(wait));
         child.kill().expect("it is killed");
@@ -434,7 +434,7 @@ fn a_run_that_goes_on_has_the_ids_and_the_time_of_its_beginning() {
             let other = world.run(&format!("{line} --resume --now 2026-02-03T04:05:07"));
             assert_eq!(other.code, Some(2));
             assert!(String::from_utf8(other.stderr).expect("UTF-8").contains("began with another time"));
-            world.run(&format!("{line} --resume --ack out.999")).code(0);
+            world.run(&format!("{line} --resume --ack auto --ack-output out.999")).code(0);
             assert!(world.read("out.jsonl") == whole, "killed after {wait} ms");
             assert!(world.read("out.999") == acknowledged, "killed after {wait} ms");
         }
@@ -503,11 +503,11 @@ fn what_is_read_is_never_written() {
     for (more, told) in [
         ("-o out.jsonl --trace claims.x12", "claims.x12 is both read and written"),
         ("-o out.jsonl --trace ./claims.qmap", "./claims.qmap is both read and written"),
-        ("-o out.jsonl --ack claims.x12", "claims.x12 is both read and written"),
+        ("-o out.jsonl --ack auto --ack-output claims.x12", "claims.x12 is both read and written"),
         ("-o claims.qmap", "claims.qmap is both read and written"),
-        ("-o out.jsonl --ack out.jsonl", "out.jsonl would be written twice"),
+        ("-o out.jsonl --ack auto --ack-output out.jsonl", "out.jsonl would be written twice"),
         ("-o out.jsonl --trace ./out.jsonl", "./out.jsonl would be written twice"),
-        ("-o out.jsonl --ack a.999 --rejects a.999 --trace t.jsonl", "a.999 would be written twice"),
+        ("-o out.jsonl --ack auto --ack-output a.999 --rejects a.999 --trace t.jsonl", "a.999 would be written twice"),
     ] {
         let ran = world.run(&format!("translate -m claims.qmap claims.x12 {more}"));
         assert_eq!(ran.code, Some(2), "{more}");

@@ -73,7 +73,7 @@ fn findings_and_acknowledgments_are_the_same_for_any_number_of_threads() {
         "several",
     ];
     for (which, more) in [
-        ("--ack 999 --ack-time 202604011200 -o ack.x12", "--guide 837p.guide"),
+        ("--ack 999 --ack-time 202604011200 --ack-output ack.x12", "--guide 837p.guide"),
         ("", "--guide 837p.guide --json"),
         ("", "--level envelope"),
     ] {
@@ -121,7 +121,7 @@ fn more_threads_than_transactions_change_nothing() {
 #[test]
 fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
     let world = examples();
-    world.run("validate claims.x12 --ack 999 -o answer.x12").code(0);
+    world.run("validate claims.x12 --ack 999 --ack-output answer.x12").code(0);
     // Acknowledgments have guides of ours.
     world.write("both.x12", [world.read("answer.x12"), world.read("claims.x12")].concat());
     let said = |arguments: &str| world.run(arguments).err().lines().last().unwrap_or_default().to_owned();
@@ -227,7 +227,7 @@ fn a_received_acknowledgment_is_told_in_words() {
         ("bad.edi", "contrl"),
     ] {
         let file = format!("{which}-{}", input.split(' ').next().unwrap_or_default());
-        world.run(&format!("validate {input} --ack {which} {stamp} -o {file}"));
+        world.run(&format!("validate {input} --ack {which} {stamp} --ack-output {file}"));
     }
     world.run("inspect 999-claims.x12").check(expect_test::expect![[r#"
         exit 0
@@ -371,14 +371,14 @@ fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
     let many = world.read("claims.x12").repeat(500);
     world.write("many.x12", &many);
     // Control numbers repeat.
-    let run = "validate many.x12 --ack 999 --ack-time 202604011200 -o want";
+    let run = "validate many.x12 --ack 999 --ack-time 202604011200 --ack-output want";
     world.run(run).code(1);
     world.shell("mkfifo pipe").code(0);
     for old in [None, Some("an older answer")] {
         if let Some(old) = old {
             world.write("ack", old);
         }
-        let mut command = world.command("validate pipe --ack 999 --ack-time 202604011200 -o ack".split(' '));
+        let mut command = world.command("validate pipe --ack 999 --ack-time 202604011200 --ack-output ack".split(' '));
         let mut child =
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts");
         // Opening waits for the reader. What comes is more than a read and less than the file, which the reader then waits for.

@@ -24,7 +24,7 @@ use crate::{EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, Ta
 pub struct ShapeOptions {
     /// Code page of records whose description names none.
     pub encoding: Option<Charset>,
-    /// How records stand in the file, as `quayline convert --format` takes it, where their description does not say it.
+    /// How records stand in the file, as `quayline convert --framing` takes it, where their description does not say it.
     pub framing: Option<String>,
     /// How values of records are read and written.
     pub policies: Policies,
