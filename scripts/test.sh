@@ -44,5 +44,8 @@ skipped=$(grep -rhoE '^skipped: .*' "$log" | sort | uniq -c || true)
 if [ -n "$skipped" ]; then
   printf '\n!!! SKIPPED on this machine:\n%s\n' "$skipped"
 fi
-awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
-     END { printf "\nall checks passed in '$((SECONDS - began))' s\n%d passed, %d failed, %d skipped\n", passed, failed, ignored }' "$log/tests.log"
+
+# A test that says `skipped:` counts as passed for its runner, which knows no third answer: here it counts as what it is.
+missed=$(printf '%s\n' "$skipped" | sed -n 's/^ *[0-9]* skipped: \([^:]*\(::[^:]*\)*\): .*/\1/p' | sort -u | grep -c . || true)
+awk -v missed="$missed" '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+     END { printf "\nall checks passed in '$((SECONDS - began))' s\n%d passed, %d failed, %d skipped\n", passed - missed, failed, ignored + missed }' "$log/tests.log"

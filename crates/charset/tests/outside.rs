@@ -19,7 +19,10 @@ fn pages_are_those_of_iconv_but_for_the_listed_bytes() {
         let bytes: Vec<u8> = (0..=255).filter(|byte| listed(*byte).unwrap_or(page.to_char(*byte)).is_some()).collect();
         let expected: String = bytes.iter().filter_map(|byte| listed(*byte).unwrap_or(page.to_char(*byte))).collect();
         let Some(text) = iconv(page, &bytes) else {
-            eprintln!("SKIPPED: no iconv that knows {page}; its table is not compared");
+            eprintln!(
+                "skipped: {}: no iconv that knows {page}; its table is not compared",
+                std::thread::current().name().unwrap_or("a test")
+            );
             continue;
         };
         assert_eq!(text, expected, "{page}");
@@ -76,7 +79,11 @@ fn real_record_files_are_recognised() {
     ] {
         let path = corpus.join("data/carddemo").join(file);
         let Ok(bytes) = std::fs::read(&path) else {
-            eprintln!("SKIPPED: no {}; set QUAYLINE_CORPUS to the folder that holds data/", path.display());
+            eprintln!(
+                "skipped: {}: no {}; set QUAYLINE_CORPUS to the folder that holds data/",
+                std::thread::current().name().unwrap_or("a test"),
+                path.display()
+            );
             continue;
         };
         let best = &detect(&bytes)[0];
@@ -95,7 +102,7 @@ fn text_by_code_extension_is_that_of_iconv() {
     ];
     for (encoding, text) in texts {
         let Some(bytes) = iconv_from_utf8(encoding, text) else {
-            eprintln!("SKIPPED: no iconv that knows {encoding}");
+            eprintln!("skipped: {}: no iconv that knows {encoding}", std::thread::current().name().unwrap_or("a test"));
             continue;
         };
         let (mut state, mut at, mut found) = (quayline_charset::CodeExtension::START, 0, String::new());

@@ -15,7 +15,7 @@ fn oracles() -> Option<Value> {
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let file = corpus.join("reference/harness/capacity/oracles.json");
     let Ok(text) = std::fs::read_to_string(&file) else {
-        eprintln!("skipped: {} is absent", file.display());
+        eprintln!("skipped: {}: {} is absent", std::thread::current().name().unwrap_or("a test"), file.display());
         return None;
     };
     Some(serde_json::from_str(&text).expect("the oracles are JSON"))

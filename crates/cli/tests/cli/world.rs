@@ -177,6 +177,9 @@ pub(crate) fn corpus(part: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("SKIPPED: {part} is not in the corpus; set QUAYLINE_CORPUS to the folder that holds it");
+    eprintln!(
+        "skipped: {}: {part} is not in the corpus; set QUAYLINE_CORPUS to the folder that holds it",
+        std::thread::current().name().unwrap_or("a test")
+    );
     None
 }

@@ -12,7 +12,11 @@ fn corpus() -> Option<PathBuf> {
     if root.is_dir() {
         return Some(root);
     }
-    eprintln!("SKIPPED: no corpus at {}; set QUAYLINE_CORPUS", root.display());
+    eprintln!(
+        "skipped: {}: no corpus at {}; set QUAYLINE_CORPUS",
+        std::thread::current().name().unwrap_or("a test"),
+        root.display()
+    );
     None
 }
 
@@ -58,7 +62,7 @@ fn every_corpus_copybook_has_a_layout() {
 fn every_probe_has_the_length_of_its_record() {
     let Some(root) = corpus() else { return };
     let Ok(text) = fs::read_to_string(root.join("reference/probes/probes.json")) else {
-        eprintln!("SKIPPED: no probes in {}", root.display());
+        eprintln!("skipped: {}: no probes in {}", std::thread::current().name().unwrap_or("a test"), root.display());
         return;
     };
     let probes: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -56,7 +56,8 @@ fn probes() -> Option<Vec<Value>> {
     let path = format!("{corpus}/reference/probes/probes.json");
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!(
-            "SKIPPED: the copybook probes are not there ({path}); set QUAYLINE_CORPUS to the folder that holds `reference`"
+            "skipped: {}: the copybook probes are not there ({path}); set QUAYLINE_CORPUS to the folder that holds `reference`",
+            std::thread::current().name().unwrap_or("a test")
         );
         return None;
     };

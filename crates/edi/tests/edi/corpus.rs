@@ -41,7 +41,11 @@ pub(crate) fn corpus(kind: &str) -> Vec<PathBuf> {
     let root = std::env::var_os("QUAYLINE_CORPUS")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     let Ok(entries) = std::fs::read_dir(root.join("data").join(kind)) else {
-        eprintln!("SKIPPED: no corpus of {kind} in {}; set QUAYLINE_CORPUS", root.display());
+        eprintln!(
+            "skipped: {}: no corpus of {kind} in {}; set QUAYLINE_CORPUS",
+            std::thread::current().name().unwrap_or("a test"),
+            root.display()
+        );
         return Vec::new();
     };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
