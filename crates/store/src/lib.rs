@@ -20,7 +20,9 @@
 //! - **Everything is bounded** by [`StoreLimits`] and the engine's own limits; a bound that is reached is an error or makes the caller wait.
 
 mod bytes;
+mod catalog;
 mod clock;
+mod codec;
 mod engine;
 mod error;
 mod limits;
@@ -32,6 +34,7 @@ mod ticket;
 mod unit;
 
 pub mod conformance;
+pub mod record_file;
 
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -1,7 +1,10 @@
 //! A store: an engine with record locks, stamps and definitions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
@@ -21,6 +24,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
     pub(crate) locks: LockTable,
+    pub(crate) ends: Ends,
     pub(crate) read_only: bool,
     pub(crate) units_open: AtomicUsize,
     pub(crate) next_unit: AtomicU64,
@@ -71,6 +75,7 @@ impl Store {
             clock,
             limits,
             locks: LockTable::default(),
+            ends: Ends::default(),
             read_only: access == Access::Read,
             units_open: AtomicUsize::new(0),
             next_unit: AtomicU64::new(1),
@@ -129,6 +134,40 @@ impl Store {
     #[must_use]
     pub fn locks_held(&self) -> usize {
         self.0.locks.len()
+    }
+}
+
+/// Next address or number of files that are appended to.
+#[derive(Debug, Default)]
+pub(crate) struct Ends(Mutex<HashMap<Space, u64>>);
+
+impl Ends {
+    /// Takes `length` from the end of a space; `find` looks for the end at the first use.
+    pub(crate) fn take(
+        &self,
+        space: Space,
+        length: u64,
+        find: impl FnOnce() -> Result<u64, StoreError>,
+    ) -> Result<u64, StoreError> {
+        let mut ends = self.0.lock();
+        let end = match ends.get(&space) {
+            Some(end) => *end,
+            None => find()?,
+        };
+        ends.insert(space, end + length);
+        Ok(end)
+    }
+
+    /// The end is at least here, if it is known.
+    pub(crate) fn raise(&self, space: Space, end: u64) {
+        if let Some(known) = self.0.lock().get_mut(&space) {
+            *known = (*known).max(end);
+        }
+    }
+
+    /// Looks for the end again at the next use.
+    pub(crate) fn forget(&self, space: Space) {
+        self.0.lock().remove(&space);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The unit of work: everything that commits together.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -30,7 +30,9 @@ pub struct Unit {
     id: UnitId,
     writes: BTreeMap<FullKey, Change>,
     bytes: usize,
-    locks: Vec<FullKey>,
+    locks: HashSet<FullKey>,
+    /// Counts changes, for pages that must not be older than the last.
+    version: u64,
     outcomes: Vec<Box<dyn Outcome>>,
     ended: bool,
 }
@@ -54,7 +56,8 @@ impl Unit {
             id,
             writes: BTreeMap::new(),
             bytes: 0,
-            locks: Vec::new(),
+            locks: HashSet::new(),
+            version: 0,
             outcomes: Vec::new(),
             ended: false,
         })
@@ -108,9 +111,7 @@ impl Unit {
     /// Whether this unit holds the lock on a key.
     #[must_use]
     pub fn holds(&self, space: Space, key: &[u8]) -> bool {
-        let key = FullKey::new(space, key);
-        // The latest locks are the likely ones.
-        self.locks.iter().rev().any(|held| *held == key)
+        self.locks.contains(&FullKey::new(space, key))
     }
 
     fn lock_full(&mut self, key: &FullKey, wait: LockWait) -> Result<(), StoreError> {
@@ -124,7 +125,7 @@ impl Unit {
             LockWait::AtMostMs(wait_ms) => wait_ms,
         };
         if self.store.locks.acquire(self.id, key, wait_ms, limits.locks_max)? == Acquired::Now {
-            self.locks.push(key.clone());
+            self.locks.insert(key.clone());
         }
         Ok(())
     }
@@ -178,6 +179,7 @@ impl Unit {
             return Err(StoreError::LimitReached { limit: "unit_changes_max", value });
         }
         self.bytes = bytes;
+        self.version += 1;
         match (self.writes.entry(key), change) {
             // Nobody else ever saw the key.
             (Entry::Occupied(own), Change::Delete) if matches!(own.get(), Change::Fresh(_)) => {
@@ -287,7 +289,11 @@ impl Unit {
         self.outcomes.push(outcome);
     }
 
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
+    /// Number of changes so far, undone ones included.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.store
     }

@@ -25,3 +25,10 @@ fn the_engine_passes_every_check() {
         assert!(failed.is_empty(), "{settings:?}\n{}", failed.join("\n"));
     }
 }
+
+#[test]
+fn generated_sequences_answer_as_the_model_does() {
+    let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
+    let found = conformance::run_sequences(&new_store(busy), 2, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}

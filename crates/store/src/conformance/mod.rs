@@ -3,9 +3,13 @@
 //! An engine's tests call [`run`] with a way to make an empty store. Checks answer with a text instead of panicking, so that an engine's test can name
 //! the check that failed.
 
+mod files;
+mod model;
 mod units;
 
 use crate::Store;
+
+pub use model::run_sequences;
 
 /// A check of an empty store.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +23,7 @@ pub struct Check {
 /// Every check.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    units::CHECKS.to_vec()
+    [units::CHECKS, files::CHECKS].concat()
 }
 
 /// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.

@@ -14,3 +14,9 @@ fn the_in_memory_twin_passes_every_check() {
     let failed = conformance::run(new_store);
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
+
+#[test]
+fn generated_sequences_answer_as_the_model_does() {
+    let found = conformance::run_sequences(&new_store(), 1, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}

@@ -1,0 +1,224 @@
+//! Record files: organisations, statuses, loads.
+
+use super::{Check, same, text};
+use crate::record_file::{
+    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
+};
+use crate::{LockWait, Store, StoreError};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check { name: "an_entry_sequenced_file_is_read_by_address_and_never_deletes", run: entry_sequenced },
+    Check { name: "a_relative_file_has_gaps_and_bounds", run: relative },
+    Check { name: "ebcdic_keys_keep_their_order", run: ebcdic },
+    Check { name: "a_rewrite_needs_a_read_for_update", run: rewrite_needs_read },
+    Check { name: "a_failed_insert_changes_no_index", run: failed_insert },
+    Check { name: "a_browse_sees_the_units_own_changes", run: browse_own },
+    Check { name: "a_sorted_load_and_a_load_in_any_order_agree", run: loads },
+    Check { name: "a_deleted_file_is_gone_and_its_name_is_free", run: deleted },
+    Check { name: "definitions_that_contradict_themselves_are_refused", run: definitions },
+];
+
+fn keyed(name: &str) -> FileDefinition {
+    FileDefinition {
+        name: name.to_owned(),
+        organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: 2 }),
+        record_bytes_min: 2,
+        record_bytes_max: 10,
+        alternates: Vec::new(),
+    }
+}
+
+fn define(store: &Store, definition: FileDefinition) -> Result<RecordFile, String> {
+    let mut unit = store.begin().map_err(text)?;
+    let file = store.define_file(&mut unit, definition).map_err(text)?;
+    unit.commit().map_err(text)?;
+    let unit = store.begin().map_err(text)?;
+    store.file(&unit, &file.definition().name).map_err(text)
+}
+
+fn digits<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> &'static str {
+    outcome.map_or_else(|error| error.status().digits(), |_| "00")
+}
+
+fn entry_sequenced(store: &Store) -> Result<(), String> {
+    let definition = FileDefinition { organisation: Organisation::EntrySequenced, ..keyed("ENTRIES") };
+    let file = define(store, definition)?;
+    let mut unit = store.begin().map_err(text)?;
+    let addresses: Vec<_> = [b"aaa".as_slice(), b"bb", b"cccc"]
+        .into_iter()
+        .map(|record| file.insert(&mut unit, record).map(|inserted| inserted.key))
+        .collect::<Result<_, _>>()
+        .map_err(text)?;
+    let expected: Vec<_> = [0u64, 3, 5].iter().map(|address| address.to_be_bytes().to_vec()).collect();
+    same("addresses", addresses, expected)?;
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let read = file.read_for_update(&mut unit, By::Address(3), Relation::Equal, LockWait::No).map_err(text)?;
+    same("record", read.bytes.as_ref(), b"bb".as_slice())?;
+    same("delete", digits(file.delete(&mut unit, &read)), "37")?;
+    same("another length", digits(file.rewrite(&mut unit, &read, b"bbb")), "44")?;
+    same("the same length", digits(file.rewrite(&mut unit, &read, b"BB")), "00")?;
+    same("no such address", digits(file.read(&unit, By::Address(4), Relation::Equal)), "23")?;
+    let mut browse = file.browse();
+    browse.to_end();
+    let found: Vec<_> = std::iter::from_fn(|| browse.previous(&unit).ok()).map(|read| read.bytes.to_vec()).collect();
+    same("backwards", found, vec![b"cccc".to_vec(), b"BB".to_vec(), b"aaa".to_vec()])
+}
+
+fn relative(store: &Store) -> Result<(), String> {
+    let file = define(store, FileDefinition { organisation: Organisation::Relative, ..keyed("SLOTS") })?;
+    let mut unit = store.begin().map_err(text)?;
+    same("insert at 7", digits(file.insert_at(&mut unit, 7, b"seven")), "00")?;
+    same("insert at 3", digits(file.insert_at(&mut unit, 3, b"three")), "00")?;
+    same("insert at 3 again", digits(file.insert_at(&mut unit, 3, b"three")), "22")?;
+    same("insert at 0", digits(file.insert_at(&mut unit, 0, b"none")), "24")?;
+    same("insert beyond", digits(file.insert_at(&mut unit, 1 << 32, b"none")), "24")?;
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let next = file.insert(&mut unit, b"eight").map_err(text)?;
+    same("next number", next.key, 8u64.to_be_bytes().to_vec())?;
+    let read = file.read(&unit, By::Number(4), Relation::AtLeast).map_err(text)?;
+    same("next used number", read.address(), Some(7))?;
+    same("an empty slot", digits(file.read(&unit, By::Number(4), Relation::Equal)), "23")?;
+    let read = file.read_for_update(&mut unit, By::Number(7), Relation::Equal, LockWait::No).map_err(text)?;
+    file.delete(&mut unit, &read).map_err(text)?;
+    let mut browse = file.browse();
+    let found: Vec<_> = std::iter::from_fn(|| browse.next(&unit).ok()).map(|read| read.address()).collect();
+    same("browse", found, vec![Some(3), Some(8)])?;
+    same("end of file", digits(browse.next(&unit)), "10")
+}
+
+fn ebcdic(store: &Store) -> Result<(), String> {
+    let file = define(store, keyed("EBCDIC"))?;
+    let mut unit = store.begin().map_err(text)?;
+    // In code page 037 small letters come before capitals, and digits come last.
+    let (digit, capital, small) = ([0xf1u8, 0xf1], [0xc1u8, 0xc1], [0x81u8, 0x81]);
+    for record in [digit, capital, small] {
+        file.insert(&mut unit, &record).map_err(text)?;
+    }
+    let mut browse = file.browse();
+    let found: Vec<_> = std::iter::from_fn(|| browse.next(&unit).ok()).map(|read| read.key).collect();
+    same("order", found, vec![small.to_vec(), capital.to_vec(), digit.to_vec()])
+}
+
+fn rewrite_needs_read(store: &Store) -> Result<(), String> {
+    let file = define(store, keyed("REWRITE"))?;
+    let mut unit = store.begin().map_err(text)?;
+    file.insert(&mut unit, b"k1 one").map_err(text)?;
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let read = file.read(&unit, By::Key(b"k1"), Relation::Equal).map_err(text)?;
+    same("rewrite", digits(file.rewrite(&mut unit, &read, b"k1 two")), "43")?;
+    same("delete", digits(file.delete(&mut unit, &read)), "43")?;
+    let read = file.read_for_update(&mut unit, By::Key(b"k1"), Relation::Equal, LockWait::No).map_err(text)?;
+    same("another key", digits(file.rewrite(&mut unit, &read, b"k2 two")), "21")?;
+    same("too long", digits(file.rewrite(&mut unit, &read, b"k1 45678901")), "44")?;
+    same("rewrite", digits(file.rewrite(&mut unit, &read, b"k1 two")), "00")?;
+    same("by key", digits(file.rewrite_by_key(&mut unit, b"k1 three")), "00")?;
+    same("no such key", digits(file.rewrite_by_key(&mut unit, b"k9 three")), "23")
+}
+
+fn failed_insert(store: &Store) -> Result<(), String> {
+    let place = |offset| KeyPlace { offset, length: 1 };
+    let index =
+        |name: &str, offset, duplicates| AlternateIndex { name: name.to_owned(), place: place(offset), duplicates };
+    let alternates = vec![index("a", 2, Duplicates::Allowed), index("b", 3, Duplicates::Unique)];
+    let file = define(store, FileDefinition { alternates, ..keyed("INDEXED") })?;
+    let mut unit = store.begin().map_err(text)?;
+    file.insert(&mut unit, b"k1xy").map_err(text)?;
+    let error = file.insert(&mut unit, b"k2xy").err().ok_or("the unique index refuses")?;
+    same("the index is named", error.to_string().contains("index b"), true)?;
+    same("status", error.status().digits(), "22")?;
+    let inserted = file.insert(&mut unit, b"k2xz").map_err(text)?;
+    same("a duplicate alternate key", inserted.status.digits(), "02")?;
+    unit.commit().map_err(text)?;
+    let unit = store.begin().map_err(text)?;
+    same("verify", file.verify(&unit, 5).map_err(text)?, (Vec::new(), 0))?;
+    let facts = file.facts(&unit).map_err(text)?;
+    same("records and entries", (facts.records, facts.index_entries.iter().map(|entry| entry.1).sum()), (2, 4u64))
+}
+
+fn browse_own(store: &Store) -> Result<(), String> {
+    let file = define(store, keyed("OWN"))?;
+    let mut unit = store.begin().map_err(text)?;
+    for key in 0..20u8 {
+        file.insert(&mut unit, &[0, key * 2]).map_err(text)?;
+    }
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let mut browse = file.browse();
+    browse.next(&unit).map_err(text)?;
+    file.insert(&mut unit, &[0, 1]).map_err(text)?;
+    same("the inserted record is next", browse.next(&unit).map_err(text)?.key, vec![0, 1])?;
+    let read = file.read_for_update(&mut unit, By::Key(&[0, 2]), Relation::Equal, LockWait::No).map_err(text)?;
+    file.delete(&mut unit, &read).map_err(text)?;
+    same("the deleted one is not", browse.next(&unit).map_err(text)?.key, vec![0, 4])
+}
+
+fn loads(store: &Store) -> Result<(), String> {
+    const COUNT: u16 = 3_000;
+    let source = |step: u16| {
+        let mut next = 0u16;
+        move |record: &mut Vec<u8>| {
+            if next == COUNT {
+                return Ok(false);
+            }
+            record.clear();
+            record.extend_from_slice(&(next.wrapping_mul(step) % COUNT).to_be_bytes());
+            record.extend_from_slice(b"data");
+            next += 1;
+            Ok(true)
+        }
+    };
+    let sorted = define(store, keyed("SORTED"))?;
+    same("sorted", sorted.load_sorted(store, &mut source(1)).map_err(text)?.loaded, u64::from(COUNT))?;
+    let other = define(store, keyed("OTHER"))?;
+    same("in any order", other.load(store, &mut source(7)).map_err(text)?.loaded, u64::from(COUNT))?;
+    let again = other.load(store, &mut source(1)).map_err(text)?;
+    same("duplicates", (again.loaded, again.duplicates, again.first_duplicate), (0, u64::from(COUNT), Some(1)))?;
+    same("a sorted load into a full file", digits(sorted.load_sorted(store, &mut source(1))), "37")?;
+    let unit = store.begin().map_err(text)?;
+    let read = |file: &RecordFile| -> Result<Vec<Vec<u8>>, String> {
+        let mut records = Vec::new();
+        file.scan(&unit, &mut |_, record| {
+            records.push(record.to_vec());
+            Ok(())
+        })
+        .map_err(text)?;
+        Ok(records)
+    };
+    same("the same records", read(&sorted)? == read(&other)?, true)
+}
+
+fn deleted(store: &Store) -> Result<(), String> {
+    let file = define(store, keyed("GONE"))?;
+    let mut unit = store.begin().map_err(text)?;
+    file.insert(&mut unit, b"k1").map_err(text)?;
+    unit.commit().map_err(text)?;
+    store.delete_file("GONE").map_err(text)?;
+    let unit = store.begin().map_err(text)?;
+    same("opening", digits(store.file(&unit, "GONE")), "35")?;
+    same("the records", file.is_empty(&unit).map_err(text)?, true)?;
+    define(store, keyed("GONE")).map(|_| ())
+}
+
+fn definitions(store: &Store) -> Result<(), String> {
+    let mut unit = store.begin().map_err(text)?;
+    let base = keyed("X");
+    let index = AlternateIndex {
+        name: "a".to_owned(),
+        place: KeyPlace { offset: 9, length: 2 },
+        duplicates: Duplicates::Unique,
+    };
+    for wrong in [
+        FileDefinition { record_bytes_min: 1, ..base.clone() },
+        FileDefinition { record_bytes_min: 11, ..base.clone() },
+        FileDefinition { name: "a/b".to_owned(), ..base.clone() },
+        FileDefinition { name: String::new(), ..base.clone() },
+        FileDefinition { alternates: vec![index], ..base.clone() },
+    ] {
+        same("status", digits(store.define_file(&mut unit, wrong)), "39")?;
+    }
+    same("a good one", digits(store.define_file(&mut unit, base.clone())), "00")?;
+    same("the name is in use", digits(store.define_file(&mut unit, base)), "22")
+}

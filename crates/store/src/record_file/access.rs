@@ -1,0 +1,358 @@
+//! Reading, inserting, rewriting and deleting single records.
+
+use std::ops::Bound;
+
+use super::{By, Duplicates, Inserted, Organisation, Record, RecordFile, Relation};
+use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::{FileStatus, LockWait, Space, StoreError, Unit, Value};
+
+/// Greatest relative record number: that of VSAM.
+const NUMBER_MAX: u64 = u32::MAX as u64;
+
+const ONE: PageLimit = PageLimit { entries: 1, bytes: usize::MAX };
+
+/// A place to look: the space, the bytes of the key, and the length of a whole key there.
+pub(super) struct Target {
+    pub(super) space: Space,
+    pub(super) key: Vec<u8>,
+    pub(super) whole: usize,
+    /// Number of the alternate index.
+    pub(super) index: Option<usize>,
+}
+
+impl RecordFile {
+    /// Reads a record. Takes no lock.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] (23), [`StoreError::IndexMissing`] (39), [`StoreError::Unsupported`] (37).
+    pub fn read(&self, unit: &Unit, by: By<'_>, relation: Relation) -> Result<Record, StoreError> {
+        let target = self.target(by)?;
+        let (primary, status) = self.find(unit, &target, relation)?;
+        let value = unit.read(self.stored.records, &primary)?.ok_or_else(|| self.not_found())?;
+        Ok(self.record(primary, &value, status))
+    }
+
+    /// Reads a record and locks it until the unit of work ends, so that it can be rewritten or deleted.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`]; [`StoreError::LockTimeout`] and [`StoreError::Deadlock`] (93).
+    pub fn read_for_update(
+        &self,
+        unit: &mut Unit,
+        by: By<'_>,
+        relation: Relation,
+        wait: LockWait,
+    ) -> Result<Record, StoreError> {
+        let target = self.target(by)?;
+        loop {
+            let (primary, status) = self.find(unit, &target, relation)?;
+            let value = unit.read_for_update(self.stored.records, &primary, wait)?;
+            // Another unit may have changed the record while this one waited: then it is another record that is looked for.
+            if self.find(unit, &target, relation)?.0 == primary {
+                let value = value.ok_or_else(|| self.not_found())?;
+                return Ok(self.record(primary, &value, status));
+            }
+        }
+    }
+
+    /// Adds a record: by its key, at the end of an entry-sequenced file, or after the last number of a relative file.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateKey`] (22), [`StoreError::WrongLength`] (44), locks (93).
+    pub fn insert(&self, unit: &mut Unit, record: &[u8]) -> Result<Inserted, StoreError> {
+        self.check_length(record)?;
+        let key = match self.stored.definition.organisation {
+            Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
+            Organisation::EntrySequenced => self.next_address(unit, record.len() as u64)?.to_be_bytes().to_vec(),
+            Organisation::Relative => {
+                let number = self.next_address(unit, 1)?;
+                self.check_number(number)?;
+                number.to_be_bytes().to_vec()
+            }
+        };
+        self.insert_under(unit, key, record)
+    }
+
+    /// Adds a record to a relative file under a number that no record has.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateKey`] (22), [`StoreError::OutOfRange`] (24), [`StoreError::WrongLength`] (44), locks (93).
+    pub fn insert_at(&self, unit: &mut Unit, number: u64, record: &[u8]) -> Result<Inserted, StoreError> {
+        if self.stored.definition.organisation != Organisation::Relative {
+            return Err(self.unsupported("inserting by number"));
+        }
+        self.check_length(record)?;
+        self.check_number(number)?;
+        let inserted = self.insert_under(unit, number.to_be_bytes().to_vec(), record)?;
+        unit.inner().ends.raise(self.stored.records, number + 1);
+        Ok(inserted)
+    }
+
+    fn insert_under(&self, unit: &mut Unit, key: Vec<u8>, record: &[u8]) -> Result<Inserted, StoreError> {
+        if unit.read_for_update(self.stored.records, &key, LockWait::Default)?.is_some() {
+            return Err(StoreError::DuplicateKey { file: self.name(), index: None });
+        }
+        let (stamps, status) = self.enter_indexes(unit, &key, record, None)?;
+        unit.put(self.stored.records, &key, joined(&stamps, record))?;
+        Ok(Inserted { key, status })
+    }
+
+    /// Replaces a record that this unit of work read for update.
+    ///
+    /// # Errors
+    /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Immutable`] (21 for the key, 44 for the length of an entry), [`StoreError::DuplicateKey`] (22),
+    /// [`StoreError::WrongLength`] (44).
+    pub fn rewrite(&self, unit: &mut Unit, read: &Record, record: &[u8]) -> Result<FileStatus, StoreError> {
+        if !unit.holds(self.stored.records, &read.key) {
+            return Err(StoreError::NotReadForUpdate { file: self.name() });
+        }
+        self.rewrite_under(unit, &read.key, record)
+    }
+
+    /// Replaces the record of a key-sequenced file that has the key of the new one, as a `REWRITE` with random access does.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] (23) and those of [`Self::rewrite`].
+    pub fn rewrite_by_key(&self, unit: &mut Unit, record: &[u8]) -> Result<FileStatus, StoreError> {
+        let Organisation::KeySequenced(place) = self.stored.definition.organisation else {
+            return Err(self.unsupported("rewriting by key"));
+        };
+        self.check_length(record)?;
+        let key = place.of(record).ok_or_else(|| self.too_short(record))?.to_vec();
+        self.rewrite_under(unit, &key, record)
+    }
+
+    fn rewrite_under(&self, unit: &mut Unit, key: &[u8], record: &[u8]) -> Result<FileStatus, StoreError> {
+        self.check_length(record)?;
+        let old = unit.read_for_update(self.stored.records, key, LockWait::Default)?;
+        let old = old.ok_or_else(|| self.not_found())?;
+        match self.stored.definition.organisation {
+            Organisation::KeySequenced(place) if place.of(record) != Some(key) => {
+                return Err(StoreError::Immutable { file: self.name(), what: "primary key" });
+            }
+            Organisation::EntrySequenced if record.len() != self.record_of(&old).len() => {
+                return Err(StoreError::Immutable { file: self.name(), what: "length" });
+            }
+            _ => {}
+        }
+        let (stamps, status) = self.enter_indexes(unit, key, record, Some(&old))?;
+        unit.put(self.stored.records, key, joined(&stamps, record))?;
+        Ok(status)
+    }
+
+    /// Deletes a record that this unit of work read for update.
+    ///
+    /// # Errors
+    /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Unsupported`] (37) for an entry-sequenced file.
+    pub fn delete(&self, unit: &mut Unit, read: &Record) -> Result<(), StoreError> {
+        if self.stored.definition.organisation == Organisation::EntrySequenced {
+            return Err(self.unsupported("deleting"));
+        }
+        if !unit.holds(self.stored.records, &read.key) {
+            return Err(StoreError::NotReadForUpdate { file: self.name() });
+        }
+        let value = unit.read(self.stored.records, &read.key)?.ok_or_else(|| self.not_found())?;
+        self.leave_indexes(unit, &value)?;
+        unit.delete(self.stored.records, &read.key)
+    }
+
+    pub(super) fn target(&self, by: By<'_>) -> Result<Target, StoreError> {
+        let (records, organisation) = (self.stored.records, self.stored.definition.organisation);
+        let target = |space, key: &[u8], whole: u32, index| {
+            let whole = usize::try_from(whole).unwrap_or(usize::MAX);
+            if key.len() > whole {
+                return Err(StoreError::TooLong { what: "key", found: key.len(), max: whole });
+            }
+            Ok(Target { space, key: key.to_vec(), whole, index })
+        };
+        match (by, organisation) {
+            (By::Key(key), Organisation::KeySequenced(place)) => target(records, key, place.length, None),
+            (By::Address(address), Organisation::EntrySequenced) => target(records, &address.to_be_bytes(), 8, None),
+            (By::Number(number), Organisation::Relative) => {
+                self.check_number(number)?;
+                target(records, &number.to_be_bytes(), 8, None)
+            }
+            (By::Alternate(name, key), _) => {
+                let index = self.index(name)?;
+                let length = self.stored.definition.alternates[index].place.length;
+                target(self.stored.indexes[index], key, length, Some(index))
+            }
+            (By::Key(_), _) => Err(self.unsupported("reading by key")),
+            (By::Address(_), _) => Err(self.unsupported("reading by address")),
+            (By::Number(_), _) => Err(self.unsupported("reading by number")),
+        }
+    }
+
+    /// Primary key of the record, and whether the next one has the same alternate key.
+    fn find(&self, unit: &Unit, target: &Target, relation: Relation) -> Result<(Vec<u8>, FileStatus), StoreError> {
+        if target.index.is_none() && relation == Relation::Equal && target.key.len() == target.whole {
+            return Ok((target.key.clone(), FileStatus::Success));
+        }
+        let range = KeyRange { from: Bound::Included(&target.key), to: Bound::Unbounded };
+        let count = if target.index.is_some() { 2 } else { 1 };
+        let found = first_entries(unit, target.space, range, Direction::Forward, count)?;
+        let Some((key, value)) = found.first() else { return Err(self.not_found()) };
+        if relation == Relation::Equal && !key.starts_with(&target.key) {
+            return Err(self.not_found());
+        }
+        if target.index.is_none() {
+            return Ok((key.to_vec(), FileStatus::Success));
+        }
+        let repeats = found.get(1).is_some_and(|(next, _)| next.get(..target.whole) == key.get(..target.whole));
+        let status = if repeats { FileStatus::DuplicateAlternate } else { FileStatus::Success };
+        Ok((value.to_vec(), status))
+    }
+
+    pub(super) fn record(&self, key: Vec<u8>, value: &Value, status: FileStatus) -> Record {
+        let bytes = if self.stored.stamped() == 0 { Value::clone(value) } else { self.record_of(value).into() };
+        Record { key, bytes, status }
+    }
+
+    /// Enters a record into the alternate indexes; `old` is the stored value that it replaces. Everything is checked before anything changes.
+    fn enter_indexes(
+        &self,
+        unit: &mut Unit,
+        key: &[u8],
+        record: &[u8],
+        old: Option<&Value>,
+    ) -> Result<(Vec<u8>, FileStatus), StoreError> {
+        let alternates = &self.stored.definition.alternates;
+        let old_record = old.map(|value| self.record_of(value));
+        let unchanged = |place: &super::KeyPlace| old_record.is_some_and(|old| place.of(old) == place.of(record));
+        for (index, space) in alternates.iter().zip(&self.stored.indexes) {
+            if index.duplicates == Duplicates::Unique
+                && !unchanged(&index.place)
+                && let Some(alternate) = index.place.of(record)
+                && unit.read_for_update(*space, alternate, LockWait::Default)?.is_some()
+            {
+                return Err(StoreError::DuplicateKey { file: self.name(), index: Some(index.name.clone()) });
+            }
+        }
+        let mut stamps = Vec::with_capacity(8 * self.stored.stamped());
+        let mut status = FileStatus::Success;
+        for (index, space) in alternates.iter().zip(&self.stored.indexes) {
+            let old_stamp = old.and_then(|value| value.get(stamps.len()..stamps.len() + 8)).map(<[u8]>::to_vec);
+            let old_key = old_record.and_then(|old| index.place.of(old));
+            let new_key = index.place.of(record);
+            match (index.duplicates, unchanged(&index.place)) {
+                (Duplicates::Unique, true) => {}
+                (Duplicates::Unique, false) => {
+                    if let Some(old_key) = old_key {
+                        unit.delete(*space, old_key)?;
+                    }
+                    if let Some(new_key) = new_key {
+                        unit.put(*space, new_key, key)?;
+                    }
+                }
+                (Duplicates::Allowed, true) => stamps.extend(old_stamp.unwrap_or_else(|| vec![0; 8])),
+                (Duplicates::Allowed, false) => {
+                    if let (Some(old_key), Some(old_stamp)) = (old_key, old_stamp) {
+                        unit.delete(*space, &[old_key, &old_stamp].concat())?;
+                    }
+                    let stamp = unit.inner().next_stamp().to_be_bytes();
+                    if let Some(new_key) = new_key {
+                        if self.has_alternate(unit, *space, new_key)? {
+                            status = FileStatus::DuplicateAlternate;
+                        }
+                        unit.put(*space, &[new_key, &stamp].concat(), key)?;
+                    }
+                    stamps.extend_from_slice(&stamp);
+                }
+            }
+        }
+        Ok((stamps, status))
+    }
+
+    fn leave_indexes(&self, unit: &mut Unit, value: &Value) -> Result<(), StoreError> {
+        let record = self.record_of(value);
+        let mut stamp_at = 0;
+        for (index, space) in self.stored.definition.alternates.iter().zip(&self.stored.indexes) {
+            let alternate = index.place.of(record);
+            match (index.duplicates, alternate) {
+                (Duplicates::Unique, Some(alternate)) => unit.delete(*space, alternate)?,
+                (Duplicates::Allowed, Some(alternate)) => {
+                    unit.delete(*space, &[alternate, &value[stamp_at..stamp_at + 8]].concat())?;
+                }
+                (_, None) => {}
+            }
+            if index.duplicates == Duplicates::Allowed {
+                stamp_at += 8;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_alternate(&self, unit: &Unit, space: Space, key: &[u8]) -> Result<bool, StoreError> {
+        let end = [key, &[0xff; 9]].concat();
+        let range = KeyRange { from: Bound::Included(key), to: Bound::Included(&end) };
+        Ok(!first_entries(unit, space, range, Direction::Forward, 1)?.is_empty())
+    }
+
+    /// Takes the next address or number. Units of work that append at the same time get different ones.
+    fn next_address(&self, unit: &Unit, length: u64) -> Result<u64, StoreError> {
+        let space = self.stored.records;
+        let first = u64::from(self.stored.definition.organisation == Organisation::Relative);
+        unit.inner().ends.take(space, length, || {
+            let mut page = Page::default();
+            let mut range = KeyRange::ALL;
+            let mut next;
+            loop {
+                unit.inner().engine.page(space, range, Direction::Backward, ONE, &mut page)?;
+                if !page.is_empty() {
+                    break;
+                }
+                next = page.next.take();
+                match &next {
+                    Some(bound) => range = KeyRange::ALL.after(Direction::Backward, bound),
+                    None => return Ok(first),
+                }
+            }
+            let (key, value) = page.entry(0);
+            let last = key.try_into().map_or(0, u64::from_be_bytes);
+            let length = if first == 1 { 1 } else { self.record_of(value).len() as u64 };
+            Ok(last + length)
+        })
+    }
+
+    fn check_number(&self, number: u64) -> Result<(), StoreError> {
+        if (1..=NUMBER_MAX).contains(&number) {
+            return Ok(());
+        }
+        Err(StoreError::OutOfRange { file: self.name(), found: number, max: NUMBER_MAX })
+    }
+
+    pub(super) fn too_short(&self, record: &[u8]) -> StoreError {
+        let definition = &self.stored.definition;
+        let bound = |bytes: u32| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let (min, max) = (bound(definition.record_bytes_min), bound(definition.record_bytes_max));
+        StoreError::WrongLength { file: self.name(), found: record.len(), min, max }
+    }
+}
+
+/// A stored value: stamps, then the record.
+pub(super) fn joined(stamps: &[u8], record: &[u8]) -> Value {
+    if stamps.is_empty() { record.into() } else { [stamps, record].concat().into() }
+}
+
+/// The first entries of a range, as many as there are up to `count`. A page may hold less than it could, so pages are read until it is known.
+pub(crate) fn first_entries(
+    unit: &Unit,
+    space: Space,
+    range: KeyRange<'_>,
+    direction: Direction,
+    count: usize,
+) -> Result<Vec<(Vec<u8>, Value)>, StoreError> {
+    let mut found = Vec::new();
+    let mut page = Page::default();
+    let mut next: Option<Bound<Vec<u8>>> = None;
+    loop {
+        let range = next.as_ref().map_or(range, |bound| range.after(direction, bound));
+        let limit = PageLimit { entries: count, bytes: usize::MAX };
+        unit.page(space, range, direction, limit, &mut page)?;
+        found.extend(page.iter().take(count - found.len()).map(|(key, value)| (key.to_vec(), Value::from(value))));
+        next = page.next.take();
+        if found.len() == count || next.is_none() {
+            return Ok(found);
+        }
+    }
+}

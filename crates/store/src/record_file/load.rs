@@ -1,0 +1,248 @@
+//! Whole files: loading, figures, verification.
+
+use super::{Duplicates, Organisation, RecordFile, Visit};
+use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit};
+use crate::{Space, Store, StoreError, Unit};
+
+/// Changes of one unit of work where many records are worked on.
+const UNIT_CHANGES: usize = 5_000;
+/// Bytes of one such unit.
+const UNIT_BYTES: usize = 16 << 20;
+
+/// What a load did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct LoadOutcome {
+    /// Records that are in the file now because of the load.
+    pub loaded: u64,
+    /// Records whose key was in the file or came before in the input; they are not in the file.
+    pub duplicates: u64,
+    /// Number of the first of them, from 1.
+    pub first_duplicate: Option<u64>,
+}
+
+/// Figures of a record file, as LISTCAT prints them.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct FileFacts {
+    /// Records.
+    pub records: u64,
+    /// Bytes of all records.
+    pub bytes: u64,
+    /// Shortest record.
+    pub shortest: Option<u64>,
+    /// Longest record.
+    pub longest: Option<u64>,
+    /// Entries of each alternate index.
+    pub index_entries: Vec<(String, u64)>,
+}
+
+impl RecordFile {
+    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. After a crash a first part of the
+    /// records may be there. `source` fills the buffer with the next record or says that there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44), [`StoreError::Unsupported`] for a file that is not empty or has
+    /// alternate indexes.
+    pub fn load_sorted(
+        &self,
+        store: &Store,
+        source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
+    ) -> Result<LoadOutcome, StoreError> {
+        if !self.stored.definition.alternates.is_empty() {
+            return Err(self.unsupported("a sorted load with alternate indexes"));
+        }
+        if !self.is_empty(&store.begin()?)? {
+            return Err(self.unsupported("a sorted load into a file with records"));
+        }
+        let mut address = u64::from(self.stored.definition.organisation == Organisation::Relative);
+        let mut entries = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
+            if !source(record)? {
+                return Ok(false);
+            }
+            self.check_length(record)?;
+            key.clear();
+            match self.stored.definition.organisation {
+                Organisation::KeySequenced(place) => {
+                    key.extend_from_slice(place.of(record).ok_or_else(|| self.too_short(record))?);
+                }
+                Organisation::EntrySequenced => {
+                    key.extend_from_slice(&address.to_be_bytes());
+                    address += record.len() as u64;
+                }
+                Organisation::Relative => {
+                    key.extend_from_slice(&address.to_be_bytes());
+                    address += 1;
+                }
+            }
+            Ok(true)
+        };
+        let entries: &mut LoadSource<'_> = &mut entries;
+        let loaded = store.engine().load(self.stored.records, entries)?;
+        store.0.ends.forget(self.stored.records);
+        Ok(LoadOutcome { loaded, ..LoadOutcome::default() })
+    }
+
+    /// Loads records in any order, in units of work of some thousand records. A record whose key exists is counted and left out.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongLength`] (44), errors of the medium and of the source.
+    pub fn load(
+        &self,
+        store: &Store,
+        source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
+    ) -> Result<LoadOutcome, StoreError> {
+        let mut outcome = LoadOutcome::default();
+        let mut record = Vec::new();
+        let (mut unit, mut count, mut bytes) = (store.begin()?, 0, 0);
+        while source(&mut record)? {
+            match self.insert(&mut unit, &record) {
+                Ok(_) => outcome.loaded += 1,
+                Err(StoreError::DuplicateKey { .. }) => {
+                    outcome.duplicates += 1;
+                    outcome.first_duplicate.get_or_insert(outcome.loaded + outcome.duplicates);
+                }
+                Err(error) => return Err(error),
+            }
+            count += 1 + self.stored.indexes.len();
+            bytes += record.len();
+            if count >= UNIT_CHANGES || bytes >= UNIT_BYTES {
+                std::mem::replace(&mut unit, store.begin()?).commit()?;
+                (count, bytes) = (0, 0);
+            }
+        }
+        unit.commit()?;
+        Ok(outcome)
+    }
+
+    /// Whether the file has no record.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn is_empty(&self, unit: &Unit) -> Result<bool, StoreError> {
+        let mut page = Page::default();
+        let limit = PageLimit { entries: 1, bytes: usize::MAX };
+        let mut next = None;
+        loop {
+            let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
+            unit.page(self.stored.records, range, Direction::Forward, limit, &mut page)?;
+            if !page.is_empty() {
+                return Ok(false);
+            }
+            next = page.next.take();
+            if next.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Counts by reading the whole file.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn facts(&self, unit: &Unit) -> Result<FileFacts, StoreError> {
+        let mut facts = FileFacts::default();
+        facts.records = self.scan(unit, &mut |_, record| {
+            let length = record.len() as u64;
+            facts.bytes += length;
+            facts.shortest = Some(facts.shortest.map_or(length, |shortest| shortest.min(length)));
+            facts.longest = Some(facts.longest.map_or(length, |longest| longest.max(length)));
+            Ok(())
+        })?;
+        for (index, space) in self.stored.definition.alternates.iter().zip(&self.stored.indexes) {
+            facts.index_entries.push((index.name.clone(), for_each(unit, *space, &mut |_, _| Ok(()))?));
+        }
+        Ok(facts)
+    }
+
+    /// Reads the whole file and compares records, keys and alternate indexes. Returns one text for each thing that does not fit, without payload; at
+    /// most `texts_max`, and the number of all.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn verify(&self, unit: &Unit, texts_max: usize) -> Result<(Vec<String>, u64), StoreError> {
+        let (mut texts, mut count) = (Vec::new(), 0u64);
+        let mut tell = |text: String| {
+            count += 1;
+            if texts.len() < texts_max {
+                texts.push(text);
+            }
+        };
+        let alternates = &self.stored.definition.alternates;
+        let mut number = 0u64;
+        let mut expected = vec![0u64; alternates.len()];
+        for_each(unit, self.stored.records, &mut |key, value| {
+            number += 1;
+            let record = self.record_of(value);
+            if self.check_length(record).is_err() {
+                tell(format!("record {number} has {} bytes, which the file does not allow", record.len()));
+            }
+            if let Organisation::KeySequenced(place) = self.stored.definition.organisation
+                && place.of(record) != Some(key)
+            {
+                tell(format!("record {number} has another key than the one that it is stored under"));
+            }
+            let mut stamp_at = 0;
+            for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&mut expected) {
+                let mut entry = index.place.of(record).map(<[u8]>::to_vec);
+                if index.duplicates == Duplicates::Allowed {
+                    let stamp = value.get(stamp_at..stamp_at + 8).unwrap_or_default();
+                    entry.iter_mut().for_each(|entry| entry.extend_from_slice(stamp));
+                    stamp_at += 8;
+                }
+                let Some(entry) = entry else { continue };
+                *expected += 1;
+                if unit.read(*space, &entry)?.as_deref() != Some(key) {
+                    tell(format!("record {number} is missing in index {}", index.name));
+                }
+            }
+            Ok(())
+        })?;
+        for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&expected) {
+            let found = for_each(unit, *space, &mut |_, _| Ok(()))?;
+            if found != *expected {
+                tell(format!("index {} has {found} entries, expected {expected}", index.name));
+            }
+        }
+        Ok((texts, count))
+    }
+}
+
+impl Store {
+    /// Removes everything from a space that nothing names any more, in units of bounded size.
+    pub(crate) fn clear_space(&self, space: Space) -> Result<(), StoreError> {
+        let limit = PageLimit { entries: UNIT_CHANGES, bytes: UNIT_BYTES };
+        let mut page = Page::default();
+        let mut next = None;
+        loop {
+            let mut unit = self.begin()?;
+            let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
+            unit.page(space, range, Direction::Forward, limit, &mut page)?;
+            for (key, _) in page.iter() {
+                unit.delete(space, key)?;
+            }
+            next = page.next.take();
+            unit.commit()?;
+            if next.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Visits every entry of a space. Returns their number.
+pub(crate) fn for_each(unit: &Unit, space: Space, visit: &mut Visit<'_>) -> Result<u64, StoreError> {
+    let mut page = Page::default();
+    let mut next = None;
+    let mut count = 0;
+    loop {
+        let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
+        unit.page(space, range, Direction::Forward, PageLimit::default(), &mut page)?;
+        for (key, value) in page.iter() {
+            visit(key, value)?;
+            count += 1;
+        }
+        next = page.next.take();
+        if next.is_none() {
+            return Ok(count);
+        }
+    }
+}

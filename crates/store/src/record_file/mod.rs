@@ -1,0 +1,179 @@
+//! Record files: key-sequenced, entry-sequenced and relative, with alternate indexes kept in the same unit of work.
+//!
+//! ```text
+//! space of the records   key, address or number ─▶ stamps (8 bytes for each index with duplicates), record
+//! space of an index      unique:     alternate key          ─▶ key or address of the record
+//!                        duplicates: alternate key, stamp    ─▶ key or address of the record
+//! ```
+//!
+//! Keys are compared byte by byte, so an EBCDIC file keeps its order. Addresses and numbers are 8 bytes, high byte first. A stamp is ascending,
+//! so records of one alternate key are read in the order in which they got it, as VSAM does.
+//!
+//! Departures from VSAM:
+//! - Two units of work may append to an entry-sequenced file at the same time, so a unit that rolls back leaves a gap between addresses.
+//! - A record that is too short for an alternate key is left out of that index; VSAM refuses it.
+
+mod access;
+mod browse;
+mod definition;
+mod load;
+
+use std::sync::Arc;
+
+use crate::catalog::{self, Kind};
+use crate::{FileStatus, Store, StoreError, Unit, Value};
+
+pub use browse::Browse;
+pub(crate) use definition::StoredFile;
+pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
+pub use load::{FileFacts, LoadOutcome};
+
+/// An open record file. Clones share it; every operation names its unit of work.
+#[derive(Clone, Debug)]
+pub struct RecordFile {
+    stored: Arc<StoredFile>,
+}
+
+/// Takes a key and a record, one after another.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
+
+/// Which record.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum By<'a> {
+    /// Primary key of a key-sequenced file. A shorter key is generic: it stands for all keys that begin with it.
+    Key(&'a [u8]),
+    /// Key of an alternate index, by the name of the index; also generic.
+    Alternate(&'a str, &'a [u8]),
+    /// Relative byte address in an entry-sequenced file.
+    Address(u64),
+    /// Relative record number in a relative file, from 1.
+    Number(u64),
+}
+
+/// How the key of the record relates to the one that is given.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Relation {
+    /// `KEY_EQ`: the same key, or a key that begins with a generic one.
+    Equal,
+    /// `KEY_GE`: the same key or the next greater one.
+    AtLeast,
+}
+
+/// A record that was read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Record {
+    /// Primary key, or 8 bytes of address or number.
+    pub key: Vec<u8>,
+    /// The record.
+    pub bytes: Value,
+    /// 00, or 02 if the next record of the alternate index has the same key.
+    pub status: FileStatus,
+}
+
+impl Record {
+    /// Address or number of a record of an entry-sequenced or relative file.
+    #[must_use]
+    pub fn address(&self) -> Option<u64> {
+        self.key.as_slice().try_into().ok().map(u64::from_be_bytes)
+    }
+}
+
+/// A record that was added.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Inserted {
+    /// Primary key, or 8 bytes of address or number.
+    pub key: Vec<u8>,
+    /// 00, or 02 if another record has the same alternate key.
+    pub status: FileStatus,
+}
+
+impl Store {
+    /// Opens a record file.
+    ///
+    /// # Errors
+    /// [`StoreError::FileMissing`] (35).
+    pub fn file(&self, unit: &Unit, name: &str) -> Result<RecordFile, StoreError> {
+        let found = catalog::find(unit, Kind::File, name)?;
+        let value = found.ok_or_else(|| StoreError::FileMissing { name: name.to_owned() })?;
+        Ok(RecordFile { stored: Arc::new(StoredFile::decode(name, &value)?) })
+    }
+
+    /// Names of all record files, ascending.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn files(&self, unit: &Unit) -> Result<Vec<String>, StoreError> {
+        catalog::names(unit, Kind::File)
+    }
+
+    /// Defines an empty record file as a part of a unit of work.
+    ///
+    /// # Errors
+    /// [`StoreError::BadDefinition`], [`StoreError::Exists`].
+    pub fn define_file(&self, unit: &mut Unit, definition: FileDefinition) -> Result<RecordFile, StoreError> {
+        definition.check()?;
+        let records = catalog::new_space(unit)?;
+        let indexes = definition.alternates.iter().map(|_| catalog::new_space(unit)).collect::<Result<Vec<_>, _>>()?;
+        let stored = StoredFile { definition, records, indexes };
+        catalog::add(unit, Kind::File, &stored.definition.name, &stored.encode())?;
+        Ok(RecordFile { stored: Arc::new(stored) })
+    }
+
+    /// Deletes a record file with all its records: first the name, in one unit of work, then the records in units of some thousands, so that a file
+    /// of any size needs bounded memory.
+    ///
+    /// # Errors
+    /// [`StoreError::FileMissing`], errors of the medium.
+    pub fn delete_file(&self, name: &str) -> Result<(), StoreError> {
+        let mut unit = self.begin()?;
+        let file = self.file(&unit, name)?;
+        catalog::remove(&mut unit, Kind::File, name)?;
+        unit.commit()?;
+        for space in std::iter::once(file.stored.records).chain(file.stored.indexes.iter().copied()) {
+            self.clear_space(space)?;
+        }
+        Ok(())
+    }
+}
+
+impl RecordFile {
+    /// The definition.
+    #[must_use]
+    pub fn definition(&self) -> &FileDefinition {
+        &self.stored.definition
+    }
+
+    fn name(&self) -> String {
+        self.stored.definition.name.clone()
+    }
+
+    fn unsupported(&self, operation: &'static str) -> StoreError {
+        let organisation = self.stored.definition.organisation.text();
+        StoreError::Unsupported { file: self.name(), organisation, operation }
+    }
+
+    fn not_found(&self) -> StoreError {
+        StoreError::NotFound { file: self.name() }
+    }
+
+    /// Number of an alternate index.
+    fn index(&self, name: &str) -> Result<usize, StoreError> {
+        let found = self.stored.definition.alternates.iter().position(|index| index.name == name);
+        found.ok_or_else(|| StoreError::IndexMissing { file: self.name(), index: name.to_owned() })
+    }
+
+    /// A stored value without its stamps.
+    fn record_of<'v>(&self, value: &'v [u8]) -> &'v [u8] {
+        value.get(8 * self.stored.stamped()..).unwrap_or_default()
+    }
+
+    fn check_length(&self, record: &[u8]) -> Result<(), StoreError> {
+        let definition = &self.stored.definition;
+        let bound = |bytes: u32| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let (min, max) = (bound(definition.record_bytes_min), bound(definition.record_bytes_max));
+        if (min..=max).contains(&record.len()) {
+            return Ok(());
+        }
+        Err(StoreError::WrongLength { file: self.name(), found: record.len(), min, max })
+    }
+}
