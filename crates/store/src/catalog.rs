@@ -12,7 +12,6 @@ const NAME_BYTES_MAX: usize = 44;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     File,
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     Queue,
 }
 
@@ -49,12 +48,6 @@ pub(crate) fn add(unit: &mut Unit, kind: Kind, name: &str, definition: &[u8]) ->
         return Err(StoreError::Exists { kind: kind.text(), name: name.to_owned() });
     }
     unit.put(Space::CATALOG, &key, definition)
-}
-
-/// Replaces a definition.
-#[expect(dead_code, reason = "queues, which follow, are its user")]
-pub(crate) fn replace(unit: &mut Unit, kind: Kind, name: &str, definition: &[u8]) -> Result<(), StoreError> {
-    unit.put(Space::CATALOG, &kind.key(name), definition)
 }
 
 /// Removes a definition.

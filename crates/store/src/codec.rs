@@ -17,7 +17,6 @@ impl Encoder {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
 
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) fn u64(&mut self, value: u64) {
         self.0.extend_from_slice(&value.to_le_bytes());
     }
@@ -60,7 +59,6 @@ impl<'a> Decoder<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_le_bytes)
     }

@@ -34,6 +34,7 @@ mod ticket;
 mod unit;
 
 pub mod conformance;
+pub mod queue;
 pub mod record_file;
 
 pub use bytes::{FullKey, Space, Value};

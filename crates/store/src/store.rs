@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
+use crate::queue::QueueState;
 use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
 
 /// Bits of a stamp that count inside one opening of the store; the bits above number the openings.
@@ -20,18 +21,17 @@ pub struct Store(pub(crate) Arc<Inner>);
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) engine: Arc<dyn Engine>,
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
     pub(crate) locks: LockTable,
     pub(crate) ends: Ends,
+    pub(crate) queues: Mutex<HashMap<String, Arc<QueueState>>>,
     pub(crate) read_only: bool,
     pub(crate) units_open: AtomicUsize,
     pub(crate) next_unit: AtomicU64,
     /// Next stamp: unique for the life of the data folder and ascending.
     stamps: AtomicU64,
     /// Number that tells this store from all others.
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) identity: u64,
 }
 
@@ -76,6 +76,7 @@ impl Store {
             limits,
             locks: LockTable::default(),
             ends: Ends::default(),
+            queues: Mutex::default(),
             read_only: access == Access::Read,
             units_open: AtomicUsize::new(0),
             next_unit: AtomicU64::new(1),

@@ -156,7 +156,6 @@ impl Unit {
     }
 
     /// Changes a key that something above the locks (a claimed message) gives to this unit alone.
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) fn change_claimed(&mut self, space: Space, key: &[u8], change: Change) -> Result<(), StoreError> {
         self.write(FullKey::new(space, key), change)
     }
@@ -284,7 +283,6 @@ impl Unit {
     }
 
     /// Registers what happens once the outcome is known.
-    #[expect(dead_code, reason = "queues, which follow, are its user")]
     pub(crate) fn on_outcome(&mut self, outcome: Box<dyn Outcome>) {
         self.outcomes.push(outcome);
     }

@@ -31,4 +31,6 @@ fn generated_sequences_answer_as_the_model_does() {
     let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
     let found = conformance::run_sequences(&new_store(busy), 2, 10_000);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let found = conformance::run_queue_sequences(&new_store(busy), 3, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
 }

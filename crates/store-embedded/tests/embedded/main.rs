@@ -5,4 +5,5 @@ mod crash;
 mod damage;
 mod failing;
 mod kill;
+mod queues;
 mod support;

@@ -5,11 +5,14 @@
 
 mod files;
 mod model;
+mod queue_model;
+mod queues;
 mod units;
 
 use crate::Store;
 
 pub use model::run_sequences;
+pub use queue_model::run_queue_sequences;
 
 /// A check of an empty store.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +26,7 @@ pub struct Check {
 /// Every check.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [units::CHECKS, files::CHECKS].concat()
+    [units::CHECKS, files::CHECKS, queues::CHECKS].concat()
 }
 
 /// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.

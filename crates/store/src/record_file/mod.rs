@@ -26,6 +26,7 @@ use crate::{FileStatus, Store, StoreError, Unit, Value};
 pub use browse::Browse;
 pub(crate) use definition::StoredFile;
 pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
+pub(crate) use load::for_each;
 pub use load::{FileFacts, LoadOutcome};
 
 /// An open record file. Clones share it; every operation names its unit of work.

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreLimits, conformance};
 
 fn new_store() -> Store {
+    store_with(StoreLimits::default())
+}
+
+fn store_with(limits: StoreLimits) -> Store {
     let clock = Arc::new(ManualClock::new(1_000_000, 1));
-    Store::open(Arc::new(MemoryEngine::new()), clock, StoreLimits::default(), Access::Write).expect("a new store")
+    Store::open(Arc::new(MemoryEngine::new()), clock, limits, Access::Write).expect("a new store")
 }
 
 #[test]
@@ -19,4 +23,13 @@ fn the_in_memory_twin_passes_every_check() {
 fn generated_sequences_answer_as_the_model_does() {
     let found = conformance::run_sequences(&new_store(), 1, 10_000);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}
+
+#[test]
+fn generated_queue_sequences_answer_as_the_model_does() {
+    for window in [1, 3, 4_096] {
+        let limits = StoreLimits { queue_window_messages_max: window, ..StoreLimits::default() };
+        let found = conformance::run_queue_sequences(&store_with(limits), 1, 4_000);
+        assert!(found.is_ok(), "window {window}: {}", found.err().unwrap_or_default());
+    }
 }

@@ -1,0 +1,339 @@
+//! Queues: order, claims, backout, limits, names.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Check, same, text};
+use crate::queue::{DEAD_LETTER, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
+use crate::{Store, StoreError};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check { name: "messages_come_by_priority_then_arrival", run: order },
+    Check { name: "a_put_is_available_after_its_commit_only", run: put_is_atomic },
+    Check { name: "two_units_never_get_the_same_message", run: claims },
+    Check { name: "a_rollback_gives_the_message_back_and_counts", run: rollback },
+    Check { name: "a_message_that_fails_too_often_moves_with_its_reason", run: backout },
+    Check { name: "messages_are_got_by_id_and_by_correlation_id", run: by_id },
+    Check { name: "a_waiting_get_is_woken_by_a_put", run: waiting },
+    Check { name: "an_expired_message_is_never_got", run: expired },
+    Check { name: "limits_of_depth_and_length_refuse_and_lose_nothing", run: limits },
+    Check { name: "a_queue_deeper_than_memory_keeps_its_order", run: deep },
+    Check { name: "an_alias_and_a_topic_lead_to_queues", run: names },
+    Check { name: "every_header_field_comes_back", run: header },
+    Check { name: "workers_share_a_queue_without_loss_or_double", run: workers },
+    Check { name: "get_write_and_put_are_one_unit", run: one_unit },
+    Check { name: "purge_and_move_end_with_an_empty_queue", run: purge_and_move },
+];
+
+pub(super) fn define(store: &Store, definition: QueueDefinition) -> Result<Queue, String> {
+    let name = definition.name.clone();
+    let mut unit = store.begin().map_err(text)?;
+    store.define_queue(&mut unit, definition).map_err(text)?;
+    unit.commit().map_err(text)?;
+    store.queue(&name).map_err(text)
+}
+
+fn put(store: &Store, queue: &Queue, message: &Message) -> Result<(), String> {
+    let mut unit = store.begin().map_err(text)?;
+    queue.put(&mut unit, message).map_err(text)?;
+    unit.commit().map(|_| ()).map_err(text)
+}
+
+fn message(payload: u32) -> Message {
+    Message::new(payload.to_be_bytes())
+}
+
+/// Payloads of everything that can be got, as numbers; the gets are committed.
+fn take_all(store: &Store, queue: &Queue) -> Result<Vec<u32>, String> {
+    let mut found = Vec::new();
+    loop {
+        let mut unit = store.begin().map_err(text)?;
+        match queue.get(&mut unit, Select::First, GetWait::No) {
+            Ok(message) => found.push(u32::from_be_bytes(message.payload.as_slice().try_into().map_err(text)?)),
+            Err(StoreError::NoMessage { .. }) => return Ok(found),
+            Err(error) => return Err(error.to_string()),
+        }
+        unit.commit().map_err(text)?;
+    }
+}
+
+fn order(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    for (payload, priority) in [(1, 0), (2, 9), (3, 5), (4, 9), (5, 0), (6, 200)] {
+        put(store, &queue, &Message { priority, ..message(payload) })?;
+    }
+    same("order", take_all(store, &queue)?, vec![2, 4, 6, 3, 1, 5])
+}
+
+fn put_is_atomic(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.put(&mut unit, &message(1)).map_err(text)?;
+    same("before the commit", take_all(store, &queue)?, vec![])?;
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.put(&mut unit, &message(2)).map_err(text)?;
+    unit.roll_back();
+    same("depth", queue.facts().map_err(text)?.depth, 1)?;
+    same("after it", take_all(store, &queue)?, vec![1])
+}
+
+fn claims(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    put(store, &queue, &message(1))?;
+    let mut first = store.begin().map_err(text)?;
+    queue.get(&mut first, Select::First, GetWait::No).map_err(text)?;
+    let mut second = store.begin().map_err(text)?;
+    let error = queue.get(&mut second, Select::First, GetWait::No).err().ok_or("the message is claimed")?;
+    same("status", error.status().digits(), "10")?;
+    same("browse", queue.browse(&second, None, 10).map_err(text)?.len(), 0)?;
+    first.commit().map_err(text)?;
+    same("depth", queue.facts().map_err(text)?.depth, 0)
+}
+
+fn rollback(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition { backout_threshold: 0, ..QueueDefinition::local("Q") })?;
+    for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
+        put(store, &queue, &Message { persistence, ..message(1) })?;
+        put(store, &queue, &Message { persistence, ..message(2) })?;
+        for count in 0..3 {
+            let mut unit = store.begin().map_err(text)?;
+            let found = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+            same("the first again", (found.payload, found.backout_count), (1u32.to_be_bytes().to_vec(), count))?;
+            unit.roll_back();
+        }
+        same("order", take_all(store, &queue)?, vec![1, 2])?;
+    }
+    Ok(())
+}
+
+fn backout(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition { backout_threshold: 2, ..QueueDefinition::local("Q") })?;
+    let dead = define(store, QueueDefinition::local(DEAD_LETTER))?;
+    put(store, &queue, &message(7))?;
+    put(store, &queue, &message(8))?;
+    for _ in 0..2 {
+        let mut unit = store.begin().map_err(text)?;
+        queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+        unit.roll_back();
+    }
+    let mut unit = store.begin().map_err(text)?;
+    let found = dead.get(&mut unit, Select::First, GetWait::AtMostMs(5_000)).map_err(text)?;
+    same("payload", found.payload.clone(), 7u32.to_be_bytes().to_vec())?;
+    same("reason", found.reason.contains('Q') && found.reason.contains('2'), true)?;
+    unit.commit().map_err(text)?;
+    same("moved", queue.facts().map_err(text)?.moved, 1)?;
+    same("the next message", take_all(store, &queue)?, vec![8])
+}
+
+fn by_id(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    for number in 0..20u8 {
+        let (id, correlation) = ([number + 1; 24], [100 + number % 4; 24]);
+        put(store, &queue, &Message { id, correlation, ..message(number.into()) })?;
+    }
+    let get = |select| -> Result<Option<u32>, String> {
+        let mut unit = store.begin().map_err(text)?;
+        let found = match queue.get(&mut unit, select, GetWait::No) {
+            Ok(found) => Some(u32::from_be_bytes(found.payload.as_slice().try_into().map_err(text)?)),
+            Err(StoreError::NoMessage { .. }) => None,
+            Err(error) => return Err(error.to_string()),
+        };
+        unit.commit().map_err(text)?;
+        Ok(found)
+    };
+    same("by id", get(Select::Id([18; 24]))?, Some(17))?;
+    same("by the same id", get(Select::Id([18; 24]))?, None)?;
+    same("by correlation", get(Select::Correlation([102; 24]))?, Some(2))?;
+    same("the next", get(Select::Correlation([102; 24]))?, Some(6))?;
+    same("the first", get(Select::First)?, Some(0))?;
+    same("no such", get(Select::Correlation([99; 24]))?, None)
+}
+
+fn waiting(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    std::thread::scope(|scope| {
+        let any = scope.spawn(|| {
+            let mut unit = store.begin()?;
+            let found = queue.get(&mut unit, Select::First, GetWait::AtMostMs(20_000))?;
+            unit.commit()?;
+            Ok::<_, StoreError>(found.payload)
+        });
+        let one = scope.spawn(|| {
+            let mut unit = store.begin()?;
+            let found = queue.get(&mut unit, Select::Correlation([5; 24]), GetWait::AtMostMs(20_000))?;
+            unit.commit()?;
+            Ok::<_, StoreError>(found.payload)
+        });
+        std::thread::sleep(Duration::from_millis(10));
+        put(store, &queue, &message(1))?;
+        let found = any.join().map_err(|_| "a panic".to_owned())?.map_err(text)?;
+        same("woken", found, 1u32.to_be_bytes().to_vec())?;
+        put(store, &queue, &Message { correlation: [5; 24], ..message(2) })?;
+        let found = one.join().map_err(|_| "a panic".to_owned())?.map_err(text)?;
+        same("woken", found, 2u32.to_be_bytes().to_vec())
+    })?;
+    let mut unit = store.begin().map_err(text)?;
+    let error = queue.get(&mut unit, Select::First, GetWait::AtMostMs(5)).err().ok_or("nothing is there")?;
+    same("wait limit", error, StoreError::NoMessage { queue: "Q".to_owned(), waited_ms: 5 })
+}
+
+fn expired(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
+        put(store, &queue, &Message { expires_ms: 1, persistence, ..message(1) })?;
+        put(store, &queue, &Message { expires_ms: u64::MAX, persistence, ..message(2) })?;
+        same("what is left", take_all(store, &queue)?, vec![2])?;
+    }
+    let facts = queue.facts().map_err(text)?;
+    same("counts", (facts.expired, facts.depth), (2, 0))
+}
+
+fn limits(store: &Store) -> Result<(), String> {
+    let definition = QueueDefinition { depth_max: 2, message_bytes_max: 4, ..QueueDefinition::local("Q") };
+    let queue = define(store, definition)?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.put(&mut unit, &message(1)).map_err(text)?;
+    queue.put(&mut unit, &message(2)).map_err(text)?;
+    let error = queue.put(&mut unit, &message(3)).err().ok_or("the queue is full")?;
+    same("full", error.status().digits(), "34")?;
+    let error = queue.put(&mut unit, &Message::new(*b"12345")).err().ok_or("the message is long")?;
+    same("long", error.status().digits(), "44")?;
+    unit.commit().map_err(text)?;
+    same("nothing is lost", take_all(store, &queue)?, vec![1, 2])
+}
+
+fn deep(store: &Store) -> Result<(), String> {
+    const COUNT: u32 = 9_000;
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    for begin in (0..COUNT).step_by(500) {
+        let mut unit = store.begin().map_err(text)?;
+        for payload in begin..begin + 500 {
+            queue.put(&mut unit, &message(payload)).map_err(text)?;
+        }
+        unit.commit().map_err(text)?;
+    }
+    let facts = queue.facts().map_err(text)?;
+    same("depth", facts.depth, u64::from(COUNT))?;
+    same("memory is bounded", facts.in_memory <= store.limits().queue_window_messages_max as u64, true)?;
+    let mut found = Vec::new();
+    let mut unit = store.begin().map_err(text)?;
+    for number in 0..COUNT {
+        let message = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+        found.push(u32::from_be_bytes(message.payload.as_slice().try_into().map_err(text)?));
+        if number % 100 == 99 {
+            std::mem::replace(&mut unit, store.begin().map_err(text)?).commit().map_err(text)?;
+        }
+    }
+    same("order", found == (0..COUNT).collect::<Vec<_>>(), true)?;
+    same("empty", take_all(store, &queue)?, vec![])
+}
+
+fn names(store: &Store) -> Result<(), String> {
+    let (one, two) = (define(store, QueueDefinition::local("ONE"))?, define(store, QueueDefinition::local("TWO"))?);
+    let alias = QueueDefinition { kind: QueueKind::Alias("ONE".to_owned()), ..QueueDefinition::local("ALIAS") };
+    let alias = define(store, alias)?;
+    put(store, &alias, &message(1))?;
+    same("through the alias", take_all(store, &one)?, vec![1])?;
+    let both = QueueKind::Topic(vec!["ALIAS".to_owned(), "TWO".to_owned()]);
+    let topic = define(store, QueueDefinition { kind: both, ..QueueDefinition::local("TOPIC") })?;
+    put(store, &topic, &message(2))?;
+    same("both", (take_all(store, &one)?, take_all(store, &two)?), (vec![2], vec![2]))?;
+    let mut unit = store.begin().map_err(text)?;
+    let error = topic.get(&mut unit, Select::First, GetWait::No).err().ok_or("a topic has no messages")?;
+    same("status", error.status().digits(), "37")?;
+    for (name, other) in [("A", "B"), ("B", "A")] {
+        let kind = QueueKind::Alias(other.to_owned());
+        store.define_queue(&mut unit, QueueDefinition { kind, ..QueueDefinition::local(name) }).map_err(text)?;
+    }
+    unit.commit().map_err(text)?;
+    same("a circle", store.queue("A").err().map(|error| error.status().digits()), Some("39"))?;
+    same("no queue", store.queue("NONE").err().map(|error| error.status().digits()), Some("35"))
+}
+
+fn header(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition::local("Q"))?;
+    let sent = Message {
+        id: [1; 24],
+        correlation: [2; 24],
+        group: [3; 24],
+        group_sequence: 4,
+        priority: 5,
+        persistence: Persistence::Persistent,
+        put_ms: 0,
+        expires_ms: u64::MAX,
+        reply_to: "REPLY".to_owned(),
+        format: "MQSTR".to_owned(),
+        reason: String::new(),
+        backout_count: 0,
+        properties: vec![("a".to_owned(), b"1".to_vec()), ("b".to_owned(), Vec::new())],
+        payload: vec![0; 70_000],
+    };
+    put(store, &queue, &sent)?;
+    let mut unit = store.begin().map_err(text)?;
+    let browsed = queue.browse(&unit, None, 2).map_err(text)?;
+    same("browsed", browsed.len(), 1)?;
+    let found = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+    same("put time", found.put_ms > 0, true)?;
+    same("message", found == Message { put_ms: found.put_ms, ..sent }, true)
+}
+
+fn workers(store: &Store) -> Result<(), String> {
+    const COUNT: u32 = 400;
+    let (input, output) = (define(store, QueueDefinition::local("IN"))?, define(store, QueueDefinition::local("OUT"))?);
+    for payload in 0..COUNT {
+        put(store, &input, &message(payload))?;
+    }
+    let work = || -> Result<(), StoreError> {
+        loop {
+            let mut unit = store.begin()?;
+            match input.get(&mut unit, Select::First, GetWait::No) {
+                Ok(message) => output.put(&mut unit, &Message::new(message.payload))?,
+                Err(StoreError::NoMessage { .. }) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            unit.commit()?;
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a panic".to_owned())?.map_err(text))
+    })?;
+    let found = take_all(store, &output)?;
+    same("count", found.len(), COUNT as usize)?;
+    same("each once", found.into_iter().collect::<BTreeSet<_>>().len(), COUNT as usize)
+}
+
+fn one_unit(store: &Store) -> Result<(), String> {
+    let (input, output) = (define(store, QueueDefinition::local("IN"))?, define(store, QueueDefinition::local("OUT"))?);
+    put(store, &input, &message(1))?;
+    for commits in [false, true] {
+        let mut unit = store.begin().map_err(text)?;
+        let message = input.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+        unit.put(crate::Space(99), b"record", message.payload.clone()).map_err(text)?;
+        output.put(&mut unit, &message).map_err(text)?;
+        unit.put_checkpoint("flow", b"1").map_err(text)?;
+        if commits {
+            unit.commit().map_err(text)?;
+        } else {
+            unit.roll_back();
+        }
+        let unit = store.begin().map_err(text)?;
+        let depths = (input.facts().map_err(text)?.depth, output.facts().map_err(text)?.depth);
+        same("depths", depths, if commits { (0, 1) } else { (1, 0) })?;
+        same("record", unit.read(crate::Space(99), b"record").map_err(text)?.is_some(), commits)?;
+        same("checkpoint", unit.checkpoint("flow").map_err(text)?.is_some(), commits)?;
+    }
+    Ok(())
+}
+
+fn purge_and_move(store: &Store) -> Result<(), String> {
+    let (one, two) = (define(store, QueueDefinition::local("ONE"))?, define(store, QueueDefinition::local("TWO"))?);
+    for payload in 0..1_200 {
+        put(store, &one, &message(payload))?;
+    }
+    same("moved", one.move_to(store, &two, 1_000).map_err(text)?, 1_000)?;
+    same("purged", one.purge(store).map_err(text)?, 200)?;
+    let found = take_all(store, &two)?;
+    same("order", found == (0..1_000).collect::<Vec<_>>(), true)
+}

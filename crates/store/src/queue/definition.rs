@@ -1,0 +1,153 @@
+//! What a queue is.
+
+use crate::codec::{Decoder, Encoder};
+use crate::{Space, StoreError};
+
+/// Version of the stored form.
+const VERSION: u8 = 1;
+
+/// What a name stands for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum QueueKind {
+    /// A queue that holds messages.
+    Local,
+    /// Another name of a queue.
+    Alias(String),
+    /// A topic: a message that is put there is put on each of these queues, which are its durable subscriptions.
+    Topic(Vec<String>),
+}
+
+/// What a user says about a queue.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct QueueDefinition {
+    /// Name.
+    pub name: String,
+    /// What the name stands for.
+    pub kind: QueueKind,
+    /// Most messages. Default 1,000,000.
+    pub depth_max: u64,
+    /// Longest content in bytes. Default 4 MB; at most 100 MB.
+    pub message_bytes_max: u64,
+    /// Rollbacks after which a message moves to the backout queue; 0 is never. Default 3.
+    pub backout_threshold: u32,
+    /// Queue for messages that reach the threshold; empty is [`DEAD_LETTER`].
+    pub backout_queue: String,
+    /// Milliseconds until a message that was rolled back may be got again, after the first rollback; each further one doubles the pause. Default 0.
+    pub retry_ms: u64,
+    /// Longest pause. Default 60,000.
+    pub retry_ms_max: u64,
+}
+
+/// Queue of last resort. It is an ordinary queue that the user defines.
+pub const DEAD_LETTER: &str = "DEAD.LETTER";
+/// Longest content that a queue may allow.
+const MESSAGE_BYTES_MAX: u64 = 100 << 20;
+
+impl QueueDefinition {
+    /// A local queue with the defaults.
+    #[must_use]
+    pub fn local(name: &str) -> Self {
+        QueueDefinition {
+            name: name.to_owned(),
+            kind: QueueKind::Local,
+            depth_max: 1_000_000,
+            message_bytes_max: 4 << 20,
+            backout_threshold: 3,
+            backout_queue: String::new(),
+            retry_ms: 0,
+            retry_ms_max: 60_000,
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let wrong = |what: String| Err(StoreError::BadDefinition { name: self.name.clone(), what });
+        if self.message_bytes_max > MESSAGE_BYTES_MAX {
+            return wrong(format!("messages of {} bytes, at most {MESSAGE_BYTES_MAX}", self.message_bytes_max));
+        }
+        if self.backout_queue == self.name || self.kind == QueueKind::Alias(self.name.clone()) {
+            return wrong("the queue names itself".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Where messages go that reach the threshold.
+    pub(crate) fn backout_target(&self) -> &str {
+        if self.backout_queue.is_empty() { DEAD_LETTER } else { &self.backout_queue }
+    }
+
+    /// Pause after this many rollbacks.
+    pub(crate) fn pause_ms(&self, rollbacks: u32) -> u64 {
+        let doubled = self.retry_ms.saturating_mul(1 << rollbacks.saturating_sub(1).min(32));
+        doubled.min(self.retry_ms_max)
+    }
+}
+
+/// A queue as the catalog has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct StoredQueue {
+    pub(crate) definition: QueueDefinition,
+    /// Space of the messages.
+    pub(crate) messages: Space,
+    /// Space of the backout counts.
+    pub(crate) counts: Space,
+}
+
+impl StoredQueue {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let definition = &self.definition;
+        let mut out = Encoder::default();
+        out.u8(VERSION);
+        out.u32(self.messages.0);
+        out.u32(self.counts.0);
+        let (kind, names) = match &definition.kind {
+            QueueKind::Local => (0, [].as_slice()),
+            QueueKind::Alias(name) => (1, std::slice::from_ref(name)),
+            QueueKind::Topic(names) => (2, names.as_slice()),
+        };
+        out.u8(kind);
+        out.u32(u32::try_from(names.len()).unwrap_or(u32::MAX));
+        names.iter().for_each(|name| out.text(name));
+        out.u64(definition.depth_max);
+        out.u64(definition.message_bytes_max);
+        out.u32(definition.backout_threshold);
+        out.text(&definition.backout_queue);
+        out.u64(definition.retry_ms);
+        out.u64(definition.retry_ms_max);
+        out.0
+    }
+
+    pub(crate) fn decode(name: &str, bytes: &[u8]) -> Result<Self, StoreError> {
+        StoredQueue::read(name, bytes).ok_or_else(|| StoreError::BadDefinition {
+            name: name.to_owned(),
+            what: "the stored definition is of no known form".to_owned(),
+        })
+    }
+
+    fn read(name: &str, bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder(bytes);
+        if from.u8()? != VERSION {
+            return None;
+        }
+        let (messages, counts) = (Space(from.u32()?), Space(from.u32()?));
+        let kind = from.u8()?;
+        let mut names = (0..from.u32()?).map(|_| from.text()).collect::<Option<Vec<_>>>()?;
+        let kind = match kind {
+            0 => QueueKind::Local,
+            1 => QueueKind::Alias(names.pop()?),
+            2 => QueueKind::Topic(names),
+            _ => return None,
+        };
+        let definition = QueueDefinition {
+            name: name.to_owned(),
+            kind,
+            depth_max: from.u64()?,
+            message_bytes_max: from.u64()?,
+            backout_threshold: from.u32()?,
+            backout_queue: from.text()?,
+            retry_ms: from.u64()?,
+            retry_ms_max: from.u64()?,
+        };
+        from.end()?;
+        Some(StoredQueue { definition, messages, counts })
+    }
+}

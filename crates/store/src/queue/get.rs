@@ -1,0 +1,420 @@
+//! Getting and browsing messages, giving them back, and what happens to those that fail again and again.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::MutexGuard;
+
+use super::message::{Head, Message, Persistence};
+use super::window::{Held, MessageKey, Select};
+use super::{GetWait, Queue, QueueState, State, open};
+use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
+use crate::store::Inner;
+use crate::unit::Outcome;
+use crate::{FullKey, Position, StoreError, Unit, Value};
+
+/// Pause of a message that reached its threshold while there is no queue to move it to.
+const NOWHERE_TO_GO_MS: u64 = 60_000;
+
+/// A message of a browse, and the place to continue after it.
+#[derive(Clone, Debug)]
+pub struct Browsed {
+    /// The message.
+    pub message: Message,
+    /// Give this to the next browse.
+    pub after: [u8; 9],
+}
+
+/// What looking for a message found.
+enum Sought {
+    Found(MessageKey),
+    /// The message has expired.
+    Expired(MessageKey),
+    /// None fits; the next message that waits for its retry is due at this time.
+    Nothing(Option<u64>),
+}
+
+impl Queue {
+    /// Gets a message as a part of a unit of work: it is deleted when the unit commits and given back when it rolls back.
+    ///
+    /// # Errors
+    /// [`StoreError::NoMessage`] (10) when none fits within the wait limit; errors of the medium.
+    pub fn get(&self, unit: &mut Unit, select: Select, wait: GetWait) -> Result<Message, StoreError> {
+        let queue = self.local()?;
+        let wait_ms = match wait {
+            GetWait::No => 0,
+            GetWait::AtMostMs(wait_ms) => wait_ms,
+        };
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
+        let store = Arc::clone(unit.inner());
+        let mut state = queue.state.lock();
+        loop {
+            match queue.seek(&store, &mut state, select)? {
+                Sought::Found(key) => {
+                    if let Some(held) = state.window.take(&key) {
+                        state.window.claimed.insert(key);
+                        let count = state.window.backouts.get(&key).copied().unwrap_or(0);
+                        drop(state);
+                        return queue.claim(unit, key, held, count);
+                    }
+                }
+                Sought::Expired(key) => queue.discard(&store, &mut state, key)?,
+                Sought::Nothing(due) => {
+                    let now = Instant::now();
+                    if now >= deadline {
+                        return Err(StoreError::NoMessage { queue: self.name.clone(), waited_ms: wait_ms });
+                    }
+                    let until_due = due.map(|due| Duration::from_millis(due.saturating_sub(store.clock.now_ms()) + 1));
+                    let pause = until_due.map_or(deadline - now, |until| until.min(deadline - now));
+                    let choosy = usize::from(select != Select::First);
+                    state.choosy += choosy;
+                    queue.arrived.wait_for(&mut state, pause);
+                    state.choosy -= choosy;
+                }
+            }
+        }
+    }
+
+    /// Reads messages without taking them, in the order of gets, after a place or from the first. Messages that units of work have got are left out.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn browse(&self, unit: &Unit, after: Option<[u8; 9]>, count: usize) -> Result<Vec<Browsed>, StoreError> {
+        let queue = self.local()?;
+        let store = unit.inner();
+        let now_ms = store.clock.now_ms();
+        let mut state = queue.state.lock();
+        state.window.promote(now_ms);
+        let begin = after.unwrap_or([0; 9]);
+        let fits = |value: &[u8]| Head::of(value).is_some_and(|head| head.expires_ms == 0 || head.expires_ms > now_ms);
+        let in_memory = state.window.not_persistent();
+        let mut found: Vec<(MessageKey, Value)> = in_memory
+            .filter(|(key, held)| **key > begin && fits(&held.value))
+            .map(|(key, held)| (*key, Value::clone(&held.value)))
+            .take(count)
+            .collect();
+        let mut stored = 0;
+        queue.scan(store, begin, &mut |key, value| {
+            if !state.window.is_taken(&key) && fits(value) {
+                found.push((key, value.into()));
+                stored += 1;
+            }
+            stored < count
+        })?;
+        let backouts = |key: &MessageKey| state.window.backouts.get(key).copied().unwrap_or(0);
+        found.sort_by_key(|(key, _)| *key);
+        found.truncate(count);
+        found
+            .into_iter()
+            .map(|(key, value)| queue.decode(&value, backouts(&key)).map(|message| Browsed { message, after: key }))
+            .collect()
+    }
+
+    /// Gets messages and drops them, in units of work of some hundred, until the queue is empty. Returns their number.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn purge(&self, store: &crate::Store) -> Result<u64, StoreError> {
+        self.drain(store, u64::MAX, |_, _| Ok(()))
+    }
+
+    /// Moves up to `count` messages to another queue, each in the unit of work that gets it. Returns their number.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of the other queue; what was moved before stays moved.
+    pub fn move_to(&self, store: &crate::Store, other: &Queue, count: u64) -> Result<u64, StoreError> {
+        self.drain(store, count, |unit, message| other.put(unit, &message).map(|_| ()))
+    }
+
+    fn drain(
+        &self,
+        store: &crate::Store,
+        count: u64,
+        mut each: impl FnMut(&mut Unit, Message) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        const UNIT: u64 = 500;
+        let mut done = 0;
+        while done < count {
+            let mut unit = store.begin()?;
+            let mut taken = 0;
+            let mut bytes = 0;
+            while taken < UNIT.min(count - done) && bytes < 16 << 20 {
+                match self.get(&mut unit, Select::First, GetWait::No) {
+                    Ok(message) => {
+                        bytes += message.payload.len();
+                        each(&mut unit, message)?;
+                        taken += 1;
+                    }
+                    Err(StoreError::NoMessage { .. }) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            if taken == 0 {
+                break;
+            }
+            unit.commit()?;
+            done += taken;
+        }
+        Ok(done)
+    }
+}
+
+impl QueueState {
+    /// Looks for a message, reading further into the queue where memory does not know.
+    fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
+        let now_ms = store.clock.now_ms();
+        let due = state.window.promote(now_ms);
+        loop {
+            if let Some(key) = state.window.first(&select) {
+                return Ok(self.expired_or_not(state, key, now_ms));
+            }
+            let Some(horizon) = state.window.horizon() else { return Ok(Sought::Nothing(due)) };
+            let limits = &store.limits;
+            let is_full = state.window.len() >= limits.queue_window_messages_max
+                || state.window.bytes() >= limits.queue_window_bytes_max;
+            if is_full && select != Select::First {
+                // Memory holds other messages that come first; the one that is looked for is taken from the engine alone.
+                return self.seek_beyond(store, state, horizon, select, due);
+            }
+            self.read_on(store, state, horizon)?;
+        }
+    }
+
+    fn expired_or_not(&self, state: &mut State, key: MessageKey, now_ms: u64) -> Sought {
+        let expires_ms =
+            state.window.get(&key).and_then(|held| Head::of(&held.value)).map_or(0, |head| head.expires_ms);
+        if expires_ms != 0 && expires_ms <= now_ms { Sought::Expired(key) } else { Sought::Found(key) }
+    }
+
+    /// Reads the messages after the horizon into memory, up to its bounds.
+    fn read_on(&self, store: &Arc<Inner>, state: &mut State, horizon: MessageKey) -> Result<(), StoreError> {
+        let limits = &store.limits;
+        let (mut last, mut count, mut bytes) = (horizon, 0, 0);
+        let mut read = Vec::new();
+        let ended = self.scan(store, horizon, &mut |key, value| {
+            last = key;
+            if !state.window.is_taken(&key) && !state.window.has(&key) {
+                count += 1;
+                bytes += value.len();
+                read.push((key, Value::from(value)));
+            }
+            // Half of the bounds, so that what is put meanwhile has room.
+            count < limits.queue_window_messages_max.div_ceil(2) && bytes < limits.queue_window_bytes_max / 2
+        })?;
+        state.window.set_horizon(if ended { None } else { Some(last) });
+        for (key, value) in read {
+            state.window.add(key, Held { value, persistence: Persistence::Persistent });
+        }
+        Ok(())
+    }
+
+    /// Looks for one message that memory has no room for.
+    fn seek_beyond(
+        &self,
+        store: &Arc<Inner>,
+        state: &mut State,
+        horizon: MessageKey,
+        select: Select,
+        due: Option<u64>,
+    ) -> Result<Sought, StoreError> {
+        let now_ms = store.clock.now_ms();
+        let mut found = None;
+        self.scan(store, horizon, &mut |key, value| {
+            let head = Head::of(value);
+            let fits = head.is_some_and(|head| {
+                select.fits(&head) && (head.expires_ms == 0 || head.expires_ms > now_ms) && !state.window.is_taken(&key)
+            });
+            if fits {
+                found = Some((key, Value::from(value)));
+            }
+            found.is_none()
+        })?;
+        let in_memory = state.window.first_in_memory(&select);
+        let Some((key, value)) = found.filter(|(key, _)| in_memory.is_none_or(|other| *key < other)) else {
+            return Ok(in_memory.map_or(Sought::Nothing(due), |key| self.expired_or_not(state, key, now_ms)));
+        };
+        state.window.add_beyond(key, Held { value, persistence: Persistence::Persistent });
+        Ok(Sought::Found(key))
+    }
+
+    /// Visits committed messages of the engine after a key until the visit says to stop. Whether the queue ended first.
+    fn scan(
+        &self,
+        store: &Arc<Inner>,
+        after: MessageKey,
+        visit: &mut dyn FnMut(MessageKey, &[u8]) -> bool,
+    ) -> Result<bool, StoreError> {
+        let limit = PageLimit { entries: 256, bytes: 1 << 20 };
+        let mut page = Page::default();
+        let mut next = Some(Bound::Excluded(after.to_vec()));
+        while let Some(bound) = next {
+            let range = KeyRange::ALL.after(Direction::Forward, &bound);
+            store.engine.page(self.stored.messages, range, Direction::Forward, limit, &mut page)?;
+            for (key, value) in page.iter() {
+                if let Ok(key) = key.try_into()
+                    && !visit(key, value)
+                {
+                    return Ok(false);
+                }
+            }
+            next = page.next.take();
+        }
+        Ok(true)
+    }
+
+    fn decode(&self, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
+        let message = Message::decode(value).ok_or_else(|| StoreError::Damaged {
+            file: self.name(),
+            byte: 0,
+            what: "a message is of no known form".to_owned(),
+        })?;
+        Ok(Message { backout_count, ..message })
+    }
+
+    fn claim(
+        self: &Arc<Self>,
+        unit: &mut Unit,
+        key: MessageKey,
+        held: Held,
+        backout_count: u32,
+    ) -> Result<Message, StoreError> {
+        let message = self.decode(&held.value, backout_count);
+        let persistence = held.persistence;
+        let store = Arc::clone(unit.inner());
+        // First, so that whatever fails below gives the message back.
+        unit.on_outcome(Box::new(GetOutcome { queue: Arc::clone(self), store, key, held: Some(held) }));
+        if persistence == Persistence::Persistent {
+            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
+            if backout_count > 0 {
+                unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+            }
+        }
+        message
+    }
+
+    /// Deletes an expired message without a unit of work of the user.
+    fn discard(
+        self: &Arc<Self>,
+        store: &Arc<Inner>,
+        state: &mut MutexGuard<'_, State>,
+        key: MessageKey,
+    ) -> Result<(), StoreError> {
+        let Some(held) = state.window.take(&key) else { return Ok(()) };
+        state.facts.expired += 1;
+        state.facts.depth -= 1;
+        state.window.backouts.remove(&key);
+        if held.persistence == Persistence::NotPersistent || store.read_only {
+            return Ok(());
+        }
+        state.window.claimed.insert(key);
+        let queue = Arc::clone(self);
+        let batch = vec![(FullKey::new(self.stored.messages, &key), Change::Delete)];
+        MutexGuard::unlocked(state, || {
+            // If this fails, the store is poisoned and the message is found expired again after the next opening.
+            store.engine.submit(
+                batch,
+                Box::new(move |_| {
+                    queue.state.lock().window.claimed.remove(&key);
+                }),
+            );
+        });
+        Ok(())
+    }
+
+    /// Gives a message back after a rollback.
+    fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held) {
+        let definition = &self.stored.definition;
+        let mut state = self.state.lock();
+        state.facts.backed_out += 1;
+        let count = state.window.backouts.entry(key).or_insert(0);
+        *count = count.saturating_add(1);
+        let count = *count;
+        let is_poison = definition.backout_threshold > 0 && count >= definition.backout_threshold;
+        drop(state);
+        if held.persistence == Persistence::Persistent {
+            let counted =
+                vec![(FullKey::new(self.stored.counts, &key), Change::Put(count.to_le_bytes().as_slice().into()))];
+            // The count of a store that is poisoned is of no use.
+            store.engine.submit(counted, Box::new(|_| ()));
+        }
+        let mut pause_ms = definition.pause_ms(count);
+        if is_poison {
+            match self.move_away(store, key, &held, count) {
+                Ok(()) => return,
+                Err(_) => pause_ms = pause_ms.max(NOWHERE_TO_GO_MS.min(definition.retry_ms_max)),
+            }
+        }
+        self.make_available(store, key, held, pause_ms);
+    }
+
+    fn make_available(&self, store: &Arc<Inner>, key: MessageKey, held: Held, pause_ms: u64) {
+        let mut state = self.state.lock();
+        state.window.claimed.remove(&key);
+        if pause_ms == 0 {
+            state.window.add(key, held);
+        } else {
+            state.window.delay(key, held, store.clock.now_ms() + pause_ms);
+        }
+        drop(state);
+        // All: the one that would be woken alone may look for another message.
+        self.arrived.notify_all();
+    }
+
+    /// Moves a message that failed too often to the backout queue, in a unit of work of its own.
+    fn move_away(
+        self: &Arc<Self>,
+        store: &Arc<Inner>,
+        key: MessageKey,
+        held: &Held,
+        count: u32,
+    ) -> Result<(), StoreError> {
+        let target = open(store, self.stored.definition.backout_target())?;
+        if target.targets.iter().any(|state| Arc::ptr_eq(state, self)) {
+            return Err(StoreError::QueueMissing { name: target.name });
+        }
+        let mut message = self.decode(&held.value, 0)?;
+        message.reason = format!("{count} units of work that got it from {} rolled back", self.name());
+        let mut unit = Unit::begin(store)?;
+        target.put(&mut unit, &message)?;
+        if held.persistence == Persistence::Persistent {
+            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
+            unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+        }
+        let (queue, again, store) = (Arc::clone(self), held.clone(), Arc::clone(store));
+        unit.submit_with(Box::new(move |outcome| match outcome {
+            Ok(_) => {
+                let mut state = queue.state.lock();
+                state.window.claimed.remove(&key);
+                state.window.backouts.remove(&key);
+                state.facts.moved += 1;
+                state.facts.depth -= 1;
+            }
+            Err(_) => queue.make_available(&store, key, again, 0),
+        }));
+        Ok(())
+    }
+}
+
+struct GetOutcome {
+    queue: Arc<QueueState>,
+    store: Arc<Inner>,
+    key: MessageKey,
+    held: Option<Held>,
+}
+
+impl Outcome for GetOutcome {
+    fn committed(&mut self, _position: Position) {
+        let mut state = self.queue.state.lock();
+        state.window.claimed.remove(&self.key);
+        state.window.backouts.remove(&self.key);
+        state.facts.got += 1;
+        state.facts.depth -= 1;
+    }
+
+    fn rolled_back(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.queue.give_back(&self.store, self.key, held);
+        }
+    }
+}

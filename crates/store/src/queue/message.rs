@@ -1,0 +1,134 @@
+//! Messages and their stored form.
+
+use crate::codec::{Decoder, Encoder};
+
+/// Version of the stored form.
+const VERSION: u8 = 1;
+/// Highest priority.
+pub const PRIORITY_MAX: u8 = 9;
+
+/// Message id, correlation id or group id: 24 bytes, as IBM MQ has them. Zeros are no id.
+pub type MessageId = [u8; 24];
+
+/// Whether a message survives a restart.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Persistence {
+    /// It does; it is durable with its unit of work.
+    #[default]
+    Persistent,
+    /// It lives in memory and ends with the process. It still becomes visible with its unit of work.
+    NotPersistent,
+}
+
+/// A message.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Message {
+    /// Message id; zeros ask the queue for a new one.
+    pub id: MessageId,
+    /// Correlation id.
+    pub correlation: MessageId,
+    /// Group id.
+    pub group: MessageId,
+    /// Number in the group, from 1; 0 is no group.
+    pub group_sequence: u32,
+    /// 0 to 9; 9 is got first.
+    pub priority: u8,
+    /// Whether it survives a restart.
+    pub persistence: Persistence,
+    /// Milliseconds since 1970 when it was put; the queue sets it.
+    pub put_ms: u64,
+    /// Milliseconds since 1970 from which nobody may get it; 0 is never.
+    pub expires_ms: u64,
+    /// Queue for the reply; empty is none.
+    pub reply_to: String,
+    /// Format name; empty is none.
+    pub format: String,
+    /// Why the message is on a backout or dead-letter queue; empty elsewhere.
+    pub reason: String,
+    /// Times that a unit of work that had got it rolled back; the queue counts.
+    pub backout_count: u32,
+    /// Properties by name.
+    pub properties: Vec<(String, Vec<u8>)>,
+    /// Content.
+    pub payload: Vec<u8>,
+}
+
+impl Message {
+    /// A persistent message without anything but content.
+    #[must_use]
+    pub fn new(payload: impl Into<Vec<u8>>) -> Self {
+        Message { payload: payload.into(), ..Message::default() }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Encoder(Vec::with_capacity(160 + self.payload.len()));
+        out.u8(VERSION);
+        out.0.extend_from_slice(&self.id);
+        out.0.extend_from_slice(&self.correlation);
+        out.u64(self.expires_ms);
+        out.u64(self.put_ms);
+        out.u8(self.priority);
+        out.u8(u8::from(self.persistence == Persistence::Persistent));
+        out.0.extend_from_slice(&self.group);
+        out.u32(self.group_sequence);
+        out.text(&self.reply_to);
+        out.text(&self.format);
+        out.text(&self.reason);
+        out.u32(u32::try_from(self.properties.len()).unwrap_or(u32::MAX));
+        for (name, value) in &self.properties {
+            out.text(name);
+            out.bytes(value);
+        }
+        out.0.extend_from_slice(&self.payload);
+        out.0
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder(bytes);
+        if from.u8()? != VERSION {
+            return None;
+        }
+        let (id, correlation) = (from.array()?, from.array()?);
+        let (expires_ms, put_ms) = (from.u64()?, from.u64()?);
+        let priority = from.u8()?;
+        let persistence = if from.u8()? == 1 { Persistence::Persistent } else { Persistence::NotPersistent };
+        let (group, group_sequence) = (from.array()?, from.u32()?);
+        let (reply_to, format, reason) = (from.text()?, from.text()?, from.text()?);
+        let mut properties = Vec::new();
+        for _ in 0..from.u32()? {
+            properties.push((from.text()?, from.bytes()?.to_vec()));
+        }
+        Some(Message {
+            id,
+            correlation,
+            group,
+            group_sequence,
+            priority,
+            persistence,
+            put_ms,
+            expires_ms,
+            reply_to,
+            format,
+            reason,
+            backout_count: 0,
+            properties,
+            payload: from.0.to_vec(),
+        })
+    }
+}
+
+/// What a queue needs of a stored message without decoding it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) id: MessageId,
+    pub(crate) correlation: MessageId,
+    pub(crate) expires_ms: u64,
+}
+
+impl Head {
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder(bytes);
+        from.u8()?;
+        Some(Head { id: from.array()?, correlation: from.array()?, expires_ms: from.u64()? })
+    }
+}

@@ -1,0 +1,105 @@
+//! Putting messages.
+
+use std::sync::Arc;
+
+use super::message::{Message, MessageId, PRIORITY_MAX, Persistence};
+use super::window::{Held, MessageKey, key_of};
+use super::{Queue, QueueState};
+use crate::store::Inner;
+use crate::unit::Outcome;
+use crate::{Position, StoreError, Unit, Value};
+
+impl Queue {
+    /// Puts a message; it becomes available when the unit of work commits. A topic puts it on every subscribed queue. Returns the message id.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`], [`StoreError::MessageTooLong`], limits of the unit of work.
+    pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
+        let mut message = message.clone();
+        if message.id == [0; 24] {
+            message.id = new_id(unit.inner());
+        }
+        message.put_ms = unit.inner().clock.now_ms();
+        message.priority = message.priority.min(PRIORITY_MAX);
+        for state in &self.targets {
+            state.check_room(&message)?;
+        }
+        let value: Value = message.encode().into();
+        for state in &self.targets {
+            state.put(unit, &message, &value)?;
+        }
+        Ok(message.id)
+    }
+}
+
+impl QueueState {
+    fn check_room(&self, message: &Message) -> Result<(), StoreError> {
+        let definition = &self.stored.definition;
+        if message.payload.len() as u64 > definition.message_bytes_max {
+            let max = usize::try_from(definition.message_bytes_max).unwrap_or(usize::MAX);
+            return Err(StoreError::MessageTooLong { queue: self.name(), found: message.payload.len(), max });
+        }
+        let state = self.state.lock();
+        let depth = state.facts.depth + state.window.uncommitted.len() as u64;
+        if depth >= definition.depth_max {
+            return Err(StoreError::QueueFull { queue: self.name(), depth });
+        }
+        Ok(())
+    }
+
+    fn put(self: &Arc<Self>, unit: &mut Unit, message: &Message, value: &Value) -> Result<(), StoreError> {
+        let key = key_of(message.priority, unit.inner().next_stamp());
+        let held = Held { value: Value::clone(value), persistence: message.persistence };
+        if message.persistence == Persistence::Persistent {
+            unit.put_fresh(self.stored.messages, &key, Value::clone(value))?;
+        }
+        // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.
+        self.state.lock().window.uncommitted.insert(key);
+        let store = Arc::clone(unit.inner());
+        unit.on_outcome(Box::new(PutOutcome { queue: Arc::clone(self), store, key, held: Some(held) }));
+        Ok(())
+    }
+}
+
+struct PutOutcome {
+    queue: Arc<QueueState>,
+    store: Arc<Inner>,
+    key: MessageKey,
+    held: Option<Held>,
+}
+
+impl Outcome for PutOutcome {
+    fn committed(&mut self, _position: Position) {
+        let mut state = self.queue.state.lock();
+        state.window.uncommitted.remove(&self.key);
+        if let Some(held) = self.held.take() {
+            state.window.add(self.key, held);
+        }
+        let limits = &self.store.limits;
+        state.window.trim(limits.queue_window_messages_max, limits.queue_window_bytes_max);
+        state.facts.put += 1;
+        state.facts.depth += 1;
+        state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
+        let choosy = state.choosy > 0;
+        drop(state);
+        // One that waits for another message must not be the only one to wake.
+        if choosy {
+            self.queue.arrived.notify_all();
+        } else {
+            self.queue.arrived.notify_one();
+        }
+    }
+
+    fn rolled_back(&mut self) {
+        self.queue.state.lock().window.uncommitted.remove(&self.key);
+    }
+}
+
+/// An id that no other message has: a mark of ours, the identity of the store, and a stamp.
+fn new_id(store: &Inner) -> MessageId {
+    let mut id = [0; 24];
+    id[..8].copy_from_slice(b"QLN MSG ");
+    id[8..16].copy_from_slice(&store.identity.to_be_bytes());
+    id[16..].copy_from_slice(&store.next_stamp().to_be_bytes());
+    id
+}

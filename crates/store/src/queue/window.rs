@@ -1,0 +1,202 @@
+//! The messages of one queue that are kept in memory ahead of the next get.
+//!
+//! Messages are ordered by key: priority, then arrival. Every available message whose key is up to the *horizon* is in memory; beyond it only
+//! the engine has the persistent ones, so a queue of any depth needs bounded memory. Keys that are claimed, not yet committed or waiting for
+//! their retry are remembered by key, so that reading further into the queue never makes one of them available twice.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::message::{Head, MessageId, PRIORITY_MAX, Persistence};
+use crate::Value;
+
+/// Key of a message in its queue: 9 minus the priority, then a stamp.
+pub(crate) type MessageKey = [u8; 9];
+
+pub(crate) fn key_of(priority: u8, stamp: u64) -> MessageKey {
+    let mut key = [0; 9];
+    key[0] = PRIORITY_MAX - priority.min(PRIORITY_MAX);
+    key[1..].copy_from_slice(&stamp.to_be_bytes());
+    key
+}
+
+/// A message in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) value: Value,
+    pub(crate) persistence: Persistence,
+}
+
+/// Which message to get.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Select {
+    /// The first.
+    First,
+    /// The first with this message id.
+    Id(MessageId),
+    /// The first with this correlation id.
+    Correlation(MessageId),
+}
+
+impl Select {
+    pub(crate) fn fits(&self, head: &Head) -> bool {
+        match self {
+            Select::First => true,
+            Select::Id(id) => head.id == *id,
+            Select::Correlation(correlation) => head.correlation == *correlation,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    available: BTreeMap<MessageKey, Held>,
+    by_id: HashMap<MessageId, BTreeSet<MessageKey>>,
+    by_correlation: HashMap<MessageId, BTreeSet<MessageKey>>,
+    bytes: usize,
+    /// `None`: everything available is in memory.
+    horizon: Option<MessageKey>,
+    /// Messages that a unit of work has got.
+    pub(crate) claimed: HashSet<MessageKey>,
+    /// Messages of units of work that are not committed.
+    pub(crate) uncommitted: HashSet<MessageKey>,
+    /// Messages that wait for their retry, by time.
+    delayed: BTreeMap<(u64, MessageKey), Held>,
+    delayed_keys: HashSet<MessageKey>,
+    /// Rollbacks of a message, where there were any.
+    pub(crate) backouts: HashMap<MessageKey, u32>,
+}
+
+impl Window {
+    /// A window that has read nothing of its queue yet.
+    pub(crate) fn unread() -> Self {
+        Window { horizon: Some([0; 9]), ..Window::default() }
+    }
+
+    /// Key after which the engine may have messages that are not in memory.
+    pub(crate) fn horizon(&self) -> Option<MessageKey> {
+        self.horizon
+    }
+
+    /// Moves the horizon after reading on.
+    pub(crate) fn set_horizon(&mut self, horizon: Option<MessageKey>) {
+        self.horizon = horizon;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.available.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether a key that the engine has is known in another state than available.
+    pub(crate) fn is_taken(&self, key: &MessageKey) -> bool {
+        self.claimed.contains(key) || self.uncommitted.contains(key) || self.delayed_keys.contains(key)
+    }
+
+    /// Makes a message available. Beyond the horizon a persistent one is left to the engine.
+    pub(crate) fn add(&mut self, key: MessageKey, held: Held) {
+        let is_beyond = self.horizon.is_some_and(|horizon| key > horizon);
+        if is_beyond && held.persistence == Persistence::Persistent {
+            return;
+        }
+        self.bytes += held.value.len();
+        if let Some(head) = Head::of(&held.value) {
+            self.by_id.entry(head.id).or_default().insert(key);
+            self.by_correlation.entry(head.correlation).or_default().insert(key);
+        }
+        self.available.insert(key, held);
+    }
+
+    /// A message in memory.
+    pub(crate) fn get(&self, key: &MessageKey) -> Option<&Held> {
+        self.available.get(key)
+    }
+
+    /// Holds one message from beyond the horizon, to be taken at once.
+    pub(crate) fn add_beyond(&mut self, key: MessageKey, held: Held) {
+        let horizon = self.horizon.take();
+        self.add(key, held);
+        self.horizon = horizon;
+    }
+
+    /// Takes a message out.
+    pub(crate) fn take(&mut self, key: &MessageKey) -> Option<Held> {
+        let held = self.available.remove(key)?;
+        self.bytes -= held.value.len();
+        if let Some(head) = Head::of(&held.value) {
+            forget(&mut self.by_id, &head.id, key);
+            forget(&mut self.by_correlation, &head.correlation, key);
+        }
+        Some(held)
+    }
+
+    /// The first message that fits, as far as memory knows; messages beyond the horizon are not considered.
+    pub(crate) fn first(&self, select: &Select) -> Option<MessageKey> {
+        // A message beyond the horizon is one that does not persist: messages that only the engine has may come before it.
+        self.first_in_memory(select).filter(|key| self.horizon.is_none_or(|horizon| *key <= horizon))
+    }
+
+    /// The first message in memory that fits, also beyond the horizon.
+    pub(crate) fn first_in_memory(&self, select: &Select) -> Option<MessageKey> {
+        let found = match select {
+            Select::First => self.available.keys().next(),
+            Select::Id(id) => self.by_id.get(id).and_then(BTreeSet::first),
+            Select::Correlation(correlation) => self.by_correlation.get(correlation).and_then(BTreeSet::first),
+        };
+        found.copied()
+    }
+
+    /// Messages in memory that do not persist, in order.
+    pub(crate) fn not_persistent(&self) -> impl Iterator<Item = (&MessageKey, &Held)> {
+        self.available.iter().filter(|(_, held)| held.persistence == Persistence::NotPersistent)
+    }
+
+    /// Whether the window has a message.
+    pub(crate) fn has(&self, key: &MessageKey) -> bool {
+        self.available.contains_key(key)
+    }
+
+    /// Leaves the last persistent messages to the engine until the bounds hold. The first message stays.
+    pub(crate) fn trim(&mut self, messages_max: usize, bytes_max: usize) {
+        while self.available.len() > messages_max.max(1) || (self.bytes > bytes_max && self.available.len() > 1) {
+            let last = self.available.iter().rev().find(|(_, held)| held.persistence == Persistence::Persistent);
+            let Some(last) = last.map(|(key, _)| *key) else { return };
+            self.take(&last);
+            // Everything before the one that left is still here.
+            let before = self.available.range(..last).next_back().map_or([0; 9], |(key, _)| *key);
+            self.horizon = Some(before);
+        }
+    }
+
+    /// Keeps a message back until a time.
+    pub(crate) fn delay(&mut self, key: MessageKey, held: Held, until_ms: u64) {
+        self.delayed_keys.insert(key);
+        self.delayed.insert((until_ms, key), held);
+    }
+
+    /// Makes messages available whose time has come. Returns when the next one is due.
+    pub(crate) fn promote(&mut self, now_ms: u64) -> Option<u64> {
+        while let Some(((until_ms, key), _)) = self.delayed.first_key_value() {
+            let (until_ms, key) = (*until_ms, *key);
+            if until_ms > now_ms {
+                return Some(until_ms);
+            }
+            if let Some(held) = self.delayed.remove(&(until_ms, key)) {
+                self.delayed_keys.remove(&key);
+                self.add(key, held);
+            }
+        }
+        None
+    }
+}
+
+fn forget(index: &mut HashMap<MessageId, BTreeSet<MessageKey>>, id: &MessageId, key: &MessageKey) {
+    if let Some(keys) = index.get_mut(id) {
+        keys.remove(key);
+        if keys.is_empty() {
+            index.remove(id);
+        }
+    }
+}
