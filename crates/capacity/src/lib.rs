@@ -10,6 +10,7 @@
 //! Every result is an [`Estimate`]: it names its method with source and assumptions, how far it can be trusted and where its inputs came
 //! from. Times are seconds, rates a second, shares from 0 to 1.
 
+pub mod advice;
 pub mod check;
 mod coordinated_omission;
 mod error;
@@ -20,8 +21,10 @@ mod method;
 mod network;
 mod percentile;
 pub mod plan;
+mod prediction;
 mod quantity;
 pub mod selftest;
+mod sizing;
 mod station;
 
 pub use coordinated_omission::Recording;
@@ -33,7 +36,9 @@ pub use network::{
     Network, Passes, Servers, Solution, Station, asymptotic_bounds, balanced_bounds, proportional_bounds,
 };
 pub use percentile::response_percentile;
+pub use prediction::{Objective, Prediction, USERS_MAX, Workload};
 pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share};
+pub use sizing::{Lack, Machine, SizedWorkload, SizingAnswer, SizingQuestion, size};
 pub use station::{
     Headroom, LimitedQueue, ManyServers, Variability, allen_cunneen, erlang_b, erlang_c, headroom, limited_queue,
     single_server_general,

@@ -147,7 +147,8 @@ fn checked_lattice(population: &[usize], factors: &[Factor], total: usize) -> Re
     let needed = states * heads.sum::<f64>() * (count(several) + 1.0);
     let limit = count(CONVOLUTION_TERMS_MAX);
     let too_large = ModelError::TooLarge { what: "terms of the convolution", needed, limit };
-    if needed > limit || states > limit / 16.0 {
+    // A station takes some vectors of all states at a time: 16 MiB each.
+    if needed > limit || states > count(1 << 21) {
         return Err(too_large);
     }
     Lattice::new(population).ok_or(too_large)

@@ -1,5 +1,6 @@
 //! The models against published answers, other solvers and the laws that every answer obeys.
 
+mod advice;
 mod laws;
 mod oracles;
 mod printed;

@@ -1,0 +1,24 @@
+//! Rules that follow from the models of this product.
+
+use super::Metric as M;
+use super::rule::{Rule, above, above_times, rule};
+
+/// The rules, in the order of their source.
+#[rustfmt::skip]
+pub(super) const LAWS: &[Rule] = &[
+    rule("not-streaming", &[above(M::SizeExponent, 1.15)],
+        "find the phase whose time grows faster than size",
+        "time grows with size alone", "scaling of time by size"),
+    rule("unaccounted-time", &[above(M::UnaccountedTime, 0.02)],
+        "do not trust the run: more than 2 % of its time is in no phase",
+        "figures add up again", "accounting identity"),
+    rule("checkpoint-too-often", &[above(M::CheckpointShare, 0.1)],
+        "raise the item count: the interval that loses least is sqrt(2 c MTBF)",
+        "elapsed falls towards the time without checkpoints", "Young 1974; Daly 2006"),
+    rule("beyond-scalability-peak", &[above_times(M::Workers, 1.0, M::ScalabilityPeak)],
+        "use fewer workers: beyond the peak each one costs throughput",
+        "throughput returns to its peak", "Gunther 2007"),
+    rule("below-percentile-headroom", &[above_times(M::Cpu, 1.0, M::Headroom)],
+        "add servers, or lower the load: the objective fails before the processor is full",
+        "the 95th percentile keeps its objective", "Erlang C"),
+];

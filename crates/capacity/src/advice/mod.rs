@@ -1,0 +1,66 @@
+//! Advice: rules as data, each with its condition on measured metrics, evidence, recommendation, expected effect and source.
+//!
+//! A rule says nothing where one of its metrics was not measured: advice without evidence is none.
+
+mod laws;
+mod metric;
+mod rule;
+mod services;
+mod workloads;
+
+pub use metric::Metric;
+pub use rule::{Bound, Condition, Relation, Rule};
+
+use std::collections::BTreeMap;
+
+/// Measured values by metric.
+pub type Readings = BTreeMap<Metric, f64>;
+
+/// A rule that applies, with its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Each condition with the value that was measured and the bound that it was compared with.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A condition that holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// The metric.
+    pub metric: Metric,
+    /// What was measured.
+    pub measured: f64,
+    /// How it compares.
+    pub relation: Relation,
+    /// What it was compared with.
+    pub bound: f64,
+}
+
+/// Every rule.
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    [workloads::WORKLOADS, services::SERVICES, laws::LAWS].into_iter().flatten()
+}
+
+/// The rules that apply to what was measured.
+#[must_use]
+pub fn advise(readings: &Readings) -> Vec<Advice> {
+    rules().filter_map(|rule| Some(Advice { rule, evidence: evidence(rule, readings)? })).collect()
+}
+
+/// The evidence of a rule; none where a condition does not hold or a metric was not measured.
+fn evidence(rule: &Rule, readings: &Readings) -> Option<Vec<Evidence>> {
+    rule.conditions
+        .iter()
+        .map(|condition| {
+            let measured = *readings.get(&condition.metric)?;
+            let bound = match condition.bound {
+                Bound::Value(value) => value,
+                Bound::Times { factor, of } => factor * readings.get(&of)?,
+            };
+            let Condition { metric, relation, .. } = *condition;
+            relation.holds(measured, bound).then_some(Evidence { metric, measured, relation, bound })
+        })
+        .collect()
+}

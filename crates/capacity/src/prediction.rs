@@ -1,0 +1,148 @@
+//! What a number of users will see: throughput, response times, the bottleneck, and when growth exhausts the system.
+
+use crate::error::{positive, within};
+use crate::fit::{Exhaustion, exhaustion};
+use crate::{
+    Class, Estimate, ModelError, Network, Origin, PerMonth, PerSecond, Seconds, Servers, Share, Station,
+    response_percentile,
+};
+
+/// A closed workload: stations with the demands of one transaction, and users who think between two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Stations, each with one demand.
+    pub stations: Vec<Station>,
+    /// Mean think time.
+    pub think: Seconds,
+    /// The weakest origin of the demands.
+    pub origin: Origin,
+}
+
+/// What a number of users will see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Users.
+    pub users: u32,
+    /// Transactions a second.
+    pub throughput: PerSecond,
+    /// Mean response time.
+    pub response: Seconds,
+    /// 50th, 95th and 99th percentile of the response time, by an approximation.
+    pub percentiles: [Seconds; 3],
+    /// Utilization by station; of a delay the mean number there.
+    pub utilization: Vec<Share>,
+}
+
+/// What the answer must keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Objective {
+    /// Largest mean response time.
+    pub response_most: Option<Seconds>,
+    /// Largest 95th percentile of the response time.
+    pub percentile_most: Option<Seconds>,
+    /// Largest utilization of a station.
+    pub utilization_most: Option<Share>,
+}
+
+/// Users up to which a search for the limit goes.
+pub const USERS_MAX: u32 = 1_000_000;
+
+impl Workload {
+    fn network(&self, users: u32) -> Result<Network, ModelError> {
+        Network::new(self.stations.clone(), vec![Class::Closed { population: users, think: self.think }])
+    }
+
+    /// Predicts one number of users.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a workload without demand, or no users.
+    pub fn predict(&self, users: u32) -> Result<Estimate<Prediction>, ModelError> {
+        positive("users", f64::from(users))?;
+        let solved = self.network(users)?.solve()?;
+        let solution = &solved.value;
+        let times: Vec<Seconds> = solution.residence.iter().map(|row| row[0]).collect();
+        let percentile = |share| match response_percentile(&times, Share(share)) {
+            Ok(estimate) => Ok(estimate.value),
+            // Nothing but think time: every percentile is nothing too.
+            Err(ModelError::OutOfRange { .. }) => Ok(Seconds(0.0)),
+            Err(other) => Err(other),
+        };
+        let prediction = Prediction {
+            users,
+            throughput: solution.throughput[0],
+            response: solution.response(0),
+            percentiles: [percentile(0.5)?, percentile(0.95)?, percentile(0.99)?],
+            utilization: (0..self.stations.len()).map(|k| solution.station_utilization(k)).collect(),
+        };
+        Ok(solved.clone().map(|_| prediction).from_inputs(self.origin))
+    }
+
+    /// The station that limits throughput, by its index: the one with the largest demand per server. None where all are delays.
+    #[must_use]
+    pub fn bottleneck(&self) -> Option<usize> {
+        let demand = |k: &usize| self.stations[*k].demands[0].0 / self.stations[*k].servers.full_rate();
+        (0..self.stations.len())
+            .filter(|k| !matches!(self.stations[*k].servers, Servers::Delay))
+            .max_by(|a, b| demand(a).total_cmp(&demand(b)))
+    }
+
+    /// Users from which the bottleneck limits: `N* = (D + Z) / D_max`; infinite where nothing queues.
+    #[must_use]
+    pub fn saturation_users(&self) -> f64 {
+        let total: f64 = self.stations.iter().map(|station| station.demands[0].0).sum();
+        self.bottleneck().map_or(f64::INFINITY, |k| {
+            (total + self.think.0) / (self.stations[k].demands[0].0 / self.stations[k].servers.full_rate())
+        })
+    }
+
+    /// The largest number of users that keeps the objective; 0 where one user does not, [`USERS_MAX`] where nothing limits.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a workload without demand.
+    pub fn most_users(&self, objective: &Objective) -> Result<Estimate<u32>, ModelError> {
+        let keeps = |users: u32| -> Result<bool, ModelError> {
+            let at = self.predict(users)?.value;
+            let busiest = self.bottleneck().map_or(0.0, |k| at.utilization[k].0);
+            Ok(objective.response_most.is_none_or(|most| at.response.0 <= most.0)
+                && objective.percentile_most.is_none_or(|most| at.percentiles[1].0 <= most.0)
+                && objective.utilization_most.is_none_or(|most| busiest <= most.0))
+        };
+        let basis = self.predict(1)?;
+        let answer = |users| basis.clone().map(|_| users);
+        if !keeps(1)? {
+            return Ok(answer(0));
+        }
+        let (mut low, mut high) = (1_u32, 2_u32);
+        while high < USERS_MAX && keeps(high)? {
+            low = high;
+            high = high.saturating_mul(2).min(USERS_MAX);
+        }
+        if high >= USERS_MAX && keeps(USERS_MAX)? {
+            return Ok(answer(USERS_MAX));
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if keeps(middle)? { low = middle } else { high = middle }
+        }
+        Ok(answer(low))
+    }
+
+    /// When growth of the users reaches the largest number that keeps the objective.
+    ///
+    /// # Errors
+    /// [`ModelError`] for a workload without demand or a growth without meaning.
+    pub fn exhausted(
+        &self,
+        users: u32,
+        objective: &Objective,
+        growth: PerMonth,
+    ) -> Result<Estimate<Exhaustion>, ModelError> {
+        let most = self.most_users(objective)?.value;
+        within("users", f64::from(users), 1.0, f64::from(USERS_MAX))?;
+        if most == 0 {
+            return exhaustion(Share(1.0), Share(1.0), growth);
+        }
+        let share = f64::from(users) / f64::from(most);
+        Ok(exhaustion(Share(share), Share(1.0), growth)?.from_inputs(self.origin))
+    }
+}
