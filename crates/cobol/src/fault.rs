@@ -76,6 +76,20 @@ pub enum FaultKind {
         /// Bytes needed.
         need: usize,
     },
+    /// The record ends inside a field whose value the end changes.
+    #[error("record ends inside the field: {present} of its {size} bytes are present")]
+    CutField {
+        /// Bytes of the field that the record has.
+        present: usize,
+        /// Bytes of the field.
+        size: usize,
+    },
+    /// After its last field the record has bytes that are no padding.
+    #[error("{count} bytes follow the last field of the record, expected none or one repeated byte")]
+    TrailingBytes {
+        /// How many.
+        count: usize,
+    },
     /// The record goes on behind its layout.
     #[error("record has {found} bytes, its layout {expected}")]
     LongRecord {
@@ -191,6 +205,8 @@ impl FaultKind {
             FaultKind::ShortRecord { .. } => "REC-011",
             FaultKind::LongRecord { .. } => "REC-012",
             FaultKind::NoView => "REC-013",
+            FaultKind::CutField { .. } => "REC-014",
+            FaultKind::TrailingBytes { .. } => "REC-015",
             FaultKind::TextTooLong { .. } => "REC-021",
             FaultKind::Unmappable { .. } => "REC-022",
             FaultKind::TooManyDigits { .. } => "REC-023",
@@ -217,9 +233,17 @@ impl FaultKind {
             FaultKind::BadDigit { .. } | FaultKind::BadSign { .. } => {
                 "if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`"
             }
-            FaultKind::ShortRecord { .. } => "if trailing fields may be missing, convert with `--short accept`",
+            FaultKind::ShortRecord { .. } => {
+                "if the sender cuts trailing blanks, convert with `--short pad`; if it leaves trailing fields out, with `--short null`; both keep every byte"
+            }
+            FaultKind::CutField { .. } => {
+                "a number that is cut cannot be read: check framing and copybook with `quayline inspect`, or put such records aside with `--rejects FILE`"
+            }
+            FaultKind::TrailingBytes { .. } => {
+                "if records follow each other and end where their counters say, convert with `--framing layout`; to keep these bytes, `--preserve`; to ignore and count them, `--long accept`"
+            }
             FaultKind::LongRecord { .. } => {
-                "if the copybook covers only the front of the record, convert with `--long accept`"
+                "if the copybook covers only the front of the record, `--long accept` ignores and counts the rest, and with `--preserve` keeps it"
             }
             FaultKind::CountOutOfRange { .. } | FaultKind::BadCounter(_) => {
                 "check that the copybook is the one the file was written with: the counter decides where every later field stands"

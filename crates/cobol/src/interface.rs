@@ -120,13 +120,27 @@ pub enum Absent {
     Error,
 }
 
-/// Length of a record against its layout.
+/// A record that ends before its layout does. A number that the end cuts is a finding under every policy, and a text that it cuts keeps its
+/// characters under every policy but [`ShortRecord::Error`].
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ShortRecord {
+    /// A finding; the record is rejected.
+    #[default]
+    Error,
+    /// Blanks follow the end, as READ of a LINE SEQUENTIAL file pads its record area: a missing text is empty, and a missing number holds
+    /// only spaces, which [`Policies::blank`] judges.
+    Pad,
+    /// Fields after the end are null.
+    Null,
+}
+
+/// A record that is longer than its layout, or that is padded with something else than one repeated byte.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LengthMismatch {
     /// A finding; the record is rejected.
     #[default]
     Error,
-    /// Short: fields behind the end are null. Long: the rest is ignored.
+    /// The rest is ignored and counted as a [`crate::RecordNote`].
     Accept,
 }
 
@@ -143,8 +157,8 @@ pub struct Policies {
     pub trim: Trim,
     /// Absent members on encode.
     pub absent: Absent,
-    /// A record shorter than its layout.
-    pub short: LengthMismatch,
+    /// A record shorter than its layout; `None`: as its framing has it, [`ShortRecord::Pad`] for lines and [`ShortRecord::Error`] otherwise.
+    pub short: Option<ShortRecord>,
     /// A record longer than its layout.
     pub long: LengthMismatch,
     /// Whether differences between the record and its canonical encoding are kept in a member `_preserve`.

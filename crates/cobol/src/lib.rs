@@ -12,6 +12,7 @@ mod encode;
 mod fault;
 mod interface;
 pub mod layout;
+mod note;
 pub mod picture;
 mod plan;
 
@@ -19,4 +20,5 @@ pub use decode::RecordDecoder;
 pub use encode::RecordEncoder;
 pub use fault::{FaultKind, RecordFault, RecordFaults};
 pub use interface::*;
+pub use note::{NoteKind, RecordNote};
 pub use plan::RecordPlan;

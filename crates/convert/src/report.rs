@@ -26,6 +26,9 @@ pub struct Report {
     pub errors: u64,
     /// The first findings, in order, at most [`Limits::findings_max`](quayline_core::Limits).
     pub findings: Vec<Finding>,
+    /// Warnings that are one each however often they came in this run, such as binary numbers beyond their picture, by field; each message
+    /// begins with its count, and its place is that of the first.
+    pub repeated: Vec<Finding>,
     /// How often each code was found, by code. In this run.
     pub findings_by_code: Vec<(Code, u64)>,
     /// A word on why so many of the first records were rejected, where they look like another framing or copybook.

@@ -3,7 +3,7 @@
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{
-    FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy,
+    FieldRule, Fillers, Interface, LengthMismatch, Policies, RecordDecoder, RecordPlan, RedefinesPolicy, ShortRecord,
 };
 use quayline_core::{Findings, NodeId, Sink, Value};
 
@@ -105,7 +105,7 @@ impl Probe {
             ..Interface::default()
         };
         let policies = Policies {
-            short: LengthMismatch::Accept,
+            short: Some(ShortRecord::Null),
             long: LengthMismatch::Accept,
             invalid: quayline_cobol::BadValue::Null,
             blank: quayline_cobol::BadValue::Null,

@@ -109,9 +109,12 @@ pub(crate) struct ConvertArgs {
     /// Blanks to cut from text: padding, both or keep
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Values")]
     pub(crate) trim: Option<TrimArg>,
-    /// Records shorter than the layout: error or accept
+    /// Records shorter than the layout: error, pad or null
+    ///
+    /// The default is `pad` for lines, as READ pads them, and `error` for other framings. A text that the record's end cuts keeps its
+    /// characters; a number that it cuts is an error under every policy.
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
-    pub(crate) short: Option<LengthArg>,
+    pub(crate) short: Option<ShortArg>,
     /// Records longer than the layout: error or accept
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) long: Option<LengthArg>,
@@ -273,12 +276,24 @@ pub(crate) enum TrimArg {
     Keep,
 }
 
-/// Records of another length.
+/// Records that end before their layout does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ShortArg {
+    /// Reject the record
+    Error,
+    /// Pad it with blanks; --blank says what a missing number becomes
+    Pad,
+    /// Missing fields are null
+    #[value(alias = "accept")]
+    Null,
+}
+
+/// Records that are longer than their layout.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum LengthArg {
     /// Reject the record (default)
     Error,
-    /// Short: what is missing is null; long: the rest is ignored
+    /// Ignore the rest, and count such records in a warning
     Accept,
 }
 

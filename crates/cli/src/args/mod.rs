@@ -14,7 +14,7 @@ mod validate;
 
 pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
-    NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
+    NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};

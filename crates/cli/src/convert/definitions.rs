@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
-use quayline_cobol::{Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, Trim};
+use quayline_cobol::{
+    Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, ShortRecord, Trim,
+};
 use quayline_convert::{Checkpoints, definition_digest};
 use quayline_edi::ValidationLevel;
 use quayline_edi::guide::{GuideDocuments, NodeNames, write_guide};
@@ -17,7 +19,7 @@ use quayline_project::{InterfaceFile, JsonNumbers, RecordRules, Schema, TypeUse,
 use super::jobs::Job;
 use crate::args::{
     AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
-    NumbersArg, RedefinesArg, ToFormat, TrimArg, UnknownArg,
+    NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown};
@@ -346,7 +348,11 @@ fn policies(args: &ConvertArgs) -> Policies {
             Some(AbsentArg::LowValues) => Absent::LowValues,
             Some(AbsentArg::Error) => Absent::Error,
         },
-        short: length(args.short),
+        short: args.short.map(|policy| match policy {
+            ShortArg::Error => ShortRecord::Error,
+            ShortArg::Pad => ShortRecord::Pad,
+            ShortArg::Null => ShortRecord::Null,
+        }),
         long: length(args.long),
         preserve: if args.preserve { Preserve::Yes } else { Preserve::No },
     }

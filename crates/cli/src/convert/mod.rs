@@ -178,6 +178,7 @@ fn tell(
         without_records(&mut findings);
     }
     console.findings(&findings);
+    console.findings(&report.repeated[..report.repeated.len().min(shown_max)]);
     if let Some(misfit) = &report.misfit {
         console.findings(std::slice::from_ref(misfit));
     }

@@ -64,7 +64,8 @@ fn try_one(
 ) -> Result<Fit, Stop> {
     let mut fit = Fit { charset, framing: *framing, decoded: 0, tried: 0, first: None };
     let mut splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
-    let mut decoder = RecordDecoder::new(plan);
+    let mut decoder =
+        if matches!(framing, FramingSpec::Lines(_)) { RecordDecoder::of_lines(plan) } else { RecordDecoder::new(plan) };
     let end = if sample.is_whole() { EndOfInput::Yes } else { EndOfInput::No };
     let name = shown(path);
     let mut at = 0;

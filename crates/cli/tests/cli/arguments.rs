@@ -154,7 +154,7 @@ fn short_help_is_a_line_an_option() {
               --blank <POLICY>       Numeric fields that hold only spaces: error, null or raw
               --low-values <POLICY>  Numeric fields that hold only binary zeros: error, null or raw
               --trim <WHICH>         Blanks to cut from text: padding, both or keep
-              --short <POLICY>       Records shorter than the layout: error or accept
+              --short <POLICY>       Records shorter than the layout: error, pad or null
               --long <POLICY>        Records longer than the layout: error or accept
               --absent <POLICY>      Members missing in a document: value, initialize, low-values or error
               --unknown <POLICY>     Members that the records do not have: error or ignore

@@ -64,9 +64,8 @@ pub(crate) fn integer(value: Value<'_>) -> Option<i128> {
     if scale <= 0 { unscaled.checked_mul(factor) } else { (unscaled % factor == 0).then_some(unscaled / factor) }
 }
 
-/// The value as trimmed text, for comparison with the cases of a choice; `None` where the bytes are no value.
-pub(super) fn as_text(plan: &Plan, item: &Item, loaded: &Loaded, at: usize, scratch: &mut Scratch) -> Option<String> {
-    let value = read(plan, item, loaded, at, scratch).ok()?;
+/// The value as trimmed text, for comparison with the cases of a choice; `None` where it is none.
+pub(crate) fn as_text(value: Value<'_>) -> Option<String> {
     Some(match value {
         Value::Text(run) | Value::Ascii(run) => core::str::from_utf8(run.bytes()).ok()?.trim().to_owned(),
         other => {

@@ -3,7 +3,9 @@
 //! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every field
 //! can be read in 16-byte blocks without looking at where the record ends. Bytes of binary fields are translated too and never looked at.
 
+mod end;
 mod item;
+mod short;
 
 use core::mem;
 
@@ -12,9 +14,13 @@ use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Val
 
 use crate::layout::{ByteOrder, Encoding, FieldIndex};
 use crate::plan::{Item, Op, Plan, SignCode, Table};
-use crate::{BadValue, FaultKind, LengthMismatch, RecordEncoder, RecordFault, RecordFaults, RecordPlan};
+use crate::{
+    BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
+    ShortRecord,
+};
 
 pub(crate) use item::{integer, read};
+use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
 #[derive(Debug)]
@@ -26,13 +32,33 @@ pub struct RecordDecoder {
 }
 
 impl RecordDecoder {
-    /// A decoder for `plan`.
+    /// A decoder for `plan`. Where the plan leaves it open, a short record is an error.
     #[must_use]
     pub fn new(plan: &RecordPlan) -> Self {
+        RecordDecoder::with_short(plan, ShortRecord::Error)
+    }
+
+    /// A decoder for the lines of a LINE SEQUENTIAL file: where the plan leaves it open, blanks follow a short record.
+    #[must_use]
+    pub fn of_lines(plan: &RecordPlan) -> Self {
+        RecordDecoder::with_short(plan, ShortRecord::Pad)
+    }
+
+    fn with_short(plan: &RecordPlan, default: ShortRecord) -> Self {
         let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::lenient(plan)));
-        let state = State { slots: vec![0; plan.0.captures.len()], ..State::default() };
+        let short = plan.0.policies.short.unwrap_or(default);
+        let state = State { slots: vec![0; plan.0.captures.len()], short, ..State::default() };
         RecordDecoder { plan: plan.clone(), state, canonical }
     }
+
+    /// What was odd in the record that was decoded last, at most [`RecordDecoder::NOTES_MAX`]; empty where it was refused.
+    #[must_use]
+    pub fn notes(&self) -> &[RecordNote] {
+        if self.state.notes.is_empty() { &[] } else { &self.state.notes }
+    }
+
+    /// Notes kept of one record: as many as a table of some size has elements, since every one is counted.
+    pub const NOTES_MAX: usize = 1 << 20;
 
     /// Decodes one record into one document.
     ///
@@ -99,6 +125,8 @@ impl RecordDecoder {
         if let (Some(node), Some(encoder)) = (plan.preserve_node, &mut self.canonical)
             && state.faults.is_empty()
         {
+            // The patch keeps what the notes are about, and a second pass would note it twice.
+            state.quiet = true;
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
             encoder.leave(NodeId::ROOT);
@@ -147,6 +175,12 @@ struct State {
     faults: Vec<RecordFault>,
     /// A counter was bad: where later fields stand is unknown, so their faults say nothing.
     lost: bool,
+    short: ShortRecord,
+    /// An item that the record's end cuts, padded.
+    padded: Loaded,
+    notes: Vec<RecordNote>,
+    /// Nothing is noted: the bytes are looked at once more, or only to find out whether they fit.
+    quiet: bool,
 }
 
 /// All operations of a plan over one record.
@@ -204,6 +238,8 @@ impl State {
         self.indices.clear();
         self.loops.clear();
         self.lost = false;
+        self.notes.clear();
+        self.quiet = false;
     }
 
     /// Runs the operations `start..end` from somewhere that is not hot.
@@ -265,9 +301,13 @@ impl State {
                         self.slow(plan, pc, at, sink);
                     }
                 }
-                Op::Binary { offset, size, signed, scale, node } => {
+                Op::Binary { offset, size, signed, digits, scale, node } => {
                     let at = base.wrapping_add(offset as usize);
                     match self.binary(at, usize::from(size), signed) {
+                        Some(Ok(n)) if n.unsigned_abs() < DIGITS_BOUND[usize::from(digits)] => {
+                            sink.value(node, Value::Int(n, scale));
+                        }
+                        Some(_) if digits > 0 => self.slow(plan, pc, at, sink),
                         Some(Ok(n)) => sink.value(node, Value::Int(n, scale)),
                         Some(Err(n)) => sink.value(node, Value::Decimal(Decimal { unscaled: i128::from(n), scale })),
                         None => self.slow(plan, pc, at, sink),
@@ -409,12 +449,21 @@ impl State {
                 Ok(n) if n <= table.max => return n,
                 _ => FaultKind::CountOutOfRange { found: n, max: table.max },
             },
-            Err(kind @ FaultKind::ShortRecord { .. }) => kind,
+            Err(FaultKind::ShortRecord { .. }) => {
+                let State { loaded, padded, scratch, .. } = self;
+                match read_short(plan, item, loaded, at, self.short, padded, scratch).map(integer) {
+                    // The record has neither the counter nor the table.
+                    Ok(None) => return 0,
+                    Ok(Some(0)) => return 0,
+                    Ok(Some(_)) => FaultKind::BadCounter(Box::new(FaultKind::NotANumber)),
+                    Err(FaultKind::Blank) if plan.policies.blank == BadValue::Null => return 0,
+                    Err(kind @ (FaultKind::ShortRecord { .. } | FaultKind::CutField { .. })) => kind,
+                    Err(kind) => FaultKind::BadCounter(Box::new(kind)),
+                }
+            }
             Err(kind) => FaultKind::BadCounter(Box::new(kind)),
         };
-        if !(matches!(kind, FaultKind::ShortRecord { .. }) && plan.policies.short == LengthMismatch::Accept) {
-            self.fault(plan, kind, item.field, at);
-        }
+        self.fault(plan, kind, item.field, at);
         self.lost = true;
         0
     }
@@ -433,7 +482,13 @@ impl State {
         if let Some(choice) = &union.choice {
             let item = &plan.items[plan.captures[choice.slot as usize] as usize];
             let at = self.slots[choice.slot as usize];
-            let value = item::as_text(plan, item, &self.loaded, at, &mut self.scratch);
+            let State { loaded, padded, scratch, .. } = self;
+            let value = match read(plan, item, loaded, at, scratch) {
+                Err(FaultKind::ShortRecord { .. }) => {
+                    read_short(plan, item, loaded, at, self.short, padded, scratch).ok().and_then(item::as_text)
+                }
+                value => value.ok().and_then(item::as_text),
+            };
             let chosen = value.and_then(|v| choice.cases.iter().find(|(case, _)| *case == v).map(|(_, view)| *view));
             return match chosen.or(choice.otherwise) {
                 Some(view) => self.run(plan, starts[view], end(view), base, sink),
@@ -456,7 +511,9 @@ impl State {
             if view.len == 0 {
                 continue;
             }
+            let quiet = mem::replace(&mut self.quiet, true);
             self.run(plan, starts[i], end(i), from, &mut Validate);
+            self.quiet = quiet;
             if self.faults.len() == known {
                 fitting += 1;
                 let after = self.run(plan, starts[i], end(i), from, sink);
@@ -540,27 +597,54 @@ impl State {
     fn slow<S: Sink>(&mut self, plan: &Plan, pc: usize, at: usize, sink: &mut S) {
         let item = &plan.items[plan.op_items[pc] as usize];
         let node = item.node;
-        let kind = match read(plan, item, &self.loaded, at, &mut self.scratch) {
-            Ok(value) => return sink.value(node, value),
+        let State { loaded, padded, scratch, .. } = self;
+        let (read, is_short) = match read(plan, item, loaded, at, scratch) {
+            Err(FaultKind::ShortRecord { .. }) => {
+                (read_short(plan, item, loaded, at, self.short, padded, scratch), true)
+            }
+            read => (read, false),
+        };
+        let kind = match read {
+            Ok(value) => {
+                let beyond = is_beyond_picture(plan, item, value);
+                sink.value(node, value);
+                return if beyond {
+                    self.note(plan, NoteKind::BeyondPicture, Some(item.field), at)
+                };
+            }
             Err(kind) => kind,
         };
         let policy = match kind {
-            FaultKind::ShortRecord { .. } if plan.policies.short == LengthMismatch::Accept => BadValue::Null,
-            FaultKind::ShortRecord { .. } => BadValue::Error,
+            FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } => BadValue::Error,
             FaultKind::Blank => plan.policies.blank,
             FaultKind::LowValues => plan.policies.low_values,
             _ => plan.policies.invalid,
         };
         match policy {
-            BadValue::Null => sink.value(node, Value::Null),
+            BadValue::Null => {
+                sink.value(node, Value::Null);
+                if !matches!(kind, FaultKind::Blank | FaultKind::LowValues) {
+                    self.note(plan, NoteKind::Nulled, Some(item.field), at);
+                }
+            }
+            BadValue::Raw if is_short => sink.value(node, Value::Raw(&self.padded.raw[..item.size])),
             BadValue::Raw => sink.value(node, Value::Raw(&self.loaded.raw[at..at + item.size])),
             BadValue::Error => {
                 sink.value(node, Value::Null);
                 // One truncated record is one fault, not one a field.
-                let short = matches!(kind, FaultKind::ShortRecord { .. });
+                let cut = matches!(kind, FaultKind::ShortRecord { .. } | FaultKind::CutField { .. });
                 self.fault(plan, kind, item.field, at);
-                self.lost |= short;
+                self.lost |= cut;
             }
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, plan: &Plan, kind: NoteKind, field: Option<FieldIndex>, offset: usize) {
+        // What a patch keeps is in the document.
+        let kept = plan.policies.preserve == Preserve::Yes && kind != NoteKind::BeyondPicture;
+        if !kept && !self.quiet && self.notes.len() < RecordDecoder::NOTES_MAX {
+            self.notes.push(RecordNote { kind, field, offset });
         }
     }
 
@@ -572,24 +656,29 @@ impl State {
         let path = path(plan, field, &self.indices);
         self.faults.push(RecordFault { kind, field: Some(field), offset, path });
     }
+}
 
-    #[inline]
-    fn check_length(&mut self, plan: &Plan, base: usize) {
-        let expected = plan.layout.length_max.wrapping_add(base);
-        let found = self.loaded.len;
-        // A record with tables may be padded to its maximum, as a COMMAREA is.
-        if found == expected || found == plan.layout.length_max || self.lost {
-            return;
-        }
-        let (kind, policy) = if found < expected {
-            (FaultKind::ShortRecord { found, need: expected }, plan.policies.short)
-        } else {
-            (FaultKind::LongRecord { found, expected }, plan.policies.long)
-        };
-        if policy == LengthMismatch::Error {
-            self.faults.push(RecordFault { kind, field: None, offset: expected.min(found), path: String::new() });
-        }
+/// The least number with more than so many digits; for no digits, and for as many as no 64 bits have, beyond all numbers.
+static DIGITS_BOUND: [u64; 21] = {
+    let mut bounds = [u64::MAX; 21];
+    let (mut digits, mut bound) = (1, 10);
+    while digits < 20 {
+        bounds[digits] = bound;
+        bound = if digits < 19 { bound * 10 } else { u64::MAX };
+        digits += 1;
     }
+    bounds
+};
+
+/// Whether a binary number has more digits than its picture, where the picture bounds it.
+fn is_beyond_picture(plan: &Plan, item: &Item, value: Value<'_>) -> bool {
+    let Some(digits) = plan.picture_digits(&item.encoding) else { return false };
+    let magnitude = match value {
+        Value::Int(n, _) => u128::from(n.unsigned_abs()),
+        Value::Decimal(decimal) => decimal.unscaled.unsigned_abs(),
+        _ => return false,
+    };
+    10u128.checked_pow(u32::from(digits)).is_some_and(|bound| magnitude >= bound)
 }
 
 fn narrow(rows: usize) -> u32 {

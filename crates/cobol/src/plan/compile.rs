@@ -500,6 +500,10 @@ impl Compiler<'_> {
                     offset: at,
                     size,
                     signed: *signed,
+                    digits: super::picture_digits(self.layout, encoding)
+                        .and_then(|digits| u8::try_from(digits).ok())
+                        .filter(|digits| *digits < 20)
+                        .unwrap_or(0),
                     scale: *scale,
                     node,
                 })

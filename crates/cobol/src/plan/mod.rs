@@ -135,6 +135,22 @@ pub(crate) struct Plan {
     pub(crate) preserve_node: Option<NodeId>,
 }
 
+impl Plan {
+    /// The digits of a binary's picture, where the dialect keeps numbers within it (`TRUNC(STD)`).
+    pub(crate) fn picture_digits(&self, encoding: &Encoding) -> Option<u16> {
+        picture_digits(&self.layout, encoding)
+    }
+}
+
+pub(crate) fn picture_digits(layout: &Layout, encoding: &Encoding) -> Option<u16> {
+    match encoding {
+        Encoding::Binary { digits, full_range: false, .. } if layout.dialect.binary_truncate && *digits > 0 => {
+            Some(*digits)
+        }
+        _ => None,
+    }
+}
+
 /// How single characters stand in records.
 #[derive(Debug)]
 pub(crate) struct TextCode {
@@ -177,8 +193,8 @@ pub(crate) enum Op {
     ZonedTrailing { offset: u32, size: u16, scale: i16, node: NodeId },
     /// Packed in at most 16 bytes.
     Packed { offset: u32, size: u8, pad: u8, signed: bool, scale: i16, node: NodeId },
-    /// Big-endian binary of 2, 4 or 8 bytes.
-    Binary { offset: u32, size: u8, signed: bool, scale: i16, node: NodeId },
+    /// Big-endian binary of 2, 4 or 8 bytes; `digits` of the picture, or 0 where it bounds nothing.
+    Binary { offset: u32, size: u8, signed: bool, digits: u8, scale: i16, node: NodeId },
     /// Any other item.
     Item(ItemIndex),
     /// A group occurrence begins.

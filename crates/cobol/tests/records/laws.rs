@@ -277,7 +277,7 @@ proptest! {
         let copybook = format!(
             "01 R.\n 05 N PIC 9(8).\n 05 T OCCURS 0 TO 3 TIMES DEPENDING ON N.\n  10 A PIC X.\n  10 B PIC X(16).\n  10 {long} PIC X(5).\n  10 C PIC X(20).\n  10 D PIC X(15).\n  10 E PIC X(3)."
         );
-        let policies = Policies { short: quayline_cobol::LengthMismatch::Accept, ..Policies::default() };
+        let policies = Policies { short: Some(quayline_cobol::ShortRecord::Null), ..Policies::default() };
         let plan = super::plan_in(&super::layout(&copybook), "latin1", &Interface::default(), &policies);
         let mut record = bytes;
         record[..8].copy_from_slice(format!("{occurs:08}").as_bytes());

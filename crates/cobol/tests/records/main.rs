@@ -5,6 +5,7 @@ mod laws;
 mod odo;
 mod probes;
 mod reviewed;
+mod short;
 mod values;
 
 use quayline_charset::Charset;

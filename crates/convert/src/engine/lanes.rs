@@ -363,8 +363,12 @@ impl<'c> Ends<'c> {
         header: Option<&CsvHeader>,
     ) -> Result<Box<dyn Lane + 'c>, ConvertError> {
         Ok(match (self.source, self.schema.records()) {
-            (SourceFormat::Records(_), Records::One(plan)) => Box::new(Loop::new(RecordSource::new(plan), target)),
-            (SourceFormat::Records(_), Records::Types(types)) => Box::new(Loop::new(TypedSource::new(types), target)),
+            (SourceFormat::Records(framing), Records::One(plan)) => {
+                Box::new(Loop::new(RecordSource::new(plan, framing), target))
+            }
+            (SourceFormat::Records(framing), Records::Types(types)) => {
+                Box::new(Loop::new(TypedSource::new(types, framing), target))
+            }
             (SourceFormat::Records(_), Records::None) => {
                 unreachable!("Ends::check refused a source of records without a description")
             }

@@ -9,6 +9,7 @@ use quayline_edi::{EdiDraft, Surroundings};
 use crate::engine::block::{Block, Position};
 use crate::engine::lane::{Extra, LaneFacts, Taken, Target};
 use crate::engine::reject::RejectForm;
+use crate::engine::repeats::Repeats;
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 use crate::interchange::Checked;
@@ -35,6 +36,8 @@ pub(crate) struct Lot {
     pub(crate) errors: u64,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
+    /// Findings that are one however often they come.
+    pub(crate) repeats: Repeats,
     pub(crate) tally: Tally,
     pub(crate) documents: u64,
     /// Of a validation: what was found.
@@ -201,6 +204,7 @@ impl Lot {
             errors: 0,
             findings: Vec::new(),
             counts: CodeCounts::default(),
+            repeats: Repeats::default(),
             tally: Tally::default(),
             documents: 0,
             checked: None,
@@ -222,6 +226,7 @@ impl Lot {
         self.errors = 0;
         self.findings.clear();
         self.counts.0.clear();
+        self.repeats.clear();
         self.tally = Tally::default();
         self.documents = 0;
         self.checked = None;

@@ -18,6 +18,7 @@ mod misfit;
 mod output;
 pub(crate) mod partial;
 pub(crate) mod reject;
+pub(crate) mod repeats;
 mod resume;
 mod run;
 mod settle;

@@ -29,6 +29,7 @@ use crate::engine::map_lanes;
 use crate::engine::misfit::SourceFacts;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
+use crate::engine::repeats::Repeats;
 use crate::engine::resume::{self, Resume};
 use crate::engine::split::SplitFolder;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
@@ -320,6 +321,7 @@ impl Run {
                 told: String::from_utf8(core::mem::take(&mut self.states.told)).map_err(|_| bad_state())?,
                 findings: Vec::new(),
                 counts: CodeCounts::default(),
+                repeats: Repeats::default(),
                 misfit: None,
             },
             hold: None,
@@ -420,6 +422,7 @@ impl Run {
             rejects,
             errors: 0,
             findings: Vec::new(),
+            repeated: Vec::new(),
             findings_by_code: Vec::new(),
             misfit: None,
             resumed_at: Some(checkpoint.next),
@@ -445,6 +448,7 @@ impl Run {
             rejects: writer.rejects.as_ref().map(|files| files.records.path().to_owned()),
             errors: state.errors,
             findings,
+            repeated: state.repeats.findings(),
             findings_by_code: state.counts.clone().sorted(),
             misfit: state.misfit.clone(),
             resumed_at: self.resumed.as_ref().map(|checkpoint| checkpoint.next),

@@ -20,6 +20,7 @@ use crate::engine::hold::Hold;
 use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
 use crate::engine::partial::{PartialFile, sync_folder_of};
+use crate::engine::repeats::Repeats;
 use crate::engine::settle::{OpenDrafts, settle};
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
@@ -60,6 +61,7 @@ pub(crate) struct Written {
     pub(crate) told: String,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
+    pub(crate) repeats: Repeats,
     pub(crate) misfit: Option<Finding>,
 }
 
@@ -218,6 +220,7 @@ impl Writer<'_> {
         state.documents += lot.documents;
         state.errors += lot.errors;
         state.counts.add_all(&lot.counts);
+        state.repeats.merge(&mut lot.repeats);
         let room = self.findings_max.saturating_sub(state.findings.len()).min(lot.findings.len());
         state.findings.extend(lot.findings.drain(..room));
         state.misfit = state.misfit.take().or(lot.misfit.take());

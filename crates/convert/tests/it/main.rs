@@ -5,6 +5,7 @@ mod edi;
 mod ends;
 mod gaps;
 mod kit;
+mod lossless;
 mod maps;
 mod pages;
 mod pages_alone;

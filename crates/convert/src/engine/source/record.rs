@@ -1,10 +1,19 @@
 //! Records of one description.
 
 use quayline_cobol::{RecordDecoder, RecordPlan};
+use quayline_frame::FramingSpec;
 
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, locate, place_of};
+
+/// A decoder for records in this framing.
+pub(super) fn decoder(plan: &RecordPlan, framing: &FramingSpec) -> RecordDecoder {
+    match framing {
+        FramingSpec::Lines(_) => RecordDecoder::of_lines(plan),
+        _ => RecordDecoder::new(plan),
+    }
+}
 
 pub(crate) struct RecordSource {
     plan: RecordPlan,
@@ -12,8 +21,8 @@ pub(crate) struct RecordSource {
 }
 
 impl RecordSource {
-    pub(crate) fn new(plan: &RecordPlan) -> Self {
-        RecordSource { plan: plan.clone(), decoder: RecordDecoder::new(plan) }
+    pub(crate) fn new(plan: &RecordPlan, framing: &FramingSpec) -> Self {
+        RecordSource { plan: plan.clone(), decoder: decoder(plan, framing) }
     }
 }
 
@@ -24,6 +33,10 @@ impl Source for RecordSource {
         match self.decoder.decode(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {
+                    let notes = self.decoder.notes();
+                    if !notes.is_empty() {
+                        lot.repeats.add_notes(&self.plan, 0, notes, &place_of(block, at, &facts.file));
+                    }
                     lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
                 }
                 Err(findings) => {

@@ -4,18 +4,28 @@ use core::ops::Range;
 
 use quayline_cobol::RecordDecoder;
 use quayline_core::{Fault, Finding, NodeId, Sink, Value};
+use quayline_frame::FramingSpec;
 use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, locate, place_of};
+use crate::engine::repeats::Repeats;
+use crate::engine::source::record::decoder;
 
 /// Decodes a record with everything below it into one document.
 pub(crate) struct TypedSource<'s> {
     types: &'s RecordTypes,
     decoders: Vec<Option<RecordDecoder>>,
     family: Vec<Member>,
+}
+
+/// What was found in the records of a family.
+#[derive(Debug, Default)]
+struct Family {
+    findings: Vec<Finding>,
+    repeats: Repeats,
 }
 
 /// A record of the family in work.
@@ -29,8 +39,8 @@ struct Member {
 }
 
 impl<'s> TypedSource<'s> {
-    pub(crate) fn new(types: &'s RecordTypes) -> Self {
-        let decoders = (0..types.count()).map(|index| types.plan(index).map(RecordDecoder::new)).collect();
+    pub(crate) fn new(types: &'s RecordTypes, framing: &FramingSpec) -> Self {
+        let decoders = (0..types.count()).map(|index| types.plan(index).map(|plan| decoder(plan, framing))).collect();
         TypedSource { types, decoders, family: Vec::new() }
     }
 
@@ -95,15 +105,17 @@ impl<'s> TypedSource<'s> {
         block: &Block,
         range: Range<usize>,
         sink: &mut S,
-        findings: &mut Vec<Finding>,
+        found: &mut Family,
     ) {
         let Member { at, of_type, depth } = self.family[range.start];
         let group = self.types.group(of_type);
-        if let Some(decoder) = &mut self.decoders[of_type]
-            && let Err(faults) = decoder.decode(block.body(at), &mut Graft { sink, group })
-            && let Some(plan) = self.types.plan(of_type)
-        {
-            findings.extend(faults.findings(plan, Some(&facts.file), block.number(at), Some(block.offset(at))));
+        if let (Some(decoder), Some(plan)) = (&mut self.decoders[of_type], self.types.plan(of_type)) {
+            if let Err(faults) = decoder.decode(block.body(at), &mut Graft { sink, group }) {
+                let faults = faults.findings(plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
+                found.findings.extend(faults);
+            } else if !decoder.notes().is_empty() {
+                found.repeats.add_notes(plan, of_type, decoder.notes(), &place_of(block, at, &facts.file));
+            }
         }
         let types = self.types;
         for child in types.children(of_type) {
@@ -117,7 +129,7 @@ impl<'s> TypedSource<'s> {
                         sink.open_list(types.group(*child));
                         opened = true;
                     }
-                    self.send(facts, block, i..end, sink, findings);
+                    self.send(facts, block, i..end, sink, found);
                 }
                 i = end;
             }
@@ -152,15 +164,17 @@ impl Source for TypedSource<'_> {
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         let next = self.gather(facts, block, at, lot);
         let Some(first) = self.family.first().copied() else { return next };
-        let mut findings = Vec::new();
+        let mut found = Family::default();
         target.begin(block.number(first.at), block.offset(first.at), block);
         let sink = target.sink();
         sink.enter(NodeId::ROOT);
-        self.send(facts, block, 0..self.family.len(), sink, &mut findings);
+        self.send(facts, block, 0..self.family.len(), sink, &mut found);
         sink.leave(NodeId::ROOT);
+        let Family { mut findings, mut repeats } = found;
         if findings.is_empty() {
             match target.accept() {
                 Ok(()) => {
+                    lot.repeats.merge(&mut repeats);
                     let records = self.family.iter().map(|member| member.at);
                     lot.accepted(facts, block, records, target, || place_of(block, first.at, &facts.file));
                     return next;

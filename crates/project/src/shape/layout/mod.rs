@@ -118,7 +118,7 @@ impl Loader<'_> {
         };
         let mut options = self.options.clone();
         // Lines lose the blanks at their end in many editors.
-        options.policies.short = quayline_cobol::LengthMismatch::Accept;
+        options.policies.short = Some(quayline_cobol::ShortRecord::Null);
         spec.compile(&options, vec![self.reference.path.clone()])
     }
 

@@ -1,0 +1,74 @@
+//! Where a record ends, against where its fields do.
+
+use super::State;
+use crate::layout::{FieldIndex, FieldKind};
+use crate::plan::Plan;
+use crate::{FaultKind, LengthMismatch, NoteKind, Preserve, RecordFault, ShortRecord};
+
+impl State {
+    /// Compares the record's length with its layout's, `base` being what its tables leave out.
+    #[inline]
+    pub(super) fn check_length(&mut self, plan: &Plan, base: usize) {
+        let expected = plan.layout.length_max.wrapping_add(base);
+        if self.loaded.len != expected && !self.lost {
+            self.other_length(plan, base, expected);
+        }
+    }
+
+    #[cold]
+    fn other_length(&mut self, plan: &Plan, base: usize, expected: usize) {
+        let found = self.loaded.len;
+        if found < expected {
+            if self.short == ShortRecord::Error {
+                let field = missing_field(plan, found, base);
+                let path = field.map_or_else(String::new, |field| super::path(plan, field, &[]));
+                let kind = FaultKind::ShortRecord { found, need: expected };
+                self.faults.push(RecordFault { kind, field, offset: found, path });
+            }
+            return;
+        }
+        // A record with tables may be padded to its maximum, as a COMMAREA is.
+        let rest = &self.loaded.raw[expected..found];
+        let kind = if found == plan.layout.length_max {
+            if is_padding(rest) {
+                return;
+            }
+            FaultKind::TrailingBytes { count: rest.len() }
+        } else {
+            FaultKind::LongRecord { found, expected }
+        };
+        match plan.policies.long {
+            LengthMismatch::Accept => self.note(plan, NoteKind::Ignored, None, expected),
+            LengthMismatch::Error if plan.policies.preserve == Preserve::Yes && found == plan.layout.length_max => {}
+            LengthMismatch::Error => {
+                self.faults.push(RecordFault { kind, field: None, offset: expected, path: String::new() });
+            }
+        }
+    }
+}
+
+/// Whether bytes after the last field say nothing: blanks, low-values, or any other byte repeated.
+fn is_padding(bytes: &[u8]) -> bool {
+    bytes.split_first().is_none_or(|(first, rest)| rest.iter().all(|byte| byte == first))
+}
+
+/// The first elementary field that is not wholly in a record of `found` bytes; only of fields that stand at one place.
+fn missing_field(plan: &Plan, found: usize, base: usize) -> Option<FieldIndex> {
+    let layout = &plan.layout;
+    let slides = |field: &crate::layout::Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
+    let first_slide = layout.fields.iter().filter(|field| slides(field)).map(|field| field.offset).min();
+    let end = |field: &crate::layout::Field| {
+        let shift = if first_slide.is_some_and(|slide| field.offset > slide) { base } else { 0 };
+        field.offset.wrapping_add(field.size).wrapping_add(shift)
+    };
+    let in_table = |index: FieldIndex| {
+        core::iter::successors(Some(index), |at| layout.field(*at).parent).any(|at| {
+            let field = layout.field(at);
+            field.occurs.is_some() || field.redefines.is_some()
+        })
+    };
+    layout
+        .iter()
+        .find(|(index, field)| matches!(field.kind, FieldKind::Item(_)) && end(field) > found && !in_table(*index))
+        .map(|(index, _)| index)
+}

@@ -1,0 +1,79 @@
+//! What a record that ends before or inside an item leaves of it.
+
+use quayline_charset::{Charset, Utf16Order};
+use quayline_core::Value;
+
+use super::{Loaded, PAD, Scratch, read};
+use crate::layout::Encoding;
+use crate::plan::{Item, Plan};
+use crate::{FaultKind, ShortRecord};
+
+/// The value of `item` at `at`, where the record may end before the item does.
+///
+/// A text keeps the characters that are present. A number whose bytes are only partly present is [`FaultKind::CutField`]: what is left of it
+/// would read as another number. `padded` holds what the value borrows.
+pub(super) fn read_short<'a>(
+    plan: &Plan,
+    item: &Item,
+    loaded: &Loaded,
+    at: usize,
+    short: ShortRecord,
+    padded: &'a mut Loaded,
+    scratch: &'a mut Scratch,
+) -> Result<Value<'a>, FaultKind> {
+    let present = loaded.len.saturating_sub(at).min(item.size);
+    let textual = is_textual(&item.encoding);
+    match (short, present) {
+        (ShortRecord::Error, _) => {
+            return Err(FaultKind::ShortRecord { found: loaded.len, need: at.saturating_add(item.size) });
+        }
+        (ShortRecord::Null, 0) => return Ok(Value::Null),
+        // Blanks are a number in these, and no value of the field was sent.
+        (ShortRecord::Pad, 0) if has_no_blank(&item.encoding) => {
+            pad(plan, item, loaded, at, present, padded);
+            return Err(FaultKind::Blank);
+        }
+        (ShortRecord::Pad, 0) => {}
+        (ShortRecord::Pad | ShortRecord::Null, _) if textual && present.is_multiple_of(blank(plan, item).len()) => {}
+        (ShortRecord::Pad | ShortRecord::Null, _) => return Err(FaultKind::CutField { present, size: item.size }),
+    }
+    pad(plan, item, loaded, at, present, padded);
+    let single = matches!(plan.charset, Charset::SingleByte(_)) && matches!(item.encoding, Encoding::Text { .. });
+    let cut = present > 0 && !single;
+    read(plan, item, padded, 0, scratch).map_err(|kind| {
+        // A character or an insertion that the end cuts.
+        if cut { FaultKind::CutField { present, size: item.size } } else { kind }
+    })
+}
+
+/// Whether the front of such a value is a value that says no more and no less than its bytes.
+fn is_textual(encoding: &Encoding) -> bool {
+    matches!(encoding, Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::National { .. } | Encoding::Utf8)
+}
+
+/// Whether spaces in such a field are a value like any other.
+fn has_no_blank(encoding: &Encoding) -> bool {
+    matches!(encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_) | Encoding::Dbcs)
+}
+
+/// What pads such a field.
+fn blank<'p>(plan: &'p Plan, item: &Item) -> &'p [u8] {
+    match &item.encoding {
+        Encoding::National { .. } => Charset::Utf16(Utf16Order::BigEndian).space(),
+        Encoding::Utf8 => b" ",
+        Encoding::Text { .. } => plan.charset.space(),
+        _ => core::slice::from_ref(&plan.text.space),
+    }
+}
+
+/// Puts the item's bytes into `padded`, blanks for those that the record does not have.
+fn pad(plan: &Plan, item: &Item, loaded: &Loaded, at: usize, present: usize, padded: &mut Loaded) {
+    let Loaded { raw, text, len } = padded;
+    raw.clear();
+    raw.extend_from_slice(loaded.raw.get(at..at + present).unwrap_or_default());
+    raw.extend(blank(plan, item).iter().cycle().take(item.size - raw.len()).copied());
+    *len = item.size;
+    raw.resize(item.size + PAD, 0);
+    text.resize(item.size + PAD, 0);
+    quayline_charset::translate(plan.text.to_ascii, &raw[..item.size], &mut text[..item.size]);
+}
