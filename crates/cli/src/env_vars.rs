@@ -5,7 +5,7 @@
 pub(crate) struct EnvVar {
     /// Its name.
     pub(crate) name: &'static str,
-    /// One line of meaning, for `--help` and `docs/cli.md`.
+    /// One line of meaning, for `--help` and `docs/reference/cli.md`.
     pub(crate) meaning: &'static str,
 }
 

@@ -8,7 +8,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Severity, system_error_text}
 use crate::console::Console;
 use crate::env_vars;
 
-/// Exit codes, the same for every command. Declared once; `--help` and `docs/cli.md` print [`Exit::ALL`].
+/// Exit codes, the same for every command. Declared once; `--help` and `docs/reference/cli.md` print [`Exit::ALL`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Exit {
     /// Everything asked for was done.

@@ -1,4 +1,4 @@
-//! `docs/cli.md`, made from the arguments themselves: the test fails where the file is not what the program says.
+//! `docs/reference/cli.md`, made from the arguments themselves: the test fails where the file is not what the program says.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::args::Cli;
 /// The whole reference.
 fn reference() -> String {
     let mut text = String::from(
-        "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](reference/json.md), every code of a finding in [errors](errors/README.md).\n",
+        "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](json.md), every code of a finding in [errors](errors/README.md).\n",
     );
     let mut command = Cli::command().term_width(100);
     command.build();
@@ -33,7 +33,7 @@ fn section(text: &mut String, command: &Command, depth: usize) {
 
 #[test]
 fn the_reference_is_what_the_program_says() {
-    expect_file!["../../../docs/cli.md"].assert_eq(&reference());
+    expect_file!["../../../docs/reference/cli.md"].assert_eq(&reference());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The codes of findings of conversions; `docs/errors/convert.md` explains them. Numbers that are missing here belong to `project`.
+//! The codes of findings of conversions; `docs/reference/errors/convert.md` explains them. Numbers that are missing here belong to `project`.
 
 use quayline_core::Code;
 

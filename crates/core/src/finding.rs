@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{ByteOffset, RecordNumber};
 
-/// Stable code such as `COB-021`: area, dash, number. Listed in `docs/errors.md`.
+/// Stable code such as `COB-021`: area, dash, number. Listed in `docs/reference/errors`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Code(pub &'static str);
 

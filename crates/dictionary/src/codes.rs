@@ -1,4 +1,4 @@
-//! Codes of findings about dictionaries; `docs/errors/dictionary.md` explains each.
+//! Codes of findings about dictionaries; `docs/reference/errors/dictionary.md` explains each.
 
 use quayline_core::Code;
 

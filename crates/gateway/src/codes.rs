@@ -1,4 +1,4 @@
-//! The codes of the gateway; `docs/errors/gateway.md` explains them. Below 100: findings about services and APIs; from 100: problems that a
+//! The codes of the gateway; `docs/reference/errors/gateway.md` explains them. Below 100: findings about services and APIs; from 100: problems that a
 //! client is answered with.
 
 use quayline_core::Code;

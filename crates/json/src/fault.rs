@@ -107,7 +107,7 @@ pub enum JsonError {
 }
 
 impl JsonError {
-    /// The stable code, listed in `docs/errors/json.md`.
+    /// The stable code, listed in `docs/reference/errors/json.md`.
     #[must_use]
     pub fn code(&self) -> Code {
         Code(match self {

@@ -1,4 +1,4 @@
-//! The codes of findings about users' files; `docs/errors/project.md` explains them.
+//! The codes of findings about users' files; `docs/reference/errors/project.md` explains them.
 
 use quayline_core::Code;
 
@@ -10,7 +10,7 @@ pub(crate) const NO_SUCH_TYPE: Code = Code("PRJ-005");
 pub(crate) const VALUE_TWICE: Code = Code("PRJ-006");
 pub(crate) const UNREADABLE: Code = Code("PRJ-007");
 
-// Schemas and guides; `docs/errors/convert.md` explains them.
+// Schemas and guides; `docs/reference/errors/convert.md` explains them.
 pub(crate) const NO_GUIDE: Code = Code("CNV-013");
 pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
 pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");

@@ -1,4 +1,4 @@
-//! The arguments of every command, with the text of `-h`, `--help` and `docs/cli.md`.
+//! The arguments of every command, with the text of `-h`, `--help` and `docs/reference/cli.md`.
 
 mod convert;
 mod fmt;

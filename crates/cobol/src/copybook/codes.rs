@@ -1,4 +1,4 @@
-//! Codes of everything this crate finds in a copybook. `docs/errors/cobol.md` lists each with its meaning and remedy.
+//! Codes of everything this crate finds in a copybook. `docs/reference/errors/cobol.md` lists each with its meaning and remedy.
 
 use quayline_core::Code;
 

@@ -124,7 +124,7 @@ pub struct Copybook {
 /// Reads a copybook: a fragment, records, or a whole program up to its PROCEDURE DIVISION.
 ///
 /// # Errors
-/// All findings at once, warnings included, if at least one is an error. Codes `COB-001` to `COB-044`; `docs/errors/cobol.md` lists them.
+/// All findings at once, warnings included, if at least one is an error. Codes `COB-001` to `COB-044`; `docs/reference/errors/cobol.md` lists them.
 ///
 /// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division and Compiler-directing statements; ISO/IEC 1989:2023 for
 /// free form and partial-word replacement.

@@ -21,7 +21,7 @@ impl Layout {
     /// stand in front of the outermost group that begins with the aligned field, and are no part of the field before it.
     ///
     /// # Errors
-    /// All findings at once, warnings included, if at least one is an error. Codes from `COB-026` on; `docs/errors/cobol.md` lists them.
+    /// All findings at once, warnings included, if at least one is an error. Codes from `COB-026` on; `docs/reference/errors/cobol.md` lists them.
     ///
     /// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division: OCCURS, PICTURE, REDEFINES, RENAMES, SIGN,
     /// SYNCHRONIZED (slack bytes within records) and USAGE clauses.

@@ -223,7 +223,7 @@ fn the_table_of_codes_is_the_match() {
 fn every_error_is_in_the_table_and_every_code_in_its_list() {
     let errors = errors();
     let told: BTreeSet<&str> = errors.iter().map(|(error, _)| error.code().0).collect();
-    let page = include_str!("../../../../docs/errors/edi.md");
+    let page = include_str!("../../../../docs/reference/errors/edi.md");
     // EDI-050 to EDI-069 are of writing documents.
     let documented = page
         .lines()

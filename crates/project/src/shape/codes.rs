@@ -1,4 +1,4 @@
-//! The codes of findings about shape files; `docs/errors/shape.md` explains them.
+//! The codes of findings about shape files; `docs/reference/errors/shape.md` explains them.
 
 use quayline_core::Code;
 

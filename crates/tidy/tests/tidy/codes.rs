@@ -1,4 +1,4 @@
-//! The codes of findings: one place in the sources, one explanation in `docs/errors/`.
+//! The codes of findings: one place in the sources, one explanation in `docs/reference/errors/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,17 +25,19 @@ fn every_code_is_at_home_in_one_file() {
 #[test]
 fn every_code_is_explained_and_every_explained_code_exists() {
     let files = tracked_files();
-    let documents: Vec<&TrackedFile> =
-        files.iter().filter(|file| file.path.starts_with("docs/errors/") && file.path.ends_with(".md")).collect();
+    let documents: Vec<&TrackedFile> = files
+        .iter()
+        .filter(|file| file.path.starts_with("docs/reference/errors/") && file.path.ends_with(".md"))
+        .collect();
     let explained: Vec<&str> = documents.iter().flat_map(|file| file.text.lines()).filter_map(explained_code).collect();
     let sources = sources();
     let used: Vec<String> = sources.iter().flat_map(|file| codes_in_source(&file.text)).collect();
     let missing: Vec<&String> = used.iter().filter(|code| !explained.contains(&code.as_str())).collect();
-    assert!(missing.is_empty(), "not explained in docs/errors/: {missing:?}");
+    assert!(missing.is_empty(), "not explained in docs/reference/errors/: {missing:?}");
     let stale: Vec<&&str> = explained.iter().filter(|code| !used.iter().any(|used| used == *code)).collect();
-    assert!(stale.is_empty(), "explained in docs/errors/ and used nowhere: {stale:?}");
+    assert!(stale.is_empty(), "explained in docs/reference/errors/ and used nowhere: {stale:?}");
     for (i, code) in explained.iter().enumerate() {
-        assert!(!explained[..i].contains(code), "{code} is explained twice in docs/errors/");
+        assert!(!explained[..i].contains(code), "{code} is explained twice in docs/reference/errors/");
     }
 }
 
@@ -114,7 +116,7 @@ fn findings_name_limits_as_the_command_line_does() {
             }
         }
     }
-    for file in tracked_files().iter().filter(|file| file.path.starts_with("docs/errors/")) {
+    for file in tracked_files().iter().filter(|file| file.path.starts_with("docs/reference/errors/")) {
         for name in &names {
             let field = format!("`{}_max`", name.replace('-', "_"));
             if file.text.contains(&field) {

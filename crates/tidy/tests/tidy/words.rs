@@ -5,7 +5,6 @@ use quayline_tidy::{refused_words, tracked_files};
 /// Folders that are not checked, each with its reason.
 const EXEMPT: &[(&str, &str)] = &[
     ("crates/", "notes beside test data, for programmers"),
-    ("docs/errors/", "quotes messages of the sources"),
     ("docs/reference/errors/", "quotes messages of the sources"),
 ];
 

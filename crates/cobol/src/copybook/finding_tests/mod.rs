@@ -80,10 +80,10 @@ fn every_code_is_shown_here_and_explained_in_the_documents() {
     let tests =
         [include_str!("mod.rs"), include_str!("source.rs"), include_str!("entries.rs"), include_str!("structure.rs")]
             .concat();
-    let documents = include_str!("../../../../../docs/errors/cobol.md");
+    let documents = include_str!("../../../../../docs/reference/errors/cobol.md");
     for code in codes::ALL {
         assert!(tests.contains(&format!("[{code}]")), "{code} has no rendered finding");
-        assert!(documents.contains(&format!("| {code} |")), "{code} is not in docs/errors/cobol.md");
+        assert!(documents.contains(&format!("| {code} |")), "{code} is not in docs/reference/errors/cobol.md");
     }
     for line in documents.lines().filter_map(|l| l.strip_prefix("| COB-")) {
         let code = format!("COB-{}", line.split(' ').next().unwrap_or(""));

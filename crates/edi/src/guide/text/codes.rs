@@ -1,4 +1,4 @@
-//! Codes of what can be wrong with guide files; explained in `docs/errors/guide.md`.
+//! Codes of what can be wrong with guide files; explained in `docs/reference/errors/guide.md`.
 
 use quayline_core::Code;
 
