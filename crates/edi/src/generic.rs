@@ -1,5 +1,6 @@
 //! Transactions as documents without a guide, and back. The form is described in `docs/reference/edi.md`.
 
+mod coding;
 mod draft;
 mod reader;
 mod rows;

@@ -33,6 +33,7 @@ mod fault;
 mod generic;
 pub mod guide;
 mod level;
+mod outbound;
 mod position;
 mod segment;
 mod splitter;
@@ -50,6 +51,7 @@ pub use generic::{
     EdiWriterOptions, GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
 };
 pub use level::Level;
+pub use outbound::{OutboundFaults, OutboundOptions};
 pub use position::Position;
 pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};

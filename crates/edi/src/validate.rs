@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Severity};
 
+use crate::acknowledge::acknowledgment_guide;
 use crate::delimiters::Standard;
 use crate::envelope::{Closed, EnvelopePass, Header};
 use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::guide::compile::{ItemId, ItemKind, reference};
 use crate::guide::rules::Asks;
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
-use crate::guide::{CompiledGuide, Placement, Walk};
+use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk};
 use crate::position::Position;
 use crate::segment::Segment;
 use element::Settings;
@@ -106,6 +107,39 @@ impl Validator {
         if self.options.level >= ValidationLevel::Rules {
             self.rules.start(guide, self.settings.decimal_mark, day, at);
         }
+    }
+
+    /// A transaction begins, checked by that one of `guides` which its headers ask for, or, as an acknowledgment, by a built-in guide; whether
+    /// it is. Where there are guides and none is for it, that is a fault of the pass.
+    pub fn begin_by(&mut self, guides: Option<&GuideSet>, pass: &mut EnvelopePass<'_>) -> bool {
+        if !self.is_for_guides() {
+            self.begin(None, pass);
+            return false;
+        }
+        let header = pass.transaction();
+        let chosen = guides.and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
+        let chosen = chosen.or_else(|| acknowledgment_guide(header, pass.group()));
+        if let Some(guide) = chosen {
+            self.begin(Some(guide), pass);
+            return true;
+        }
+        let fault = guides.map(|guides| {
+            let asked = Asked::of(header, pass.group()).words().into();
+            let standard = header.delimiters().standard;
+            (EdiError::NoGuide { standard, asked, known: guides.known().into() }, header.position())
+        });
+        self.begin(None, pass);
+        if let Some((error, at)) = fault {
+            pass.put_fault(error, at);
+        }
+        false
+    }
+
+    /// The transaction that is open is taken back: nothing of it is checked or told.
+    pub(crate) fn abandon(&mut self) {
+        self.active = false;
+        self.faults.clear();
+        self.rules.stop();
     }
 
     /// The next segment of the transaction.

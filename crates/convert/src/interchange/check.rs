@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use quayline_edi::acknowledge::acknowledgment_guide;
-use quayline_edi::guide::{Asked, GuideSet};
-use quayline_edi::{EdiError, EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
+use quayline_edi::guide::GuideSet;
+use quayline_edi::{EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
 
 use crate::error::ConvertError;
 
@@ -13,7 +12,6 @@ use crate::error::ConvertError;
 pub(crate) struct Checker {
     guides: Option<Arc<GuideSet>>,
     pub(crate) validator: Validator,
-    level: ValidationLevel,
     faults: Vec<EdiFault>,
 }
 
@@ -39,7 +37,6 @@ impl Checker {
         Checker {
             guides: guides.filter(|_| by_guide).cloned(),
             validator: Checker::validator(level),
-            level,
             faults: Vec::new(),
         }
     }
@@ -84,28 +81,8 @@ impl Checker {
 
     /// A transaction begins: by which guide?
     fn begin(&mut self, pass: &mut EnvelopePass<'_>, listener: &mut impl Listener) {
-        let header = pass.transaction();
-        let chosen =
-            self.guides.as_ref().and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
-        // Acknowledgments have guides of ours.
-        let chosen = chosen.or_else(|| {
-            let by_guide = self.level > ValidationLevel::Envelope;
-            if by_guide { acknowledgment_guide(header, pass.group()) } else { None }
-        });
-        match (chosen, &self.guides) {
-            (Some(guide), _) => {
-                listener.by_guide();
-                self.validator.begin(Some(guide), pass);
-            }
-            (None, None) => self.validator.begin(None, pass),
-            (None, Some(guides)) => {
-                let standard = header.delimiters().standard;
-                let asked = Asked::of(header, pass.group()).words().into();
-                let error = EdiError::NoGuide { standard, asked, known: guides.known().into() };
-                let at = header.position();
-                self.validator.begin(None, pass);
-                pass.put_fault(error, at);
-            }
+        if self.validator.begin_by(self.guides.as_deref(), pass) {
+            listener.by_guide();
         }
     }
 }

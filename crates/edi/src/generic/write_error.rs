@@ -74,6 +74,14 @@ pub enum EdiWriteError {
         /// Which; 0 is none that can be.
         page: u64,
     },
+    /// `EDI-063`: a line break in a text.
+    #[error("the text has a line break, which readers of interchanges leave out")]
+    LineBreak,
+    /// `EDI-064`: a page whose transaction began before the run was resumed.
+    #[error(
+        "the page continues a transaction that began before the run was resumed, so the transaction cannot be checked"
+    )]
+    PageBehindCheckpoint,
     /// `EDI-062`: a document of 4 GiB or more.
     #[error("the document holds 4 GiB of text or more")]
     TooLong,
@@ -100,6 +108,8 @@ impl EdiWriteError {
             EdiWriteError::Page { .. } => "EDI-060",
             EdiWriteError::Places { .. } => "EDI-061",
             EdiWriteError::TooLong => "EDI-062",
+            EdiWriteError::LineBreak => "EDI-063",
+            EdiWriteError::PageBehindCheckpoint => "EDI-064",
         })
     }
 
@@ -132,6 +142,9 @@ impl EdiWriteError {
             EdiWriteError::Page { .. } => finding.hint(
                 "give the pages of a transaction in order, with the same `transaction`, `group` and `interchange`",
             ),
+            EdiWriteError::LineBreak => finding
+                .hint("replace line breaks with spaces, for example in the map, or write a segment for each line"),
+            EdiWriteError::PageBehindCheckpoint => finding.hint("convert the source anew, without `--resume`"),
             EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use quayline_charset::{Charset, CodePage, ExtendedText};
+use quayline_charset::{Charset, CodePage};
 use quayline_core::{NodeId, Shape, Sink, Value};
 
+use super::coding::{Coding, Page};
 use super::draft::{Draft, DraftSegment, EdiDraft, EdiDrafter, Part};
 use super::shape::{HeaderNodes, Nodes};
 use super::text::delimiter_of;
@@ -13,6 +14,7 @@ use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Check, header_fields};
 use crate::guide::GuideDocuments;
 use crate::level::Level;
+use crate::outbound::{OutboundCheck, OutboundFaults, OutboundMark, OutboundOptions};
 use crate::splitter::LineBreak;
 use crate::start::{self, CharacterSet};
 use crate::state::{StateReader, StateWriter};
@@ -28,6 +30,8 @@ pub struct EdiWriterOptions {
     pub charset: Option<Charset>,
     /// The guides of the documents; absent, they are documents without one.
     pub guides: Option<Arc<GuideDocuments>>,
+    /// How what is written is checked, by the guides where there are any; absent, it is not.
+    pub check: Option<OutboundOptions>,
 }
 
 /// Writes documents of [`super::generic_shape`] as interchanges.
@@ -51,6 +55,13 @@ pub struct EdiWriter {
     errors: Vec<EdiWriteError>,
     encoded: Vec<u8>,
     parts: Vec<Part>,
+    check: Option<Box<OutboundCheck>>,
+    /// Bytes of `out` that the check has seen.
+    checked: usize,
+    /// What was found when a transaction of several pages ended.
+    late: OutboundFaults,
+    /// A transaction is open whose beginning the check has not seen: the run went on behind it.
+    check_lost: bool,
 }
 
 /// What is open behind the last document.
@@ -62,6 +73,8 @@ struct Saved {
     /// Its trailer is written once no further page of it comes.
     transaction: Option<OpenTransaction>,
     interchanges: u64,
+    /// Where the check stands, of what was saved.
+    check: Option<Arc<OutboundMark>>,
 }
 
 /// Where the output of an [`EdiWriter`] stood.
@@ -69,6 +82,12 @@ struct Saved {
 pub struct EdiMark(Saved);
 
 impl EdiMark {
+    /// Bytes of the output before it.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.out_len
+    }
+
     /// The bytes up to the mark were taken, and the writer was cleared.
     pub fn taken(&mut self) {
         self.0.out_len = 0;
@@ -112,6 +131,8 @@ impl EdiWriter {
                 (Arc::new(shape), nodes, drafter)
             }
         };
+        let check = options.check.as_ref();
+        let check = check.map(|check| Box::new(OutboundCheck::new(check, options.guides.as_ref())));
         EdiWriter {
             drafter,
             nodes,
@@ -124,6 +145,10 @@ impl EdiWriter {
             errors: Vec::new(),
             encoded: Vec::new(),
             parts: Vec::new(),
+            check,
+            checked: 0,
+            late: OutboundFaults::default(),
+            check_lost: false,
         }
     }
 
@@ -143,7 +168,17 @@ impl EdiWriter {
     pub fn clear(&mut self) {
         self.out.clear();
         self.open.out_len = 0;
-        self.before = self.open.clone();
+        self.checked = 0;
+        self.before = self.saved();
+    }
+
+    /// Forgets the bytes before the mark, once they are taken; what was written since can still be taken back.
+    pub fn clear_to(&mut self, mark: &mut EdiMark) {
+        self.out.drain(..mark.0.out_len);
+        self.open.out_len -= mark.0.out_len;
+        self.checked -= mark.0.out_len;
+        mark.taken();
+        self.before = self.saved();
     }
 
     /// Why the last document was not written, if it was not; it left no bytes then.
@@ -153,32 +188,99 @@ impl EdiWriter {
 
     /// Closes what is open: call behind the last document.
     pub fn finish(&mut self) {
+        self.end_transaction();
         self.close_interchange();
         self.open.out_len = self.out.len();
-        self.before = self.open.clone();
+        self.look();
+        self.before = self.saved();
     }
 
-    /// Writes a document that an [`EdiDrafter`] took.
+    /// Writes a document that an [`EdiDrafter`] took. What the check finds is in [`EdiWriter::take_faults`]; whether the document is kept then
+    /// is up to the caller ([`EdiWriter::back_to`]).
     ///
     /// # Errors
     /// Why it cannot be written; it left no bytes then.
     pub fn write(&mut self, draft: &EdiDraft) -> Result<(), EdiWriteError> {
-        self.before = self.open.clone();
+        if self.check.is_some() && self.open.transaction.is_some() && !self.continues(draft) {
+            // Its faults are not those of this document.
+            self.end_transaction();
+            let faults = self.take_faults();
+            self.late.append(faults);
+        }
+        self.before = self.saved();
         let done = match draft.errors.first() {
             Some(error) => Err(error.clone()),
             None => self.document(&draft.draft),
         };
         match done {
-            Ok(()) => self.open.out_len = self.out.len(),
+            Ok(()) => {
+                self.open.out_len = self.out.len();
+                self.look();
+            }
             Err(_) => self.back(),
         }
         done
     }
 
+    /// Whether a document is a further page of its transaction. Before it is written, the writer does not know whether a transaction that is
+    /// open has ended.
+    #[must_use]
+    pub fn continues(&self, draft: &EdiDraft) -> bool {
+        draft.draft.page(self.nodes.transaction.page).is_ok_and(|page| page > 1)
+    }
+
+    /// No further page of the transaction that is open comes: its trailer is written, and it is checked to its end.
+    pub fn end_transaction(&mut self) {
+        if self.open.transaction.is_some() {
+            self.close_transaction();
+            self.open.out_len = self.out.len();
+            self.look();
+        }
+    }
+
+    /// Whether what is written is checked.
+    #[must_use]
+    pub fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
+    /// What the check found since the last call.
+    pub fn take_faults(&mut self) -> OutboundFaults {
+        self.check.as_mut().map(|check| check.take_faults()).unwrap_or_default()
+    }
+
+    /// What the check found at the end of transactions of several pages: documents that were kept already, so they cannot be taken back.
+    pub fn take_late_faults(&mut self) -> OutboundFaults {
+        core::mem::take(&mut self.late)
+    }
+
+    /// What the check would find if the transaction that is open ended now. Nothing changes.
+    #[must_use]
+    pub fn faults_at_end(&self) -> OutboundFaults {
+        let (Some(check), Some(_)) = (&self.check, &self.open.transaction) else { return OutboundFaults::default() };
+        // Without the bytes, which the check has seen.
+        let mut trial = EdiWriter { open: self.open.clone(), ..EdiWriter::new(EdiWriterOptions::default()) };
+        trial.close_transaction();
+        check.trial(&trial.out)
+    }
+
+    fn look(&mut self) {
+        if let Some(check) = &mut self.check {
+            check.feed(&self.out[self.checked..]);
+            self.checked = self.out.len();
+        }
+    }
+
+    /// What is open, to go back to.
+    fn saved(&mut self) -> Saved {
+        let check = self.check.as_mut().map(|check| check.mark());
+        Saved { check, ..self.open.clone() }
+    }
+
     /// Where the output stands, to go [`EdiWriter::back_to`] before it is taken.
     #[must_use]
-    pub fn mark(&self) -> EdiMark {
-        EdiMark(self.open.clone())
+    pub fn mark(&mut self) -> EdiMark {
+        EdiMark(self.saved())
     }
 
     /// Takes back what was written since the mark.
@@ -191,6 +293,10 @@ impl EdiWriter {
     fn back(&mut self) {
         self.out.truncate(self.before.out_len);
         self.open = self.before.clone();
+        if let (Some(check), Some(mark)) = (&mut self.check, self.open.check.take()) {
+            check.back_to(&mark);
+            self.checked = self.out.len();
+        }
     }
 
     /// What is open as bytes, for a checkpoint behind what was taken.
@@ -218,6 +324,10 @@ impl EdiWriter {
             out.text(control);
             out.number(*page);
             out.number(*segments);
+        }
+        out.flag(self.check.is_some());
+        if let Some(check) = &self.check {
+            check.put_state(&mut out);
         }
         out.bytes
     }
@@ -256,7 +366,14 @@ impl EdiWriter {
                 segments: from.number()?,
             });
         }
-        writer.before = writer.open.clone();
+        if from.flag()? != writer.check.is_some() {
+            return None;
+        }
+        if let (Some(check), Some(options)) = (&mut writer.check, &writer.options.check) {
+            **check = OutboundCheck::from_state(options, writer.options.guides.as_ref(), &mut from)?;
+            writer.check_lost = writer.open.transaction.is_some();
+        }
+        writer.before = writer.saved();
         from.is_empty().then_some(writer)
     }
 
@@ -358,6 +475,9 @@ impl EdiWriter {
         }
         let given = draft.field(control_node(&nodes.transaction, standard, Level::Transaction));
         if page_number > 1 {
+            if self.check_lost {
+                return Err(EdiWriteError::PageBehindCheckpoint);
+            }
             let control = match &self.open.transaction {
                 Some(open) if open.page + 1 == page_number => {
                     if given.is_empty() {
@@ -588,6 +708,7 @@ impl EdiWriter {
     }
 
     fn close_transaction(&mut self) {
+        self.check_lost = false;
         if let (Some(open), Some(around)) = (self.open.transaction.take(), &self.open.interchange) {
             let (delimiters, line_break) = (around.delimiters, around.line_break);
             let trailer = Level::Transaction.trailer(delimiters.standard);
@@ -668,101 +789,6 @@ impl EdiWriter {
     }
 }
 
-/// What characters are written as.
-#[derive(Clone, Copy, Debug)]
-enum Coding {
-    Charset(Charset),
-    /// By code extension.
-    Extended,
-}
-
-/// How text is written.
-#[derive(Clone, Copy, Debug)]
-struct Page {
-    delimiters: Delimiters,
-    charset: Coding,
-    line_break: LineBreak,
-    /// Bytes that are service characters, byte n as bit n.
-    services: [u64; 4],
-}
-
-impl Page {
-    fn new(delimiters: Delimiters, charset: Coding, line_break: LineBreak) -> Self {
-        let mut services = [0; 4];
-        for byte in (0..=u8::MAX).filter(|byte| delimiters.is_service(*byte)) {
-            services[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        }
-        Page { delimiters, charset, line_break, services }
-    }
-
-    #[inline(always)]
-    fn is_service(&self, byte: u8) -> bool {
-        self.services[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
-    }
-
-    /// Appends UTF-8 text in the character set, service characters released.
-    fn text(&self, text: &[u8], encoded: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
-        let bytes = if text.is_ascii() {
-            text
-        } else {
-            encoded.clear();
-            let Coding::Charset(charset) = self.charset else { return self.extended(text, out) };
-            let error = EdiWriteError::Character { charset: charset.name() };
-            let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
-            if charset.encode_into(text, encoded).is_err() {
-                // Bytes that the set does not have are read as ISO-8859-1, and come back the same.
-                let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
-                encoded.clear();
-                let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
-                latin.ok().filter(|()| is_named).ok_or(error)?;
-            }
-            &encoded[..]
-        };
-        self.release(bytes, out)
-    }
-
-    /// Text by code extension: bytes of characters beyond ASCII are no service characters, whatever they look like.
-    fn extended(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
-        let error = || EdiWriteError::Character { charset: "ISO 2022 (UNOX)" };
-        let text = core::str::from_utf8(text).map_err(|_| error())?;
-        let mut writer = ExtendedText::default();
-        for char in text.chars() {
-            match u8::try_from(char).ok().filter(u8::is_ascii) {
-                // A control character that would switch sets is none of a text.
-                Some(0x0e | 0x0f | 0x1b) => return Err(error()),
-                Some(byte) => {
-                    writer.ascii(out);
-                    self.release(&[byte], out)?;
-                }
-                None => writer.put(char, out).map_err(|_| error())?,
-            }
-        }
-        writer.ascii(out);
-        Ok(())
-    }
-
-    /// Appends bytes, service characters released.
-    fn release(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
-        let d = &self.delimiters;
-        let mut from = 0;
-        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| self.is_service(**byte)) {
-            let release = d.release.ok_or(EdiWriteError::Collision {
-                what: match *byte {
-                    byte if byte == d.element => "element separator",
-                    byte if byte == d.component => "component separator",
-                    byte if byte == d.terminator => "segment terminator",
-                    _ => "repetition separator",
-                },
-            })?;
-            out.extend_from_slice(&bytes[from..at]);
-            out.push(release);
-            from = at;
-        }
-        out.extend_from_slice(&bytes[from..]);
-        Ok(())
-    }
-}
-
 /// Usual delimiters, or others where data holds those.
 fn free_delimiters(draft: &Draft, nodes: &Nodes, standard: Standard) -> Delimiters {
     if standard == Standard::Edifact {
@@ -797,7 +823,7 @@ fn control_node(nodes: &HeaderNodes, standard: Standard, level: Level) -> NodeId
 impl Sink for EdiWriter {
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
-            self.before = self.open.clone();
+            self.before = self.saved();
             self.errors.clear();
         }
         self.drafter.enter(node);

@@ -1,0 +1,106 @@
+//! Text as it is written: in the character set of its interchange, with service characters released.
+
+use quayline_charset::{Charset, CodePage, ExtendedText};
+
+use super::write_error::EdiWriteError;
+use crate::delimiters::Delimiters;
+use crate::splitter::LineBreak;
+
+/// What characters are written as.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Coding {
+    Charset(Charset),
+    /// By code extension.
+    Extended,
+}
+
+/// How text is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page {
+    pub(super) delimiters: Delimiters,
+    pub(super) charset: Coding,
+    pub(super) line_break: LineBreak,
+    /// Bytes that cannot be written as they are, byte n as bit n: service characters, and line breaks, which readers leave out.
+    marked: [u64; 4],
+}
+
+impl Page {
+    pub(super) fn new(delimiters: Delimiters, charset: Coding, line_break: LineBreak) -> Self {
+        let mut marked = [0; 4];
+        for byte in (0..=u8::MAX).filter(|byte| delimiters.is_service(*byte) || matches!(byte, b'\r' | b'\n')) {
+            marked[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        Page { delimiters, charset, line_break, marked }
+    }
+
+    #[inline(always)]
+    fn is_marked(&self, byte: u8) -> bool {
+        self.marked[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+    }
+
+    /// Appends UTF-8 text in the character set, service characters released.
+    pub(super) fn text(&self, text: &[u8], encoded: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+        let bytes = if text.is_ascii() {
+            text
+        } else {
+            encoded.clear();
+            let Coding::Charset(charset) = self.charset else { return self.extended(text, out) };
+            let error = EdiWriteError::Character { charset: charset.name() };
+            let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
+            if charset.encode_into(text, encoded).is_err() {
+                // Bytes that the set does not have are read as ISO-8859-1, and come back the same.
+                let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
+                encoded.clear();
+                let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
+                latin.ok().filter(|()| is_named).ok_or(error)?;
+            }
+            &encoded[..]
+        };
+        self.release(bytes, out)
+    }
+
+    /// Text by code extension: bytes of characters beyond ASCII are no service characters, whatever they look like.
+    fn extended(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+        let error = || EdiWriteError::Character { charset: "ISO 2022 (UNOX)" };
+        let text = core::str::from_utf8(text).map_err(|_| error())?;
+        let mut writer = ExtendedText::default();
+        for char in text.chars() {
+            match u8::try_from(char).ok().filter(u8::is_ascii) {
+                // A control character that would switch sets is none of a text.
+                Some(0x0e | 0x0f | 0x1b) => return Err(error()),
+                Some(byte) => {
+                    writer.ascii(out);
+                    self.release(&[byte], out)?;
+                }
+                None => writer.put(char, out).map_err(|_| error())?,
+            }
+        }
+        writer.ascii(out);
+        Ok(())
+    }
+
+    /// Appends bytes, service characters released.
+    fn release(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+        let d = &self.delimiters;
+        let mut from = 0;
+        for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| self.is_marked(**byte)) {
+            if !d.is_service(*byte) {
+                // Readers leave a line break out, a released one too.
+                return Err(EdiWriteError::LineBreak);
+            }
+            let release = d.release.ok_or(EdiWriteError::Collision {
+                what: match *byte {
+                    byte if byte == d.element => "element separator",
+                    byte if byte == d.component => "component separator",
+                    byte if byte == d.terminator => "segment terminator",
+                    _ => "repetition separator",
+                },
+            })?;
+            out.extend_from_slice(&bytes[from..at]);
+            out.push(release);
+            from = at;
+        }
+        out.extend_from_slice(&bytes[from..]);
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! What is written is checked by what checks what is read: one envelope reader and one validator go over the bytes of each document once,
+//! before the document is kept.
+//!
+//! Memory is that of one transaction's checks, however long the transaction is. A document that is taken back takes its part of the state with
+//! it: counts, control numbers and, within a transaction of several pages, the place in the guide.
+
+use std::sync::Arc;
+
+use quayline_core::{Limits, Severity};
+
+use crate::envelope::{EnvelopeReader, Event};
+use crate::fault::EdiFault;
+use crate::guide::GuideDocuments;
+use crate::splitter::{EndOfInput, Rules};
+use crate::state::{StateReader, StateWriter};
+use crate::validate::{ValidationLevel, Validator, ValidatorOptions};
+
+/// How interchanges that are written are checked.
+#[derive(Clone, Debug, Default)]
+pub struct OutboundOptions {
+    /// How much is checked; what each level checks is the same as of interchanges that are read.
+    pub level: ValidationLevel,
+    /// How departures from the standards are judged.
+    pub rules: Rules,
+    /// Bounds of segments, elements and binary data. Findings have their own bound, [`OutboundFaults::KEPT_MAX`] a document.
+    pub limits: Limits,
+}
+
+/// Faults of one document that was written.
+#[derive(Clone, Debug, Default)]
+pub struct OutboundFaults {
+    /// In the order of the output, at most [`OutboundFaults::KEPT_MAX`]. Positions are those of the output.
+    pub faults: Vec<EdiFault>,
+    /// Faults beyond those.
+    pub more: u64,
+    /// Whether one of all these is an error.
+    pub has_errors: bool,
+}
+
+impl OutboundFaults {
+    /// Faults of a document that are kept; a document has far fewer unless its map is wrong throughout.
+    pub const KEPT_MAX: usize = 1_000;
+
+    fn put(&mut self, fault: EdiFault) {
+        self.has_errors |= fault.severity == Severity::Error;
+        if self.faults.len() < OutboundFaults::KEPT_MAX {
+            self.faults.push(fault);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// Adds those that were found later.
+    pub(crate) fn append(&mut self, later: OutboundFaults) {
+        self.more += later.more;
+        later.faults.into_iter().for_each(|fault| self.put(fault));
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.faults.is_empty()
+    }
+}
+
+/// The check of one output.
+#[derive(Clone, Debug)]
+pub(crate) struct OutboundCheck {
+    guides: Option<Arc<GuideDocuments>>,
+    reader: EnvelopeReader,
+    validator: Validator,
+    /// A transaction is open.
+    inside: bool,
+    /// Bytes that no pass is done with: a line break after the last segment.
+    rest: Vec<u8>,
+    found: OutboundFaults,
+    /// The state, if it was asked for since the last bytes came.
+    mark: Option<Arc<OutboundMark>>,
+}
+
+/// The state of a check, to go back to.
+#[derive(Clone, Debug)]
+pub(crate) struct OutboundMark {
+    reader: EnvelopeReader,
+    rest: Vec<u8>,
+    /// Between transactions a validator has no state.
+    validator: Option<Validator>,
+}
+
+impl OutboundCheck {
+    pub(crate) fn new(options: &OutboundOptions, guides: Option<&Arc<GuideDocuments>>) -> Self {
+        let limits = reader_limits(options);
+        OutboundCheck {
+            guides: guides.cloned(),
+            reader: EnvelopeReader::new(&limits, options.rules),
+            validator: validator(options),
+            inside: false,
+            rest: Vec::new(),
+            found: OutboundFaults::default(),
+            mark: None,
+        }
+    }
+
+    /// Checks what was written next: whole segments.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.mark = None;
+        let mut input = core::mem::take(&mut self.rest);
+        input.extend_from_slice(bytes);
+        let mut pass = self.reader.over(&input, EndOfInput::No);
+        loop {
+            let event = pass.advance();
+            match event {
+                Event::Segment => {
+                    self.validator.segment(&pass);
+                }
+                Event::TransactionStart => {
+                    self.inside = true;
+                    let guides = self.guides.as_ref().map(|documents| documents.guides());
+                    self.validator.begin_by(guides, &mut pass);
+                }
+                Event::TransactionEnd(closed) => {
+                    self.inside = false;
+                    self.validator.end(closed, &pass);
+                }
+                _ => {}
+            }
+            if pass.has_faults() || self.validator.has_faults() {
+                pass.take_faults().for_each(|fault| self.found.put(fault));
+                self.validator.take_faults().for_each(|fault| self.found.put(fault));
+            }
+            if matches!(event, Event::NeedMore | Event::Done) {
+                break;
+            }
+        }
+        let done = pass.finish();
+        input.drain(..done);
+        self.rest = input;
+    }
+
+    /// The faults since the last call.
+    pub(crate) fn take_faults(&mut self) -> OutboundFaults {
+        core::mem::take(&mut self.found)
+    }
+
+    /// What would be found if the transaction that is open ended by `trailer`.
+    pub(crate) fn trial(&self, trailer: &[u8]) -> OutboundFaults {
+        let mut trial = self.clone();
+        trial.found = OutboundFaults::default();
+        trial.feed(trailer);
+        trial.found
+    }
+
+    pub(crate) fn mark(&mut self) -> Arc<OutboundMark> {
+        let mark = self.mark.take().unwrap_or_else(|| {
+            Arc::new(OutboundMark {
+                reader: self.reader.snapshot(),
+                rest: self.rest.clone(),
+                validator: self.inside.then(|| self.validator.clone()),
+            })
+        });
+        self.mark = Some(Arc::clone(&mark));
+        mark
+    }
+
+    pub(crate) fn back_to(&mut self, mark: &Arc<OutboundMark>) {
+        self.found = OutboundFaults::default();
+        if self.mark.as_ref().is_some_and(|own| Arc::ptr_eq(own, mark)) {
+            return;
+        }
+        self.reader.go_to(&mark.reader);
+        self.rest.clone_from(&mark.rest);
+        self.inside = mark.validator.is_some();
+        match &mark.validator {
+            Some(validator) => self.validator.clone_from(validator),
+            None => self.validator.abandon(),
+        }
+        self.mark = Some(Arc::clone(mark));
+    }
+
+    /// Between transactions, or where the trailer of the one that is open is all that may follow.
+    pub(crate) fn put_state(&self, out: &mut StateWriter) {
+        out.number(self.reader.offset().0);
+        out.text(&self.rest);
+        self.reader.put_state(out);
+    }
+
+    pub(crate) fn from_state(
+        options: &OutboundOptions,
+        guides: Option<&Arc<GuideDocuments>>,
+        from: &mut StateReader<'_>,
+    ) -> Option<Self> {
+        let offset = quayline_core::ByteOffset(from.number()?);
+        let rest = from.text()?.to_vec();
+        let reader = EnvelopeReader::from_state(&reader_limits(options), options.rules, offset, from)?;
+        Some(OutboundCheck { reader, rest, ..OutboundCheck::new(options, guides) })
+    }
+}
+
+fn reader_limits(options: &OutboundOptions) -> Limits {
+    Limits { findings_max: usize::MAX, ..options.limits.clone() }
+}
+
+fn validator(options: &OutboundOptions) -> Validator {
+    Validator::new(ValidatorOptions { level: options.level, findings_max: usize::MAX, ..ValidatorOptions::default() })
+}
