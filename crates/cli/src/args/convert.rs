@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::{CopybookArgs, LevelArg};
+use super::{CopybookArgs, LevelArg, OutputLevelArg};
 
 /// Arguments of `quayline convert`.
 #[derive(Debug, clap::Args)]
@@ -56,6 +56,11 @@ pub(crate) struct ConvertArgs {
     /// How much to check by guide: envelope, guide, notes or rules
     #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, requires = "guide", hide_default_value = true, help_heading = "EDI")]
     pub(crate) level: LevelArg,
+    /// Level to check written EDI at: none, envelope, guide, notes or rules
+    ///
+    /// What `quayline validate` finds at this level in the output rejects the document. The default is `rules` with --guide and `none` without.
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "EDI")]
+    pub(crate) output_level: Option<OutputLevelArg>,
     /// Members by guide: reference (NM103) or name
     #[arg(long, value_enum, value_name = "WHICH", requires = "guide", help_heading = "EDI")]
     pub(crate) names: Option<NamesArg>,
@@ -64,13 +69,13 @@ pub(crate) struct ConvertArgs {
     /// Tables (CSV, Parquet, Arrow) have these unless there is a guide.
     #[arg(long, help_heading = "EDI")]
     pub(crate) rows: bool,
-    /// Bytes from which on a transaction is converted in pages
+    /// Bytes from which a transaction is converted in pages
     ///
     /// Each page is a document with `transaction.page`, so that memory does not depend on how long a transaction is; written back, they are
     /// one again. K and M stand for 1024 and 1024 x 1024 bytes.
     #[arg(long, value_name = "SIZE", default_value = "512K", value_parser = size_of_arg, help_heading = "EDI")]
     pub(crate) page: usize,
-    /// Departures from the standards that are warnings else are errors
+    /// Treat departures from the standards as errors, read or written
     #[arg(long, help_heading = "EDI")]
     pub(crate) strict: bool,
     /// Copybook that describes the records

@@ -25,7 +25,7 @@ pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
-pub(crate) use validate::{AckArg, LevelArg, ValidateArgs};
+pub(crate) use validate::{AckArg, LevelArg, OutputLevelArg, ValidateArgs};
 
 use std::ffi::OsString;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::convert::size_of_arg;
-use super::{AckArg, FromFormat, LevelArg, NumbersArg, ToFormat, UnknownArg};
+use super::{AckArg, FromFormat, LevelArg, NumbersArg, OutputLevelArg, ToFormat, UnknownArg};
 
 /// Arguments of `quayline translate`.
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,12 @@ pub(crate) struct TranslateArgs {
     /// Numbers that JSON readers may corrupt: exact, safe or string
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Outputs")]
     pub(crate) numbers: Option<NumbersArg>,
+    /// Level to check written EDI at: none, envelope, guide, notes or rules
+    ///
+    /// What `quayline validate` finds at this level in the output rejects the source document. With --strict, departures from the standards do
+    /// too. `none` writes EDI unchecked.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = OutputLevelArg::Rules, hide_default_value = true, help_heading = "Outputs")]
+    pub(crate) output_level: OutputLevelArg,
     /// Format to read: json, csv or xml
     ///
     /// Where the source's shape does not say it.
@@ -44,7 +50,7 @@ pub(crate) struct TranslateArgs {
     /// How much to check by guide: envelope, guide, notes or rules
     #[arg(short, long, value_enum, value_name = "LEVEL", default_value_t = LevelArg::Rules, hide_default_value = true, help_heading = "Source")]
     pub(crate) level: LevelArg,
-    /// Departures from the standards that are warnings else are errors
+    /// Treat departures from the standards as errors, read or written
     #[arg(long, help_heading = "Source")]
     pub(crate) strict: bool,
     /// Members that the source does not have: error or ignore

@@ -92,6 +92,21 @@ pub(crate) enum LevelArg {
     Rules,
 }
 
+/// How much to check of what is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OutputLevelArg {
+    /// Nothing: EDI is written unchecked
+    None,
+    /// Syntax, envelopes, counts, control numbers
+    Envelope,
+    /// Loops, segments, elements and codes of the guide
+    Guide,
+    /// Notes between the elements of a segment
+    Notes,
+    /// Balances and rules between segments (default)
+    Rules,
+}
+
 /// Acknowledgments.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum AckArg {

@@ -9,8 +9,9 @@ use quayline_cobol::{
     Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, ShortRecord, Trim,
 };
 use quayline_convert::{Checkpoints, definition_digest};
-use quayline_edi::ValidationLevel;
+use quayline_core::Limits;
 use quayline_edi::guide::{GuideDocuments, NodeNames, write_guide};
+use quayline_edi::{OutboundOptions, Rules, ValidationLevel};
 use quayline_frame::FramingSpec;
 use quayline_project::csv::{CsvStyle, Header};
 use quayline_project::xml::XmlStyle;
@@ -19,7 +20,7 @@ use quayline_project::{InterfaceFile, JsonNumbers, RecordRules, Schema, TypeUse,
 use super::jobs::Job;
 use crate::args::{
     AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
-    NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
+    NumbersArg, OutputLevelArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown};
@@ -55,6 +56,8 @@ pub(crate) struct Definitions {
     /// The guides of documents, and how much they check.
     pub(crate) guides: Option<Arc<GuideDocuments>>,
     pub(crate) level: ValidationLevel,
+    /// How EDI is checked that is written.
+    pub(crate) output_check: Option<OutboundOptions>,
     digest: u64,
 }
 
@@ -132,6 +135,7 @@ impl Definitions {
             strict: args.strict,
             guides: None,
             level: ValidationLevel::default(),
+            output_check: None,
             digest,
         })
     }
@@ -186,6 +190,15 @@ impl Definitions {
             page_bytes: args.page,
             edi_charset: charset,
             strict: args.strict,
+            output_check: output_check(
+                args.output_level.unwrap_or(if guides.is_some() {
+                    OutputLevelArg::Rules
+                } else {
+                    OutputLevelArg::None
+                }),
+                args.strict,
+                LimitArg::limits(&args.reading.limit),
+            ),
             guides,
             level: level(args.level),
             digest: definition_digest(settings.iter().map(String::as_bytes)),
@@ -242,6 +255,19 @@ pub(crate) fn level(level: LevelArg) -> ValidationLevel {
         LevelArg::Notes => ValidationLevel::Notes,
         LevelArg::Rules => ValidationLevel::Rules,
     }
+}
+
+/// How EDI is checked that is written.
+pub(crate) fn output_check(level: OutputLevelArg, strict: bool, limits: Limits) -> Option<OutboundOptions> {
+    let level = match level {
+        OutputLevelArg::None => return None,
+        OutputLevelArg::Envelope => ValidationLevel::Envelope,
+        OutputLevelArg::Guide => ValidationLevel::Guide,
+        OutputLevelArg::Notes => ValidationLevel::Notes,
+        OutputLevelArg::Rules => ValidationLevel::Rules,
+    };
+    let rules = if strict { Rules::Strict } else { Rules::Lenient };
+    Some(OutboundOptions { level, rules, limits })
 }
 
 /// The record descriptions that the record types use.

@@ -239,6 +239,7 @@ impl Job {
             ToFormat::Edi => TargetFormat::Edi(EdiWriterOptions {
                 charset: definitions.edi_charset,
                 guides: definitions.guides.clone(),
+                check: definitions.output_check.clone(),
                 ..EdiWriterOptions::default()
             }),
         };

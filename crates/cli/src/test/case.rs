@@ -42,6 +42,7 @@ pub(super) struct Settings {
     pub(super) from: Option<String>,
     pub(super) numbers: Option<String>,
     pub(super) level: Option<String>,
+    pub(super) output_level: Option<String>,
     pub(super) unknown: Option<String>,
     #[serde(default)]
     pub(super) strict: bool,
@@ -148,13 +149,14 @@ impl Case {
         let of = &self.settings;
         add("map", &map.path.display().to_string());
         add("now", of.now.as_deref().unwrap_or(NOW));
-        let plain: [(&str, &Option<String>); 11] = [
+        let plain: [(&str, &Option<String>); 12] = [
             ("sender", &of.sender),
             ("receiver", &of.receiver),
             ("control-number", &of.control_number),
             ("from", &of.from),
             ("numbers", &of.numbers),
             ("level", &of.level),
+            ("output-level", &of.output_level),
             ("unknown", &of.unknown),
             ("from-encoding", &of.from_encoding),
             ("to-encoding", &of.to_encoding),

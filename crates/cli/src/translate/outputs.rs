@@ -6,14 +6,14 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use quayline_convert::{Destination, Output, Target};
-use quayline_edi::EdiWriterOptions;
+use quayline_edi::{EdiWriterOptions, OutboundOptions};
 use quayline_project::csv::CsvStyle;
 use quayline_project::xml::XmlStyle;
 use quayline_project::{Form, JsonNumbers, JsonWrite, MapFile, ParquetWrite, TargetFormat};
 
-use crate::args::{NumbersArg, ToFormat, TranslateArgs, format_named};
+use crate::args::{LimitArg, NumbersArg, ToFormat, TranslateArgs, format_named};
 use crate::console::shown;
-use crate::convert::{extension_of, no_folder, target_format};
+use crate::convert::{extension_of, no_folder, output_check, target_format};
 use crate::exit::{Stop, argument};
 use crate::inspect::charset_named;
 
@@ -22,6 +22,7 @@ pub(super) struct Wanted {
     targets: Vec<WantedTarget>,
     numbers: JsonNumbers,
     charset: Option<quayline_charset::Charset>,
+    check: Option<OutboundOptions>,
 }
 
 struct WantedTarget {
@@ -72,7 +73,8 @@ impl Wanted {
             Some(NumbersArg::String) => JsonNumbers::Strings,
         };
         let charset = args.to_encoding.as_deref().map(charset_named).transpose()?;
-        let wanted = Wanted { targets, numbers, charset };
+        let check = output_check(args.output_level, args.strict, LimitArg::limits(&args.limit));
+        let wanted = Wanted { targets, numbers, charset, check };
         wanted.check_streams()?;
         Ok(wanted)
     }
@@ -286,9 +288,11 @@ fn written(to: ToFormat, target: &WantedTarget, wanted: &Wanted) -> TargetFormat
         ToFormat::ArrowStream => TargetFormat::ArrowStream,
         ToFormat::Record => target.native.clone(),
         ToFormat::Edi => match &target.native {
-            TargetFormat::Edi(options) => {
-                TargetFormat::Edi(EdiWriterOptions { charset: wanted.charset, ..options.clone() })
-            }
+            TargetFormat::Edi(options) => TargetFormat::Edi(EdiWriterOptions {
+                charset: wanted.charset,
+                check: wanted.check.clone(),
+                ..options.clone()
+            }),
             other => other.clone(),
         },
     }

@@ -128,12 +128,13 @@ fn short_help_is_a_line_an_option() {
               --xml-record <NAME>  XML element of one record [default: record]
 
         EDI:
-          -g, --guide <PATH>   Guide for the documents of transactions; or a folder of guides
-          -l, --level <LEVEL>  How much to check by guide: envelope, guide, notes or rules
-              --names <WHICH>  Members by guide: reference (NM103) or name
-              --rows           One document a segment instead of one a transaction
-              --page <SIZE>    Bytes from which on a transaction is converted in pages [default: 512K]
-              --strict         Departures from the standards that are warnings else are errors
+          -g, --guide <PATH>          Guide for the documents of transactions; or a folder of guides
+          -l, --level <LEVEL>         How much to check by guide: envelope, guide, notes or rules
+              --output-level <LEVEL>  Level to check written EDI at: none, envelope, guide, notes or rules
+              --names <WHICH>         Members by guide: reference (NM103) or name
+              --rows                  One document a segment instead of one a transaction
+              --page <SIZE>           Bytes from which a transaction is converted in pages [default: 512K]
+              --strict                Treat departures from the standards as errors, read or written
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records

@@ -13,6 +13,8 @@ mod inspect;
 mod interrupted;
 mod json_docs;
 mod maps;
+mod outbound;
+mod outbound_law;
 mod outputs;
 mod probes;
 mod serve;

@@ -88,7 +88,10 @@ impl<'c> Ends<'c> {
         let mut makers = Vec::new();
         for (((format, out), schema), number) in formats.zip(outs).zip(&stage.schemas).zip(0..) {
             let state = states.get(number).map_or(&[][..], Vec::as_slice);
-            let (writer, maker) = self.output(stage, format, schema, out, state, n)?;
+            let (mut writer, maker) = self.output(stage, format, schema, out, state, n)?;
+            if let (OutputWriter::Edi(output), true) = (&mut writer, stage.schemas.len() > 1) {
+                output.name = stage.plan.output_name(number).map(str::to_owned);
+            }
             writers.push(writer);
             makers.push(maker);
         }

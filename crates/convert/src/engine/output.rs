@@ -162,13 +162,15 @@ pub(crate) enum OutputWriter {
 pub(crate) struct EdiOutput {
     text: TextOutput,
     pub(crate) writer: EdiWriter,
+    /// Its name in the map, where a map has several.
+    pub(crate) name: Option<String>,
     /// The writer's state behind the last lot that was written.
     state: Vec<u8>,
 }
 
 impl EdiOutput {
     pub(crate) fn new(text: TextOutput, writer: EdiWriter) -> Self {
-        EdiOutput { text, state: writer.state(), writer }
+        EdiOutput { text, state: writer.state(), writer, name: None }
     }
 
     /// A part of the output of a lot.

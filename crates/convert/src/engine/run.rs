@@ -31,6 +31,7 @@ use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::repeats::Repeats;
 use crate::engine::resume::{self, Resume};
+use crate::engine::settle::Unsettled;
 use crate::engine::split::SplitFolder;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
 use crate::error::{ConvertError, Stopped};
@@ -325,7 +326,7 @@ impl Run {
                 misfit: None,
             },
             hold: None,
-            open_drafts: None,
+            unsettled: Unsettled::default(),
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),

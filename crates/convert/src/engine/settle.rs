@@ -4,13 +4,57 @@ use core::ops::Range;
 use std::io;
 use std::path::Path;
 
-use quayline_core::Finding;
-use quayline_edi::EdiMark;
+use quayline_core::{Finding, Place, Severity};
+use quayline_edi::{EdiError, EdiMark, OutboundFaults};
 
 use crate::engine::lot::{Deferred, Lot, Payload};
 use crate::engine::output::{EdiOutput, OutputWriter};
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
+
+/// What of a run is not settled between two lots.
+#[derive(Debug, Default)]
+pub(crate) struct Unsettled {
+    /// A transaction of several pages that is being written.
+    drafts: Option<OpenDrafts>,
+    /// The last document of a lot, if it is right only if a further page of its transaction follows.
+    document: Option<OpenDocument>,
+}
+
+impl Unsettled {
+    /// Whether the run can go on from here without what is in memory.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.document.is_none()
+    }
+}
+
+/// A transaction of several pages that is being written as one of interchanges.
+#[derive(Debug)]
+struct OpenDrafts {
+    /// The writer before its first page.
+    mark: EdiMark,
+    is_bad: bool,
+}
+
+/// A document that is written and not yet kept.
+#[derive(Debug)]
+struct OpenDocument {
+    mark: EdiMark,
+    document: Deferred,
+    /// Its bytes, as they go to the rejects.
+    raw: Vec<u8>,
+}
+
+/// What follows a document that was written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Follows {
+    /// A further page of its transaction.
+    Page,
+    /// Another transaction, or nothing.
+    Other,
+    /// Nobody knows before the next lot.
+    Unknown,
+}
 
 /// Makes the output of a lot from its documents, and rejects those that cannot be written.
 ///
@@ -20,20 +64,23 @@ pub(crate) fn settle(
     outputs: &mut [OutputWriter],
     lot: &mut Lot,
     stop_at_reject: bool,
-    open: &mut Option<OpenDrafts>,
+    unsettled: &mut Unsettled,
     spool_folder: &Path,
 ) -> Result<(), ConvertError> {
     if !outputs.iter().any(|output| matches!(output, OutputWriter::Edi(_))) {
         return Ok(());
     }
-    let deferred = core::mem::take(&mut lot.deferred);
+    let mut deferred = core::mem::take(&mut lot.deferred);
     let raws = core::mem::take(&mut lot.deferred_raw);
     let mut names = core::mem::take(&mut lot.payload.names).into_iter();
     lot.deferring = false;
+    settle_open(outputs, lot, deferred.first(), unsettled);
     let mut course = vec![Course::default(); outputs.len()];
-    for mut document in deferred {
+    let count = if stop_at_reject && lot.tally.records_rejected > 0 { 0 } else { deferred.len() };
+    for (number, mut document) in deferred.drain(..).take(count).enumerate() {
         if let Some(page) = document.page {
             let name = if document.rejected.is_none() { names.next() } else { None };
+            let open = &mut unsettled.drafts;
             let refused = settle_page(&mut outputs[0], lot, &mut course[0], &document, page, name, open);
             if refused && stop_at_reject {
                 break;
@@ -44,26 +91,25 @@ pub(crate) fn settle(
             Some(findings) => findings,
             None => {
                 let name = names.next();
-                match write(outputs, &mut lot.payload, &mut course, &document, name) {
-                    Ok(()) => {
+                let last = if number + 1 == count { Follows::Unknown } else { Follows::Other };
+                match write(outputs, lot, &mut course, &document, name, last) {
+                    Ok(None) => {
                         lot.tally.records_in += document.records;
                         lot.tally.records_out += document.records;
                         lot.documents += document.documents;
                         continue;
                     }
-                    Err(finding) => vec![*finding],
+                    Ok(Some(mark)) => {
+                        let raw = raws[document.raw.clone()].to_vec();
+                        unsettled.document = Some(OpenDocument { mark, document, raw });
+                        continue;
+                    }
+                    Err(findings) => findings,
                 }
             }
         };
-        let raw = &raws[document.raw];
-        match document.around {
-            Some((around, is_transaction)) => lot.excerpt(around, is_transaction, document.front, raw),
-            None => lot.rejects.extend_from_slice(raw),
-        }
-        // The others of its records are rejected with it.
-        lot.tally.records_in += document.records - 1;
-        lot.tally.records_rejected += document.records - 1;
-        lot.rejected_already(findings);
+        let raw = document.raw.clone();
+        reject(lot, document, &raws[raw], findings);
         if stop_at_reject {
             break;
         }
@@ -72,9 +118,15 @@ pub(crate) fn settle(
         let payload = payload_of(&mut lot.payload, number);
         match &mut outputs[number] {
             OutputWriter::Edi(output) => {
-                payload.fill(output.writer.bytes());
-                output.writer.clear();
-                if let Some(open) = open {
+                let writer = &mut output.writer;
+                if let Some(open) = &mut unsettled.document {
+                    payload.fill(&writer.bytes()[..open.mark.bytes()]);
+                    writer.clear_to(&mut open.mark);
+                } else {
+                    payload.fill(writer.bytes());
+                    writer.clear();
+                }
+                if let Some(open) = &mut unsettled.drafts {
                     open.mark.taken();
                 }
             }
@@ -87,12 +139,85 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// A transaction of several pages that is being written as one of interchanges.
-#[derive(Debug)]
-pub(crate) struct OpenDrafts {
-    /// The writer before its first page.
-    mark: EdiMark,
-    is_bad: bool,
+/// The document that the lot before left open: kept, if the first one of this lot is a page of its transaction, and checked to its end
+/// otherwise.
+fn settle_open(outputs: &mut [OutputWriter], lot: &mut Lot, next: Option<&Deferred>, unsettled: &mut Unsettled) {
+    let Some(next) = next else { return };
+    let draft = next.rejected.is_none().then(|| lot.payload.drafts.first()).flatten();
+    let OutputWriter::Edi(output) = &mut outputs[0] else { return };
+    let goes_on = draft.is_some_and(|draft| output.writer.continues(draft));
+    close(output, lot, unsettled, goes_on);
+}
+
+/// Settles what is open behind the last lot.
+pub(crate) fn settle_end(outputs: &mut [OutputWriter], lot: &mut Lot, unsettled: &mut Unsettled) {
+    if let Some(OutputWriter::Edi(output)) = outputs.first_mut() {
+        close(output, lot, unsettled, false);
+    }
+    for output in outputs {
+        let OutputWriter::Edi(output) = output else { continue };
+        output.writer.end_transaction();
+        let mut faults = output.writer.take_late_faults();
+        let at_end = output.writer.take_faults();
+        faults.more += at_end.more;
+        faults.faults.extend(at_end.faults);
+        lot.keep_with_errors(findings_of(faults, &Place::default(), output.name.as_deref()));
+    }
+}
+
+fn close(output: &mut EdiOutput, lot: &mut Lot, unsettled: &mut Unsettled, goes_on: bool) {
+    let Some(OpenDocument { mark, document, raw }) = unsettled.document.take() else { return };
+    if !goes_on {
+        output.writer.end_transaction();
+        let faults = output.writer.take_faults();
+        if faults.has_errors {
+            output.writer.back_to(mark);
+            let findings = findings_of(faults, &document.place, output.name.as_deref());
+            return reject(lot, document, &raw, findings);
+        }
+    }
+    lot.tally.records_in += document.records;
+    lot.tally.records_out += document.records;
+    lot.documents += document.documents;
+}
+
+/// Puts a document, with all its records, to the rejects.
+fn reject(lot: &mut Lot, document: Deferred, raw: &[u8], findings: Vec<Finding>) {
+    match document.around {
+        Some((around, is_transaction)) => lot.excerpt(around, is_transaction, document.front, raw),
+        None => lot.rejects.extend_from_slice(raw),
+    }
+    // The others of its records are rejected with it.
+    lot.tally.records_in += document.records - 1;
+    lot.tally.records_rejected += document.records - 1;
+    lot.rejected_already(findings);
+}
+
+/// What the check of an output found, at the source document and the place in the output.
+fn findings_of(faults: OutboundFaults, place: &Place, output: Option<&str>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::with_capacity(faults.faults.len());
+    for fault in faults.faults {
+        let mut finding = fault.finding(None);
+        let path = format!("output {}{}", output.map(|name| format!("{name}, ")).unwrap_or_default(), fault.at);
+        finding.place = Place { path: Some(path), detail: finding.place.detail.take(), ..place.clone() };
+        finding.hint = match fault.error {
+            EdiError::ControlTwice { .. } => {
+                Some("leave control numbers out, so that they count, or give each its own".to_owned())
+            }
+            EdiError::FieldFormat { .. } | EdiError::FieldMissing { .. } => {
+                Some("correct the envelope value, in the document, the map or the arguments".to_owned())
+            }
+            EdiError::LineBreakInside | EdiError::Unterminated | EdiError::Tag { .. } => None,
+            _ => finding.hint,
+        };
+        findings.push(finding);
+    }
+    if faults.more > 0
+        && let Some(last) = findings.last_mut()
+    {
+        last.message = format!("{} (and {} findings more in this document)", last.message, faults.more);
+    }
+    findings
 }
 
 /// Writes a page; where it cannot be written, or the lane rejected it, all of its transaction is taken back. Whether that is so.
@@ -119,11 +244,15 @@ fn settle_page(
     if !refused {
         let draft = course.drafts..course.drafts + 1;
         course.drafts = draft.end;
-        if !open_drafts.is_bad
-            && let Err(finding) = write_drafts(output, &mut lot.payload, draft, document, name.as_ref())
-        {
-            refused = true;
-            lot.keep(vec![*finding]);
+        let follows = if lot.pages[page].more { Follows::Page } else { Follows::Other };
+        if !open_drafts.is_bad {
+            let mut notes = Vec::new();
+            let written = write_drafts(output, &mut lot.payload, draft, document, name.as_ref(), follows, &mut notes);
+            lot.keep(notes);
+            if let Err(findings) = written {
+                refused = true;
+                lot.keep(findings);
+            }
         }
     }
     lot.pages[page].output = from..from;
@@ -163,37 +292,60 @@ fn payload_of(payload: &mut Payload, number: usize) -> &mut Payload {
     }
 }
 
-/// Writes what came of one source document, all of it or nothing.
+/// Writes what came of one source document, all of it or nothing. A mark where it begins, if it is right only if a page of its transaction
+/// follows.
 fn write(
     outputs: &mut [OutputWriter],
-    payload: &mut Payload,
+    lot: &mut Lot,
     course: &mut [Course],
     document: &Deferred,
     name: Option<String>,
-) -> Result<(), Box<Finding>> {
+    last: Follows,
+) -> Result<Option<EdiMark>, Vec<Finding>> {
     let mut before = Vec::new();
     let mut failed = None;
+    let mut notes = Vec::new();
+    let mut is_open = false;
+    let by_map = !document.taken.is_empty();
     for (number, output) in outputs.iter_mut().enumerate() {
         // Without a map a document is one draft.
         let taken = document.taken.get(number).map_or((1, 0), |taken| (taken.drafts, taken.end));
         let OutputWriter::Edi(output) = output else { continue };
-        let payload = payload_of(payload, number);
+        let payload = payload_of(&mut lot.payload, number);
         before.push((number, output.writer.mark(), payload.cuts.len()));
         let drafts = course[number].drafts..course[number].drafts + taken.0;
         course[number].drafts = drafts.end;
         if failed.is_none() {
-            failed = write_drafts(output, payload, drafts, document, name.as_ref()).err();
+            // A map makes transactions whole.
+            let next = payload.drafts.get(drafts.end).filter(|_| !by_map);
+            let follows = match next {
+                Some(draft) if output.writer.continues(draft) => Follows::Page,
+                None if !by_map && !output.is_split() => last,
+                _ => Follows::Other,
+            };
+            let written = write_drafts(output, payload, drafts, document, name.as_ref(), follows, &mut notes);
+            is_open = written.as_ref().is_ok_and(|is_open| *is_open);
+            failed = written.err();
         }
     }
-    if let Some(finding) = &failed {
-        for (number, mark, cuts) in before {
+    if let Some(findings) = &failed {
+        for (number, mark, cuts) in before.drain(..) {
             let OutputWriter::Edi(output) = &mut outputs[number] else { continue };
             output.writer.back_to(mark);
-            let payload = payload_of(payload, number);
+            let payload = payload_of(&mut lot.payload, number);
             payload.cuts.truncate(cuts);
             payload.names.truncate(cuts);
         }
-        debug_assert!(!finding.message.is_empty());
+        debug_assert!(!findings.is_empty());
+    } else {
+        lot.keep(notes);
+    }
+    for output in outputs.iter_mut() {
+        let OutputWriter::Edi(output) = output else { continue };
+        let late = output.writer.take_late_faults();
+        if !late.is_empty() {
+            lot.keep_with_errors(findings_of(late, &Place::default(), output.name.as_deref()));
+        }
     }
     for (taken, course) in document.taken.iter().zip(course) {
         if taken.end > 0 {
@@ -203,28 +355,52 @@ fn write(
             course.end = taken.end;
         }
     }
-    failed.map_or(Ok(()), Err)
+    let mark = before.pop().filter(|_| is_open).map(|(_, mark, _)| mark);
+    failed.map_or(Ok(mark), Err)
 }
 
+/// Writes drafts of one source document and checks them. Whether they are right only if a page of the last transaction follows; `notes` gets
+/// what is no error.
 fn write_drafts(
     output: &mut EdiOutput,
     payload: &mut Payload,
     drafts: Range<usize>,
     document: &Deferred,
     name: Option<&String>,
-) -> Result<(), Box<Finding>> {
+    last: Follows,
+    notes: &mut Vec<Finding>,
+) -> Result<bool, Vec<Finding>> {
     let split = output.is_split();
-    for draft in drafts {
-        let draft = payload.drafts.get(draft).expect("every document that no lane rejected has its drafts");
-        output.writer.write(draft).map_err(|error| Box::new(error.finding(document.place.clone())))?;
+    let end = drafts.end;
+    for number in drafts {
+        let draft = payload.drafts.get(number).expect("every document that no lane rejected has its drafts");
+        output.writer.write(draft).map_err(|error| vec![error.finding(document.place.clone())])?;
+        let is_page = |draft| output.writer.continues(draft);
+        let follows = match payload.drafts.get(number + 1) {
+            _ if number + 1 == end => last,
+            Some(next) if is_page(next) => Follows::Page,
+            _ => Follows::Other,
+        };
         if split {
             // Each is an interchange of its own.
             output.writer.finish();
             payload.cuts.push(output.writer.bytes().len());
             payload.names.push(name.cloned().unwrap_or_default());
+        } else if follows == Follows::Other && output.writer.is_checked() {
+            output.writer.end_transaction();
+        }
+        let faults = output.writer.take_faults();
+        let has_errors = faults.has_errors;
+        let findings = findings_of(faults, &document.place, output.name.as_deref());
+        if has_errors {
+            return Err(findings);
+        }
+        notes.extend(findings.into_iter().filter(|finding| finding.severity != Severity::Error));
+        if follows == Follows::Unknown && output.writer.faults_at_end().has_errors {
+            return Ok(true);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Leaves ranges of a payload out; they do not overlap and rise.

@@ -21,7 +21,7 @@ use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::repeats::Repeats;
-use crate::engine::settle::{OpenDrafts, settle};
+use crate::engine::settle::{Unsettled, settle, settle_end};
 use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
@@ -47,7 +47,7 @@ pub(crate) struct Writer<'r> {
     pub(crate) state: Written,
     /// A transaction of which only some pages were written yet, and the same of drafts.
     pub(crate) hold: Option<Hold>,
-    pub(crate) open_drafts: Option<OpenDrafts>,
+    pub(crate) unsettled: Unsettled,
 }
 
 /// How far the run is.
@@ -89,7 +89,7 @@ pub(crate) struct CheckpointWriter {
 impl Outlet for Writer<'_> {
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
         let stop_at_reject = self.rejects.is_none();
-        settle(&mut self.outputs, lot, stop_at_reject, &mut self.open_drafts, &self.spool_folder)?;
+        settle(&mut self.outputs, lot, stop_at_reject, &mut self.unsettled, &self.spool_folder)?;
         let rejects = lot.tally.records_rejected > 0 || lot.pages.iter().any(|page| page.is_bad);
         if stop_at_reject && rejects {
             self.take_back()?;
@@ -261,7 +261,7 @@ impl Writer<'_> {
     /// Makes everything so far durable and says so in the checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
         // Behind a page of a large transaction nobody can go on; the checkpoint before it stays.
-        if self.checkpoints.is_none() || !self.state.position.can_resume() {
+        if self.checkpoints.is_none() || !self.state.position.can_resume() || !self.unsettled.is_empty() {
             return Ok(());
         }
         self.sync_files()?;
@@ -320,6 +320,7 @@ impl Writer<'_> {
     /// The end of a complete run: everything durable, then everything takes its name.
     pub(crate) fn commit(&mut self, clock: &mut Clock) -> Result<(), ConvertError> {
         clock.enter(Phase::Write);
+        self.settle_end()?;
         self.outputs.iter_mut().try_for_each(OutputWriter::finish)?;
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
@@ -330,6 +331,27 @@ impl Writer<'_> {
         self.sync_files()?;
         self.write_checkpoint(DONE)?;
         self.take_names()
+    }
+
+    /// The last document, where nobody knew whether a page of its transaction would follow.
+    fn settle_end(&mut self) -> Result<(), ConvertError> {
+        let mut lot = Lot::new();
+        lot.after = self.state.position.clone();
+        settle_end(&mut self.outputs, &mut lot, &mut self.unsettled);
+        if lot.tally == Tally::default() && lot.findings.is_empty() {
+            return Ok(());
+        }
+        if self.rejects.is_none() && lot.tally.records_rejected > 0 {
+            let mut findings = core::mem::take(&mut lot.findings);
+            findings.truncate(1.max(self.findings_max));
+            return Err(ConvertError::Refused(quayline_core::Findings(findings)));
+        }
+        self.write_lot(&mut lot)?;
+        self.advance(&mut lot);
+        if self.rejects_max.is_some_and(|max| self.state.tally.records_rejected > max) {
+            return Err(self.too_many());
+        }
+        Ok(())
     }
 
     fn take_names(&self) -> Result<(), ConvertError> {

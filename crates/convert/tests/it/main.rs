@@ -7,6 +7,7 @@ mod gaps;
 mod kit;
 mod lossless;
 mod maps;
+mod outbound;
 mod pages;
 mod pages_alone;
 mod rejects;

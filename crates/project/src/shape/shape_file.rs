@@ -8,8 +8,8 @@ use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_cobol::Policies;
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Place, Severity, Shape};
-use quayline_edi::EdiWriterOptions;
 use quayline_edi::guide::{GuideDocuments, NodeNames};
+use quayline_edi::{EdiWriterOptions, OutboundOptions};
 use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_map::{Absent, SourceOrder};
@@ -197,6 +197,7 @@ impl ShapeFile {
         Ok(match &self.form {
             Form::Guide(documents) => TargetFormat::Edi(EdiWriterOptions {
                 guides: Some(Arc::clone(documents)),
+                check: Some(OutboundOptions::default()),
                 ..EdiWriterOptions::default()
             }),
             Form::Records { encoding: None, .. } => return Err(self.no_code_page().into()),

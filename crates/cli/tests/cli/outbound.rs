@@ -1,0 +1,223 @@
+//! EDI that `translate` and `convert` write: its guide judges it before it is kept.
+
+use expect_test::expect;
+
+use crate::edi::examples;
+use crate::world::{Ran, World};
+
+const ROWS: &str = "number,date,kind,name,quantity,lines\n";
+
+const LAYOUT: &str = "layout = \"csv\"
+[[field]]
+name = \"number\"
+length = 14
+required = true
+[[field]]
+name = \"date\"
+length = 8
+required = true
+[[field]]
+name = \"kind\"
+length = 2
+[[field]]
+name = \"name\"
+length = 30
+required = true
+[[field]]
+name = \"quantity\"
+type = \"decimal\"
+digits = 9
+[[field]]
+name = \"lines\"
+type = \"decimal\"
+digits = 6
+required = true
+";
+
+const MAP: &str = "map \"rows to 810\"
+source \"rows.toml\"
+target invoice \"810.guide\"
+
+omit standard
+make BIG {
+  BIG01 = date
+  BIG02 = number
+  BIG07 = kind
+}
+make N1 {
+  N1.N101 = \"ST\"
+  N1.N102 = name
+}
+make IT1 {
+  IT1.IT102 = quantity ?? 1
+  IT1.IT103 = \"EA\"
+  IT1.IT104 = 2
+}
+TDS.TDS01 = 5
+CTT.CTT01 = lines
+";
+
+/// Rows that become invoices, each a document.
+pub(crate) fn invoices(rows: &str) -> World {
+    let world = examples();
+    world.write("rows.toml", LAYOUT).write("rows.qmap", MAP).write("rows.csv", format!("{ROWS}{rows}"));
+    world
+}
+
+pub(crate) const TRANSLATE: &str =
+    "translate -m rows.qmap rows.csv --sender ZZ:ACME --receiver ZZ:DC7 --now 2026-04-15T12:00:00";
+
+/// The transactions of an output, without their envelopes.
+fn transactions(ran: &Ran) -> String {
+    let out = String::from_utf8(ran.stdout.clone()).expect("UTF-8");
+    out.split_inclusive('~').filter(|segment| !["ISA", "GS*", "GE*", "IEA"].contains(&&segment[..3])).collect()
+}
+
+/// What `validate` says of the output of a run.
+fn accepted(world: &World, ran: &Ran) {
+    world.write("out.x12", &ran.stdout);
+    world.run("validate out.x12 -g 810.guide").code(0);
+}
+
+#[test]
+fn documents_that_break_the_guide_are_rejected_with_both_places() {
+    // Right, a code, a date, a count, right.
+    let world = invoices(
+        "A1,20260415,DI,ACME,1,1\nA2,20260415,ZZ,ACME,1,1\nA3,04152026,DI,ACME,1,1\nA4,20260415,DI,ACME,1,7\nA5,20260415,DI,ACME,1,1\n",
+    );
+    let ran = world.run(&format!("{TRANSLATE} --rejects bad.csv"));
+    ran.code(1);
+    expect![[r#"
+        error[EDI-114]: BIG07 (Kind of transaction) is not in its code list
+          at rows.csv, record 2, byte 61, output interchange 1, group 1, transaction 2, segment 2, element 7 (X12.3, code sources)
+
+        hint: write one of the codes that the guide lists for BIG07
+
+        error[EDI-117]: BIG01 (Date) is not a date, expected CCYYMMDD or YYMMDD
+          at rows.csv, record 3, byte 85, output interchange 1, group 1, transaction 2, segment 2, element 1 (X12.6, data element types and lengths)
+
+        hint: write CCYYMMDD or YYMMDD
+
+        error[EDI-130]: the number of lines differs (lines)
+          at rows.csv, record 4, byte 109, output interchange 1, group 1, transaction 2, segment 6, element 1 (the implementation guide)
+
+        hint: the rule stands in the guide's `rules`
+
+        3 of 5 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    expect!["ST*810*0001~BIG*20260415*A1*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0001~ST*810*0002~BIG*20260415*A5*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0002~"].assert_eq(&transactions(&ran));
+    expect![[r#"
+        number,date,kind,name,quantity,lines
+        A2,20260415,ZZ,ACME,1,1
+        A3,04152026,DI,ACME,1,1
+        A4,20260415,DI,ACME,1,7
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&world.read("bad.csv")));
+    accepted(&world, &ran);
+    // Without a file for rejects the first one ends the run.
+    world.run(TRANSLATE).code(1);
+    // Written all the same, on demand.
+    let ran = world.run(&format!("{TRANSLATE} --output-level none"));
+    assert_eq!(ran.code(0).stdout.split(|byte| *byte == b'~').filter(|segment| segment.starts_with(b"BIG")).count(), 5);
+}
+
+#[test]
+fn a_line_break_in_a_value_is_refused_at_every_level() {
+    let world = invoices("A1,20260415,DI,\"ACME\nDC 7\",1,1\n");
+    for level in ["none", "rules"] {
+        let ran = world.run(&format!("{TRANSLATE} --output-level {level}"));
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        expect![[r#"
+            error[EDI-063]: the text has a line break, which readers of interchanges leave out
+              at rows.csv, record 1, byte 37
+
+            hint: replace line breaks with spaces, for example in the map, or write a segment for each line
+        "#]]
+        .assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+#[test]
+fn control_numbers_that_are_none_or_repeat_are_refused() {
+    let world = invoices("A1,20260415,DI,ACME,1,1\nA2,20260415,DI,ACME,1,1\n");
+    let map = MAP.replace("omit standard\n", "omit standard\ninterchange.control_number = number\n");
+    world.write("rows.qmap", map);
+    world.run(TRANSLATE).check(expect![[r#"
+        exit 1
+        --- stderr
+        error[EDI-038]: ISA13 is not nine digits
+          at rows.csv, record 1, byte 37, output interchange 1, segment 1, element 13 (X12.5 and X12.6, control segments)
+
+        hint: correct the envelope value, in the document, the map or the arguments
+    "#]]);
+    world.write("rows.qmap", MAP);
+    let ran = world.run(&format!("{TRANSLATE} --envelope transaction.control_number=9001 --rejects bad.csv"));
+    ran.code(1);
+    expect![[r#"
+        error[EDI-039]: ST02 stood before in this group
+          at rows.csv, record 2, byte 61, output interchange 1, group 1, transaction 2, segment 1, element 2 (X12.5 and X12.6, control segments)
+
+        hint: leave control numbers out, so that they count, or give each its own
+
+        1 of 2 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+    "#]].assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    accepted(&world, &ran);
+}
+
+#[test]
+fn strict_rules_hold_for_what_is_written() {
+    let world = invoices("A1,20260415,DI,ACME,1,1\n");
+    let ran = world.run(&format!("{TRANSLATE} --strict"));
+    ran.code(0);
+    world.write("out.x12", &ran.stdout);
+    world.run("validate out.x12 -g 810.guide --strict").code(0);
+}
+
+const DOCUMENT: &str = r#"{"standard":"X12","interchange":{"sender_qualifier":"ZZ","sender":"A","receiver_qualifier":"ZZ","receiver":"B","date":"260415","time":"1200","version":"00501"},"group":{"sender":"A","receiver":"B","date":"20260415","time":"1200"},"transaction":{},"BIG":{"BIG01":"20260415","BIG02":"INV-1"},"IT1":[{"IT1":{"IT102":1,"IT103":"EA","IT104":2}}],"TDS":{"TDS01":5}}"#;
+
+#[test]
+fn json_without_what_is_mandatory_is_refused() {
+    let world = examples();
+    let without = DOCUMENT.replace("\"BIG01\":\"20260415\",", "").replace(",\"TDS\":{\"TDS01\":5}", "");
+    world.write("d.jsonl", format!("{DOCUMENT}\n{without}\n{DOCUMENT}\n"));
+    let ran = world.run("convert d.jsonl -g 810.guide --to edi --rejects bad.jsonl");
+    ran.code(1);
+    expect![[r#"
+        error[EDI-111]: BIG01 (Date) is missing
+          at d.jsonl:2:1, record 2, byte 360, output interchange 1, group 1, transaction 2, segment 2, element 1 (X12.6, data segment structure)
+
+        hint: write BIG01
+
+        error[EDI-108]: TDS is missing
+          at d.jsonl:2:1, record 2, byte 360, output interchange 1, group 1, transaction 2, segment 4 (X12.6, transaction set structure)
+
+        hint: write TDS before this segment
+
+        1 of 3 records rejected: bad.jsonl holds them whole, bad.jsonl.findings.jsonl says why
+    "#]].assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
+    accepted(&world, &ran);
+    // The last document, of which nobody knows whether a page of its transaction follows.
+    world.write("d.jsonl", format!("{DOCUMENT}\n{without}\n"));
+    let ran = world.run("convert d.jsonl -g 810.guide --to edi --rejects bad.jsonl");
+    ran.code(1);
+    assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
+    accepted(&world, &ran);
+    world.run("convert d.jsonl -g 810.guide --to edi").code(1);
+    world.run("convert d.jsonl -g 810.guide --to edi --output-level none").code(0);
+    world.run("convert d.jsonl -g 810.guide --to edi --output-level envelope").code(0);
+}
+
+#[test]
+fn pages_of_a_transaction_are_checked_as_one() {
+    let world = examples();
+    world.run("convert claims.x12 -g x12-claims.guide --to jsonl -o whole.jsonl").code(2);
+    let guide = "-g 837p-acme.guide";
+    world.run(&format!("convert claims.x12 {guide} --page 1 -o pages.jsonl")).code(0);
+    assert!(world.read("pages.jsonl").iter().filter(|byte| **byte == b'\n').count() > 1, "several pages");
+    world.run(&format!("convert pages.jsonl {guide} -o back.x12")).code(0);
+    assert_eq!(world.read("back.x12"), world.read("claims.x12"));
+    world.run(&format!("convert claims.x12 {guide} --page 1 --to edi -o back.x12")).code(0);
+    assert_eq!(world.read("back.x12"), world.read("claims.x12"));
+}
