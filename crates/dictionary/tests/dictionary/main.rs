@@ -5,6 +5,7 @@ mod fetched;
 mod held_out;
 mod json_form;
 mod php_edifact_codes;
+mod places;
 mod pyx12_maps;
 mod smooks_schemas;
 mod x12_types_sources;

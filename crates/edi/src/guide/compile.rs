@@ -19,7 +19,7 @@ use quayline_core::{Finding, Findings, Severity, packed};
 
 pub use ambiguity::Ambiguity;
 pub(crate) use cell::{Cell, Way};
-pub(crate) use distinguish::{Condition, reference};
+pub(crate) use distinguish::{Condition, Needs, reference};
 pub(crate) use layout::{Form, Layouts, Note, Spec};
 pub(crate) use transitions::{Candidate, NO_SLOT, Transitions, tag_key};
 
@@ -36,7 +36,8 @@ use levels::HlLevels;
 ///
 /// # How a segment finds its place
 /// Of the loops that are open, the innermost one first; in it, of the places that are not behind us, the first with the segment's tag whose
-/// qualifier fits and that is not full. Siblings next to each other with the same position come in any order.
+/// qualifier fits and that is not full. Siblings next to each other with the same position come in any order. Where several places are left
+/// that ask something different of the segment's elements, the one that the elements fit best is taken, and the first of those alike.
 #[derive(Debug)]
 pub struct CompiledGuide {
     name: Box<str>,
@@ -96,6 +97,8 @@ pub struct CompiledItem {
     pub(crate) loop_number: u32,
     /// Conditions that tell the segment from others: range of `Transitions::conditions`.
     pub(crate) conditions: (u32, u32),
+    /// What decides where conditions do not: range of `Transitions::deciders`.
+    pub(crate) deciders: (u32, u32),
 }
 
 /// What an item is.
@@ -120,9 +123,9 @@ impl CompiledGuide {
             return Err(Findings(findings));
         }
         let mut items = flat.items;
-        let conditions = distinguish::conditions(guide, &flat.uses, &mut items, &mut findings);
-        let transitions = transitions::build(&mut items, conditions, guide);
-        let ambiguities = ambiguity::find(guide, &items, &transitions);
+        let told = distinguish::tell_apart(guide, &flat.uses, &mut items, &mut findings);
+        let transitions = transitions::build(&mut items, told, guide);
+        let ambiguities = ambiguity::find(guide, &flat.uses, &items, &transitions);
         let rules = rules::compile(guide, &items, &mut findings);
         let hl = HlLevels::of(guide, &items, &mut findings);
         findings.extend(ambiguities.iter().map(Ambiguity::finding));
@@ -267,5 +270,5 @@ packed!(struct CompiledGuide {
 packed!(struct ItemId(number));
 packed!(enum ItemKind { 0 Segment, 1 Loop });
 packed!(struct CompiledItem {
-    kind, id, name, parent, end, depth, requirement, max, is_trigger, slot, rank, loop_number, conditions,
+    kind, id, name, parent, end, depth, requirement, max, is_trigger, slot, rank, loop_number, conditions, deciders,
 });

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use quayline_core::{Finding, packed};
 
 use super::codes::{AMBIGUOUS, warning};
-use super::distinguish::{Condition, owner, reference};
+use super::distinguish::{Condition, Shared, owner, reference};
 use super::{CompiledItem, ItemId, Transitions, place, small};
-use crate::guide::model::{Guide, Requirement};
+use crate::guide::model::{Guide, Requirement, SegmentUse};
 
 /// Two places of a guide that some segment fits both, so that one of them is reached only when the other is full.
 #[derive(Clone, Debug)]
@@ -47,12 +47,17 @@ impl Ambiguity {
 }
 
 /// Finds pairs of segments with the same tag of which one takes what the other could have.
-pub(super) fn find(guide: &Guide, items: &[CompiledItem], table: &Transitions) -> Vec<Ambiguity> {
+pub(super) fn find(
+    guide: &Guide,
+    uses: &[Option<&SegmentUse>],
+    items: &[CompiledItem],
+    table: &Transitions,
+) -> Vec<Ambiguity> {
     let mut by_tag: BTreeMap<&str, Vec<ItemId>> = BTreeMap::new();
     for (i, item) in items.iter().enumerate().skip(1).filter(|(_, item)| item.loop_number == 0) {
         by_tag.entry(&item.id).or_default().push(ItemId(small(i)));
     }
-    let search = Search { guide, items, table };
+    let search = Search { guide, uses, items, table };
     let mut found = Vec::new();
     for places in by_tag.values() {
         for (i, one) in places.iter().enumerate() {
@@ -72,11 +77,12 @@ pub(super) fn find(guide: &Guide, items: &[CompiledItem], table: &Transitions) -
 
 struct Search<'x> {
     guide: &'x Guide,
+    uses: &'x [Option<&'x SegmentUse>],
     items: &'x [CompiledItem],
     table: &'x Transitions,
 }
 
-impl Search<'_> {
+impl<'x> Search<'x> {
     /// Whether `taken` takes segments that `shadowed` could have too.
     fn pair(&self, taken: ItemId, shadowed: ItemId) -> Option<Ambiguity> {
         let (inner, outer) = (owner(self.items, taken), owner(self.items, shadowed));
@@ -106,14 +112,15 @@ impl Search<'_> {
         if first.requirement == Requirement::Mandatory && !repeats {
             return None;
         }
-        let why = self.why(taken, shadowed)?;
+        let shared = self.shared(taken, shadowed)?;
+        let why = self.why(taken, shadowed, &shared);
         let mut example = Vec::new();
         self.prefix(child_taken, &mut example);
         if first.requirement == Requirement::Mandatory {
             self.instance(child_taken, &mut example);
         }
-        example.push(self.both(taken, shadowed));
-        let places = (place(self.items, taken), place(self.items, shadowed));
+        example.push(self.both(taken, &shared));
+        let places = self.names(taken, shadowed);
         Some(Ambiguity { taken, shadowed, why, example, places })
     }
 
@@ -151,46 +158,67 @@ impl Search<'_> {
         &self.table.conditions[from as usize..to as usize]
     }
 
-    /// `None` where their qualifiers tell them apart.
-    fn why(&self, taken: ItemId, shadowed: ItemId) -> Option<String> {
+    /// What a segment has that fits both places; `None` where they can be told apart.
+    fn shared(&self, taken: ItemId, shadowed: ItemId) -> Option<Shared<'x>> {
         let (a, b) = (self.conditions(taken), self.conditions(shadowed));
-        let apart = a.iter().any(|one| b.iter().any(|other| one.excludes(other)));
-        if apart {
+        if a.iter().any(|one| b.iter().any(|other| one.excludes(other))) {
             return None;
         }
+        Shared::of(self.guide, self.uses[taken.index()]?, self.uses[shadowed.index()]?)
+    }
+
+    fn why(&self, taken: ItemId, shadowed: ItemId, shared: &Shared<'_>) -> String {
+        let (a, b) = (self.conditions(taken), self.conditions(shadowed));
         let tag = &self.items[taken.index()].id;
         let name = |condition: &Condition| reference(tag, condition.element, condition.component);
-        Some(match (a, b) {
+        if let Some(differs) = shared.differs.as_ref().filter(|differs| {
+            let is_open = a.is_empty() && b.is_empty();
+            is_open || (differs.both_closed && differs.value.is_some() && (a.is_empty() || b.is_empty()))
+        }) {
+            let name = reference(tag, differs.column.0, differs.column.1);
+            return match differs.value {
+                Some(value) => format!("{name} may be {value} in both"),
+                None => format!("{name} may be left out in both"),
+            };
+        }
+        match (a, b) {
             ([], []) => format!("neither {tag} has a qualifier or codes that the other does not have"),
             ([], [condition, ..]) => format!("the former has no qualifier, so any {} is taken", name(condition)),
             ([condition, ..], []) => format!("only the latter asks for {}", name(condition)),
             ([one, ..], others) => {
                 let same = others.iter().find(|other| other.element == one.element && other.component == one.component);
-                let shared = same.and_then(|other| shared(one, other));
-                match shared {
+                match same.and_then(|other| common(one, other)) {
                     Some(value) => format!("{} may be {value} in both", name(one)),
                     None => {
                         format!("they are told apart by different elements, {} and {}", name(one), name(&others[0]))
                     }
                 }
             }
-        })
+        }
+    }
+
+    /// The two places, by what is different in them: their loops, or else which of the segments of their loop they are.
+    fn names(&self, taken: ItemId, shadowed: ItemId) -> (String, String) {
+        let names = (place(self.items, taken), place(self.items, shadowed));
+        if names.0 != names.1 {
+            return names;
+        }
+        let number = |id: ItemId| {
+            let parent = self.items[id.index()].parent;
+            let alike = |other: &ItemId| {
+                let (one, other) = (&self.items[id.index()], &self.items[other.index()]);
+                one.kind == other.kind && one.id == other.id
+            };
+            let count = self.children(parent).filter(alike).take_while(|other| *other <= id).count();
+            let name = self.items[id.index()].name.as_deref().map_or(String::new(), |name| format!(" ({name})"));
+            format!("{}[{count}]{name}", place(self.items, id))
+        };
+        (number(taken), number(shadowed))
     }
 
     /// A segment that fits both.
-    fn both(&self, taken: ItemId, shadowed: ItemId) -> String {
-        let mut asked: BTreeMap<(usize, usize), &str> = BTreeMap::new();
-        let (a, b) = (self.conditions(taken), self.conditions(shadowed));
-        for condition in a.iter().chain(b) {
-            let others = a
-                .iter()
-                .chain(b)
-                .filter(|other| (other.element, other.component) == (condition.element, condition.component));
-            let value = others.fold(condition.values.first().map(|value| &**value), |value, other| {
-                shared(condition, other).or(value)
-            });
-            asked.entry((condition.element, condition.component)).or_insert(value.unwrap_or(""));
-        }
+    fn both(&self, taken: ItemId, shared: &Shared<'_>) -> String {
+        let asked = shared.segment.iter().map(|(column, value)| (*column, value.unwrap_or(""))).collect();
         self.text(&self.items[taken.index()].id, &asked)
     }
 
@@ -257,7 +285,7 @@ impl Search<'_> {
 }
 
 /// A value that both conditions allow.
-fn shared<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
+fn common<'c>(one: &'c Condition, other: &Condition) -> Option<&'c str> {
     one.values.iter().find(|value| other.values.binary_search(value).is_ok()).map(|value| &**value)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use quayline_core::{Finding, packed};
 
 use super::codes::{QUALIFIER, error};
-use super::effective::{self, Allowed, Effective};
+use super::effective::{self, Allowed};
 use super::{CompiledItem, ItemId, ItemKind, place, small};
 use crate::guide::code_set::CodeSet;
 use crate::guide::model::{Guide, Requirement, SegmentUse};
@@ -22,88 +22,175 @@ pub(crate) struct Condition {
     pub(crate) values: Vec<Box<str>>,
 }
 
-/// Finds the conditions of all segments and notes them in the items.
+/// What a place asks of one element, checked only where other places ask something else and no condition decides. It is a preference: a
+/// segment that misses it is still read by this place if no other fits better.
+#[derive(Clone, Debug)]
+pub(crate) struct Decider {
+    /// From 1.
+    pub(crate) element: usize,
+    /// From 1; 0 where the element is simple.
+    pub(crate) component: usize,
+    pub(crate) needs: Needs,
+    /// Its codes; empty where any value is allowed.
+    pub(crate) set: CodeSet,
+}
+
+/// What a [`Decider`] asks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Needs {
+    /// A value.
+    Value,
+    /// No value.
+    Nothing,
+    /// One of the codes.
+    Code,
+    /// One of the codes, or no value.
+    CodeOrNothing,
+}
+
+/// How segments with the same tag are told from each other.
+pub(super) struct Told {
+    pub(super) conditions: Vec<Condition>,
+    pub(super) deciders: Vec<Decider>,
+}
+
+/// Finds the conditions and deciders of all segments and notes them in the items.
 ///
-/// A qualifier of the guide is one. Without it, for each other segment with the same tag that can stand at the same place, it is the first
-/// element whose codes at the two places have none in common, or else the first whose codes differ.
-pub(super) fn conditions(
+/// A condition is fulfilled by every valid segment of its place, so it may turn a segment away:
+/// * a qualifier of the guide (`where`) is one;
+/// * without it, for each other segment with the same tag that can stand at the same place, it is the first mandatory element whose codes at
+///   the two places have none in common, or else the first whose codes differ.
+///
+/// An element that may be absent is never a condition. Where conditions do not tell two places apart, all elements of which the places ask
+/// something different decide together: codes, and whether there is a value at all.
+pub(super) fn tell_apart(
     guide: &Guide,
     uses: &[Option<&SegmentUse>],
     items: &mut [CompiledItem],
     findings: &mut Vec<Finding>,
-) -> Vec<Condition> {
+) -> Told {
     let mut by_tag: BTreeMap<&str, Vec<ItemId>> = BTreeMap::new();
     for (i, segment) in uses.iter().enumerate() {
         if let Some(segment) = segment {
             by_tag.entry(segment.tag.as_str()).or_default().push(ItemId(small(i)));
         }
     }
-    let mut all = Vec::new();
-    let mut ranges = vec![(0, 0); items.len()];
+    let mut told = Told { conditions: Vec::new(), deciders: Vec::new() };
     for (tag, places) in &by_tag {
-        let widths = effective::widths(guide, tag);
-        let columns: Vec<(usize, usize)> = widths
-            .iter()
-            .enumerate()
-            .flat_map(|(e, components)| {
-                let components = if *components == 0 { 0..=0 } else { 1..=*components };
-                components.map(move |c| (e + 1, c))
-            })
-            .collect();
+        let columns = columns(guide, tag);
         // Codes of each place by column, looked up once.
-        let codes: Vec<Vec<Option<Column<'_>>>> = if places.len() > 1 {
-            places
-                .iter()
-                .map(|id| {
-                    let segment = uses[id.index()].expect("places are segments");
-                    columns.iter().map(|(e, c)| effective::element(guide, segment, *e, *c).map(Column::new)).collect()
-                })
-                .collect()
+        let rows: Vec<Vec<Option<Column<'_>>>> = if places.len() > 1 {
+            let row = |id: &ItemId| row(guide, uses[id.index()].expect("places are segments"), &columns);
+            places.iter().map(row).collect()
         } else {
             Vec::new()
         };
+        let mut own: Vec<Vec<Condition>> = Vec::new();
         for (at, id) in places.iter().enumerate() {
             let segment = uses[id.index()].expect("places are segments");
-            let start = all.len();
-            if let Some(qualifier) = &segment.qualifier {
-                let element = usize::from(qualifier.element);
-                let composite = widths.get(element.wrapping_sub(1)).is_some_and(|width| *width > 0);
-                let component = usize::from(qualifier.component).max(usize::from(composite));
-                all.push(Condition::new(element, component, qualifier.values.iter().map(String::as_str)));
-            } else {
-                let others =
-                    places.iter().enumerate().filter(|(other, place)| *other != at && compete(items, *id, **place));
-                let mut chosen: Vec<usize> = Vec::new();
-                for (other, _) in others {
-                    if let Some(column) = telling(&codes[at], &codes[other])
-                        && !chosen.contains(&column)
-                    {
-                        chosen.push(column);
+            own.push(match Condition::of_qualifier(guide, segment) {
+                Some(condition) => vec![condition],
+                None => {
+                    let others = (0..places.len()).filter(|other| *other != at && compete(items, *id, places[*other]));
+                    conditions(&rows[..], &columns, at, others)
+                }
+            });
+        }
+        for (at, id) in places.iter().enumerate() {
+            let start = told.deciders.len();
+            let rivals: Vec<usize> = (0..places.len())
+                .filter(|other| *other != at && meet(items, *id, places[*other]))
+                .filter(|other| !exclude(&own[at], &own[*other]))
+                .collect();
+            if !rivals.is_empty() {
+                let asked = |column: (usize, usize)| own[at].iter().any(|one| (one.element, one.component) == column);
+                for (number, column) in columns.iter().enumerate().filter(|(_, column)| !asked(**column)) {
+                    let one = rows[at][number].as_ref();
+                    if rivals.iter().any(|other| differ(one, rows[*other][number].as_ref())) {
+                        told.deciders.extend(one.and_then(|one| Decider::new(*column, one)));
                     }
                 }
-                chosen.sort_unstable();
-                for column in chosen {
-                    let (element, component) = columns[column];
-                    let values =
-                        codes[at][column].as_ref().and_then(|column| column.values.clone()).unwrap_or_default();
-                    all.push(Condition::new(element, component, values));
-                }
             }
-            ranges[id.index()] = (small(start), small(all.len()));
+            items[id.index()].deciders = (small(start), small(told.deciders.len()));
         }
-    }
-    for (i, item) in items.iter_mut().enumerate() {
-        item.conditions = ranges[i];
+        for (id, own) in places.iter().zip(own) {
+            let start = told.conditions.len();
+            told.conditions.extend(own);
+            items[id.index()].conditions = (small(start), small(told.conditions.len()));
+        }
     }
     for (i, segment) in uses.iter().enumerate() {
         if let Some(segment) = segment {
             check_qualifier(guide, segment, &|| place(items, ItemId(small(i))), findings);
         }
     }
-    all
+    told
+}
+
+/// Simple elements (component 0) and components of a segment.
+fn columns(guide: &Guide, tag: &str) -> Vec<(usize, usize)> {
+    let widths = effective::widths(guide, tag);
+    let of = |(e, components): (usize, &usize)| {
+        let components = if *components == 0 { 0..=0 } else { 1..=*components };
+        components.map(move |c| (e + 1, c)).collect::<Vec<_>>()
+    };
+    widths.iter().enumerate().flat_map(of).collect()
+}
+
+fn row<'g>(guide: &'g Guide, segment: &'g SegmentUse, columns: &[(usize, usize)]) -> Vec<Option<Column<'g>>> {
+    columns.iter().map(|(e, c)| Column::new(guide, segment, *e, *c)).collect()
+}
+
+/// The conditions of a place without a qualifier.
+fn conditions(
+    rows: &[Vec<Option<Column<'_>>>],
+    columns: &[(usize, usize)],
+    at: usize,
+    others: impl Iterator<Item = usize>,
+) -> Vec<Condition> {
+    let mut chosen: Vec<usize> = others.filter_map(|other| telling(&rows[at], &rows[other])).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let condition = |number: usize| {
+        let (element, component) = columns[number];
+        let values = rows[at][number].as_ref().and_then(|column| column.values.clone()).unwrap_or_default();
+        Condition::new(element, component, values)
+    };
+    chosen.into_iter().map(condition).collect()
+}
+
+/// Whether no segment fulfils the conditions of both places.
+fn exclude(one: &[Condition], other: &[Condition]) -> bool {
+    one.iter().any(|one| other.iter().any(|other| one.excludes(other)))
+}
+
+impl Decider {
+    /// `None` where the place asks nothing.
+    fn new((element, component): (usize, usize), column: &Column<'_>) -> Option<Self> {
+        let codes = column.values.as_ref();
+        let needs = match (column.requirement, codes) {
+            (Requirement::NotUsed, _) => Needs::Nothing,
+            (Requirement::Mandatory, Some(_)) => Needs::Code,
+            (Requirement::Mandatory, None) => Needs::Value,
+            (Requirement::Optional, Some(_)) => Needs::CodeOrNothing,
+            (Requirement::Optional, None) => return None,
+        };
+        let values = codes.filter(|_| needs != Needs::Nothing).into_iter().flatten();
+        Some(Decider { element, component, needs, set: CodeSet::new(values.map(|value| (*value, None, None))) })
+    }
 }
 
 impl Condition {
+    /// What `where` says.
+    fn of_qualifier(guide: &Guide, segment: &SegmentUse) -> Option<Self> {
+        let qualifier = segment.qualifier.as_ref()?;
+        let element = usize::from(qualifier.element);
+        let component = usize::from(qualifier.component);
+        let composite = effective::composite(guide, &segment.tag, element).is_some();
+        let component = component.max(usize::from(composite));
+        Some(Condition::new(element, component, qualifier.values.iter().map(String::as_str)))
+    }
+
     fn new<'v>(element: usize, component: usize, values: impl IntoIterator<Item = &'v str>) -> Self {
         let mut values: Vec<Box<str>> = values.into_iter().map(Into::into).collect();
         values.sort();
@@ -122,39 +209,126 @@ impl Condition {
 
 /// An element at a place, with its codes.
 struct Column<'g> {
-    effective: Effective<'g>,
+    /// A component of a composite that may be absent is optional, whatever the composite asks.
+    requirement: Requirement,
+    codes: Allowed<'g>,
     /// In order, where no other value is allowed.
     values: Option<Vec<&'g str>>,
 }
 
 impl<'g> Column<'g> {
-    fn new(effective: Effective<'g>) -> Self {
+    fn new(guide: &'g Guide, segment: &'g SegmentUse, element: usize, component: usize) -> Option<Self> {
+        let effective = effective::element(guide, segment, element, component)?;
+        let around = if component > 0 {
+            effective::composite_requirement(guide, segment, element)
+        } else {
+            Requirement::Mandatory
+        };
+        let requirement = match (around, effective.requirement) {
+            (Requirement::NotUsed, _) | (_, Requirement::NotUsed) => Requirement::NotUsed,
+            (Requirement::Mandatory, own) => own,
+            (Requirement::Optional, _) => Requirement::Optional,
+        };
         let values = effective.codes.finite().map(|mut values| {
             values.sort_unstable();
             values.dedup();
             values
         });
-        Column { effective, values }
+        Some(Column { requirement, codes: effective.codes, values })
+    }
+
+    /// The same where `where` asks for some values.
+    fn asked(values: &'g [String]) -> Self {
+        let mut asked: Vec<&str> = values.iter().map(String::as_str).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        Column { requirement: Requirement::Mandatory, codes: Allowed::These(values, None), values: Some(asked) }
     }
 }
 
-/// The column that tells a place from another.
+/// The mandatory column that tells a place from another.
 fn telling(one: &[Option<Column<'_>>], other: &[Option<Column<'_>>]) -> Option<usize> {
     let mut differs = None;
     for (i, (a, b)) in one.iter().zip(other).enumerate() {
         let (Some(a), Some(b)) = (a, b) else { continue };
         let Some(values) = &a.values else { continue };
-        let never = |allowed: Requirement| allowed == Requirement::NotUsed;
-        if values.is_empty() || never(a.effective.requirement) || a.effective.codes.is_same_list(b.effective.codes) {
+        if values.is_empty() || a.requirement != Requirement::Mandatory || a.codes.is_same_list(b.codes) {
             continue;
         }
         match &b.values {
             Some(others) if others == values => {}
-            Some(others) if never(b.effective.requirement) || disjoint(values, others) => return Some(i),
+            Some(others) if b.requirement == Requirement::NotUsed || disjoint(values, others) => return Some(i),
             _ => differs = differs.or(Some(i)),
         }
     }
     differs
+}
+
+/// Whether two places ask something different of an element.
+fn differ(one: Option<&Column<'_>>, other: Option<&Column<'_>>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return one.is_some() != other.is_some() };
+    let never = |column: &Column<'_>| column.requirement == Requirement::NotUsed;
+    if one.requirement != other.requirement {
+        return true;
+    }
+    !never(one) && !one.codes.is_same_list(other.codes) && one.values != other.values
+}
+
+/// What two places with the same tag allow both, by column: [`Shared::of`].
+pub(super) struct Shared<'g> {
+    /// Element and component of what must be there, with one of its codes; what may be any value is left out.
+    pub(super) segment: Vec<((usize, usize), Option<&'g str>)>,
+    /// The first element that both allow, though they ask something different of it.
+    pub(super) differs: Option<Difference<'g>>,
+}
+
+/// An element of which two places ask something different.
+pub(super) struct Difference<'g> {
+    pub(super) column: (usize, usize),
+    /// A value that both allow; `None` where both allow only that it is left out.
+    pub(super) value: Option<&'g str>,
+    /// Whether each of the two has codes.
+    pub(super) both_closed: bool,
+}
+
+impl<'g> Shared<'g> {
+    /// What a segment must have that fits both places; `None` where no segment does.
+    pub(super) fn of(guide: &'g Guide, one: &'g SegmentUse, other: &'g SegmentUse) -> Option<Self> {
+        let columns = columns(guide, &one.tag);
+        let mut shared = Shared { segment: Vec::new(), differs: None };
+        for column in columns {
+            let of = |segment: &'g SegmentUse| {
+                let asked = Condition::of_qualifier(guide, segment)
+                    .filter(|condition| (condition.element, condition.component) == column)
+                    .and_then(|_| segment.qualifier.as_ref());
+                match asked {
+                    Some(qualifier) => Some(Column::asked(&qualifier.values)),
+                    None => Column::new(guide, segment, column.0, column.1),
+                }
+            };
+            let (Some(a), Some(b)) = (of(one), of(other)) else { continue };
+            let never = [&a, &b].iter().any(|column| column.requirement == Requirement::NotUsed);
+            let must = [&a, &b].iter().any(|column| column.requirement == Requirement::Mandatory);
+            let value = match (&a.values, &b.values) {
+                (Some(a), Some(b)) => a.iter().find(|value| b.binary_search(value).is_ok()).copied(),
+                (Some(values), None) | (None, Some(values)) => values.first().copied(),
+                (None, None) => Some(""),
+            };
+            let possible = !never && value.is_some();
+            if must && !possible {
+                return None;
+            }
+            if must && value.is_some_and(|value| !value.is_empty()) {
+                shared.segment.push((column, value));
+            }
+            if differ(Some(&a), Some(&b)) && shared.differs.is_none() {
+                let value = value.filter(|value| possible && !value.is_empty());
+                let both_closed = a.values.is_some() && b.values.is_some();
+                shared.differs = Some(Difference { column, value, both_closed });
+            }
+        }
+        Some(shared)
+    }
 }
 
 fn disjoint(one: &[&str], other: &[&str]) -> bool {
@@ -173,6 +347,25 @@ pub(super) fn compete(items: &[CompiledItem], one: ItemId, other: ItemId) -> boo
     let (a, b) = (owner(items, one), owner(items, other));
     let inside = |inner: ItemId, outer: ItemId| outer <= inner && inner < items[outer.index()].end;
     inside(a, b) || inside(b, a)
+}
+
+/// Whether there is a state in which a segment could go to either of two places: where the inner one's loops are open, the outer one is not
+/// behind.
+pub(super) fn meet(items: &[CompiledItem], one: ItemId, other: ItemId) -> bool {
+    let (a, b) = (owner(items, one), owner(items, other));
+    let inside = |inner: ItemId, outer: ItemId| outer <= inner && inner < items[outer.index()].end;
+    let (inner, outer, around) = match (inside(a, b), inside(b, a)) {
+        (true, true) => return true,
+        (true, false) => (a, other, b),
+        (false, true) => (b, one, a),
+        (false, false) => return false,
+    };
+    let mut path = inner;
+    while items[path.index()].parent != around {
+        path = items[path.index()].parent;
+    }
+    let child = if items[outer.index()].is_trigger { items[outer.index()].parent } else { outer };
+    items[child.index()].rank >= items[path.index()].rank
 }
 
 /// A qualifier that no segment can have.
@@ -221,3 +414,5 @@ pub(super) fn is_loop(item: &CompiledItem) -> bool {
 }
 
 packed!(struct Condition { element, component, set, values });
+packed!(struct Decider { element, component, needs, set });
+packed!(enum Needs { 0 Value, 1 Nothing, 2 Code, 3 CodeOrNothing });

@@ -54,6 +54,14 @@ pub(crate) fn composite<'g>(guide: &'g Guide, tag: &str, number: usize) -> Optio
     }
 }
 
+/// Whether a composite must stand at a place.
+pub(crate) fn composite_requirement(guide: &Guide, segment: &SegmentUse, number: usize) -> Requirement {
+    let change = segment.changes.iter().rfind(|change| usize::from(change.element) == number && change.component == 0);
+    let own = || guide.dictionary.segments.get(&segment.tag)?.elements.get(number.checked_sub(1)?);
+    let own = || own().map_or(Requirement::Optional, |usage| usage.requirement);
+    change.and_then(|change| change.requirement).unwrap_or_else(own)
+}
+
 /// A simple element (`component` 0) or a component at a place; `None` where there is no such or the dictionary does not have it.
 pub(crate) fn element<'g>(
     guide: &'g Guide,

@@ -34,6 +34,7 @@ pub(super) fn flatten<'g>(guide: &'g Guide, findings: &mut Vec<Finding>) -> Flat
         rank: 0,
         loop_number: 0,
         conditions: (0, 0),
+        deciders: (0, 0),
     };
     let mut flat = Flat { items: vec![root], uses: vec![None] };
     if guide.structure.is_empty() {
@@ -140,6 +141,7 @@ fn of_segment(segment: &SegmentUse, is_trigger: bool) -> CompiledItem {
         rank: 0,
         loop_number: 0,
         conditions: (0, 0),
+        deciders: (0, 0),
     }
 }
 
@@ -158,6 +160,7 @@ fn of_loop(inner: &LoopUse) -> CompiledItem {
         rank: 0,
         loop_number: 0,
         conditions: (0, 0),
+        deciders: (0, 0),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use quayline_core::packed;
 
-use super::distinguish::{Condition, is_loop};
+use super::distinguish::{Condition, Decider, Told, is_loop};
 use super::{CompiledItem, ItemId, Names, small};
 use crate::guide::model::{Guide, Requirement};
 
@@ -21,6 +21,7 @@ pub(crate) struct Transitions {
     /// Those of one loop and tag next to each other in order; behind the last one of each is one whose slot is [`NO_SLOT`].
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) conditions: Vec<Condition>,
+    pub(crate) deciders: Vec<Decider>,
     /// Loops inside loops, the transaction counted.
     pub(crate) depth: usize,
 }
@@ -68,6 +69,8 @@ pub(crate) struct Candidate {
     /// The segment.
     pub(crate) item: ItemId,
     pub(crate) conditions: (u32, u32),
+    /// Empty where no other place could be meant.
+    pub(crate) deciders: (u32, u32),
 }
 
 /// Slot of what is no candidate.
@@ -86,7 +89,7 @@ impl Transitions {
     }
 }
 
-pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guide: &Guide) -> Transitions {
+pub(super) fn build(items: &mut [CompiledItem], told: Told, guide: &Guide) -> Transitions {
     let mut tags = Tags::new(items.iter().skip(1).filter(|item| !is_loop(item)).map(|item| &*item.id));
     tags.others(guide.dictionary.segments.keys().map(String::as_str));
     let mut count = 0;
@@ -94,7 +97,15 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
         item.loop_number = count;
         count += 1;
     }
-    let none = Candidate { slot: NO_SLOT, rank: 0, max: 0, opens: 0, item: ItemId::TRANSACTION, conditions: (0, 0) };
+    let none = Candidate {
+        slot: NO_SLOT,
+        rank: 0,
+        max: 0,
+        opens: 0,
+        item: ItemId::TRANSACTION,
+        conditions: (0, 0),
+        deciders: (0, 0),
+    };
     let mut made = Transitions {
         loops: Vec::new(),
         slots: Vec::new(),
@@ -102,7 +113,8 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
         first: vec![0; count as usize * tags.count],
         tags,
         candidates: vec![none],
-        conditions,
+        conditions: told.conditions,
+        deciders: told.deciders,
         depth: 1 + items.iter().map(|item| item.depth as usize).max().unwrap_or(0),
     };
     let all: Vec<ItemId> = (0..items.len()).map(|i| ItemId(small(i))).collect();
@@ -148,8 +160,16 @@ pub(super) fn build(items: &mut [CompiledItem], conditions: Vec<Condition>, guid
                 if items[segment.index()].id != *name || never {
                     continue;
                 }
-                let conditions = items[segment.index()].conditions;
-                made.candidates.push(Candidate { slot, rank, max, opens: loop_number, item: segment, conditions });
+                let CompiledItem { conditions, deciders, .. } = items[segment.index()];
+                made.candidates.push(Candidate {
+                    slot,
+                    rank,
+                    max,
+                    opens: loop_number,
+                    item: segment,
+                    conditions,
+                    deciders,
+                });
             }
             if made.candidates.len() > start {
                 made.first[number * made.tags.count + tag] = small(start);
@@ -251,9 +271,9 @@ pub(crate) fn tag_key(tag: &[u8]) -> u32 {
     }
 }
 
-packed!(struct Transitions { tags, loops, slots, mandatory, first, candidates, conditions, depth });
+packed!(struct Transitions { tags, loops, slots, mandatory, first, candidates, conditions, deciders, depth });
 packed!(struct LoopTable { item, slot, slots, mandatory, candidates });
 packed!(struct Slot { item, rank, max, loop_number });
 packed!(struct Mandatory { slot, rank });
-packed!(struct Candidate { slot, rank, max, opens, item, conditions });
+packed!(struct Candidate { slot, rank, max, opens, item, conditions, deciders });
 packed!(struct Tags { slots, shift, in_structure, count });

@@ -1,6 +1,6 @@
 //! What a segment without a place may mean: readings tried side by side until one is clearly the best.
 
-use super::state::{State, Step, fulfils, is_true};
+use super::state::{State, Step, fulfils, is_true, misfits};
 use super::{Mark, Placement, Walk};
 use crate::guide::compile::{Candidate, ItemId, Transitions};
 use crate::segment::Segment;
@@ -285,6 +285,7 @@ impl Readings<'_, '_> {
 
     fn repairs(&mut self) {
         self.too_many();
+        self.misfit();
         self.missing_trigger();
         self.late();
         self.swapped();
@@ -298,11 +299,10 @@ impl Readings<'_, '_> {
 
     /// It has a place, but that is full, or not used.
     fn too_many(&mut self) {
-        let frames = self.state.open();
-        let full = self.candidates().find(|(step, candidate)| {
-            candidate.rank >= frames[step.level].rank && fulfils(self.table, candidate, self.segment)
-        });
-        let Some((step, candidate)) = full.map(|(step, candidate)| (step, *candidate)) else { return };
+        let full =
+            self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && place.is_full);
+        let Some(step) = full.min_by_key(|place| place.misfits).map(|place| place.step) else { return };
+        let candidate = self.table.candidates[step.candidate];
         let child = self.table.slots[candidate.slot as usize];
         let kind = match (candidate.max, candidate.opens) {
             (0, _) => StructureKind::NotUsed(child.item),
@@ -314,6 +314,17 @@ impl Readings<'_, '_> {
         if self.state.count(candidate.slot) <= candidate.max {
             self.fault(&mut state, kind, 0);
         }
+        self.step(state, step);
+    }
+
+    /// It has a place ahead but for values of its elements, and a place that is full or behind fits better. The check of the elements tells of
+    /// the values.
+    fn misfit(&mut self) {
+        let free =
+            self.state.places(self.table, self.tag, self.segment).filter(|place| place.is_ahead && !place.is_full);
+        let Some(step) = free.min_by_key(|place| place.misfits).map(|place| place.step) else { return };
+        let mut state = self.state.clone();
+        state.cost += FAULT + 1;
         self.step(state, step);
     }
 
@@ -348,7 +359,7 @@ impl Readings<'_, '_> {
     fn enter_without_trigger(&mut self, loops: &[(usize, u32)]) {
         let Some((_, last)) = loops.last() else { return };
         let inner = self.table.slots[*last as usize].loop_number;
-        if !self.table.of(inner, self.tag).any(|candidate| fulfils(self.table, candidate, self.segment)) {
+        if !self.table.of(inner, self.tag).any(|candidate| fits(self.table, candidate, self.segment)) {
             return;
         }
         let mut state = self.state.clone();
@@ -407,7 +418,7 @@ impl Readings<'_, '_> {
         let passed: Vec<(Step, Candidate)> = self
             .candidates()
             .filter(|(step, candidate)| {
-                candidate.rank < frames[step.level].rank && fulfils(self.table, candidate, self.segment)
+                candidate.rank < frames[step.level].rank && fits(self.table, candidate, self.segment)
             })
             .map(|(step, candidate)| (step, *candidate))
             .take(RIVALS_MAX)
@@ -519,6 +530,11 @@ impl Readings<'_, '_> {
         let (left, entered) = (count(depth - same), count(state.open().len() - same));
         self.push(state, Placement { left, entered, ..placement });
     }
+}
+
+/// Whether a segment has all that tells a place from others.
+fn fits(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> bool {
+    fulfils(table, candidate, segment) && misfits(table, candidate, segment) == 0
 }
 
 /// Passes a segment over.

@@ -3,7 +3,7 @@
 use super::repair::{StructureFault, StructureKind};
 use super::{Mark, Placement};
 use crate::guide::code_set::Key;
-use crate::guide::compile::{Candidate, Condition, ItemId, NO_SLOT, Transitions};
+use crate::guide::compile::{Candidate, Condition, ItemId, NO_SLOT, Needs, Transitions};
 use crate::segment::Segment;
 
 /// One reading of a transaction so far.
@@ -87,6 +87,17 @@ pub(super) struct Step {
     pub(super) candidate: usize,
 }
 
+/// A place of a loop that is open, whose conditions a segment fulfils.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) step: Step,
+    /// Whether the loop is not behind it.
+    pub(super) is_ahead: bool,
+    pub(super) is_full: bool,
+    /// Elements that do not fit it.
+    pub(super) misfits: u32,
+}
+
 /// Segments after which what is pending is held to be missing.
 const PENDING_AGE: u32 = 8;
 
@@ -155,12 +166,50 @@ impl State {
                     && self.counts[this.slot as usize] < this.max
                     && fulfils(table, this, segment)
                 {
-                    return Some(Step { level, candidate });
+                    // Most places have no rival.
+                    if this.deciders.0 == this.deciders.1 || misfits(table, this, segment) == 0 {
+                        return Some(Step { level, candidate });
+                    }
+                    return self.find_best(table, tag, segment);
                 }
                 candidate += 1;
             }
         }
         None
+    }
+
+    /// All places of the open loops for a segment whose conditions it fulfils, the innermost loop's first, each with the number of elements
+    /// that do not fit it.
+    pub(super) fn places<'s>(
+        &'s self,
+        table: &'s Transitions,
+        tag: u32,
+        segment: &'s Segment<'_>,
+    ) -> impl Iterator<Item = Place> + 's {
+        let levels = (0..self.depth).rev();
+        levels.flat_map(move |level| {
+            let frame = &self.frames[level];
+            let first = table.first(frame.loop_number, tag);
+            let fulfilling = table.of(frame.loop_number, tag).enumerate();
+            let fulfilling = fulfilling.filter(move |(_, candidate)| fulfils(table, candidate, segment));
+            fulfilling.map(move |(i, candidate)| Place {
+                step: Step { level, candidate: first + i },
+                is_ahead: candidate.rank >= frame.rank,
+                is_full: self.counts[candidate.slot as usize] >= candidate.max,
+                misfits: misfits(table, candidate, segment),
+            })
+        })
+    }
+
+    /// The place ahead that the elements fit best, the first of those alike. `None` where a place that is full or behind fits better: then it
+    /// is the number or the order of the segments that is wrong.
+    #[cold]
+    #[inline(never)]
+    fn find_best(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> Option<Step> {
+        let is_free = |place: &Place| place.is_ahead && !place.is_full;
+        let best = self.places(table, tag, segment).filter(is_free).min_by_key(|place| place.misfits)?;
+        let better = |place: Place| !is_free(&place) && place.misfits < best.misfits;
+        (best.misfits == 0 || !self.places(table, tag, segment).any(better)).then_some(best.step)
     }
 
     /// A place ahead for a segment that had the place of `item` before.
@@ -430,10 +479,35 @@ pub(super) fn is_true(condition: &Condition, segment: &Segment<'_>) -> bool {
 
 #[inline(never)]
 fn is_true_of_parts(condition: &Condition, segment: &Segment<'_>) -> bool {
-    let Some(element) = segment.element(condition.element) else { return false };
-    let first = element.repetitions().next();
-    let Some(part) = first.and_then(|first| first.component(condition.component.max(1))) else { return false };
     let mut scratch = Vec::new();
-    let data = part.data(&mut scratch).bytes();
+    let data = value(segment, condition.element, condition.component, &mut scratch);
     !data.is_empty() && condition.set.contains(Key::of(data))
+}
+
+/// The value of an element or component, in its first repetition; empty where there is none.
+fn value<'v>(segment: &'v Segment<'_>, element: usize, component: usize, scratch: &'v mut Vec<u8>) -> &'v [u8] {
+    let first = segment.element(element).and_then(|element| element.repetitions().next());
+    let Some(part) = first.and_then(|first| first.component(component.max(1))) else { return &[] };
+    scratch.extend_from_slice(part.data(&mut Vec::new()).bytes());
+    scratch
+}
+
+/// Number of elements of a segment that do not fit a place, of those that tell it from others.
+#[inline(never)]
+pub(super) fn misfits(table: &Transitions, candidate: &Candidate, segment: &Segment<'_>) -> u32 {
+    let (from, to) = candidate.deciders;
+    let mut misfits = 0;
+    let mut scratch = Vec::new();
+    for decider in &table.deciders[from as usize..to as usize] {
+        scratch.clear();
+        let data = value(segment, decider.element, decider.component, &mut scratch);
+        let fits = match decider.needs {
+            Needs::Value => !data.is_empty(),
+            Needs::Nothing => data.is_empty(),
+            Needs::Code => !data.is_empty() && decider.set.contains(Key::of(data)),
+            Needs::CodeOrNothing => data.is_empty() || decider.set.contains(Key::of(data)),
+        };
+        misfits += u32::from(!fits);
+    }
+    misfits
 }
