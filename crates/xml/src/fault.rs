@@ -94,6 +94,8 @@ pub enum XmlFaultKind {
     Escape,
     /// `XML-027`: a null element that is not empty.
     NilWithContent,
+    /// `XML-028`: an element of bytes whose content is not hexadecimal.
+    Hex,
 }
 
 /// How text is not well-formed.
@@ -135,6 +137,7 @@ impl XmlFault {
             XmlFaultKind::Entity => "XML-025",
             XmlFaultKind::Escape => "XML-026",
             XmlFaultKind::NilWithContent => "XML-027",
+            XmlFaultKind::Hex => "XML-028",
         })
     }
 
@@ -166,6 +169,7 @@ impl XmlFault {
             XmlFaultKind::Entity => "write the character itself, or a reference such as &#233;",
             XmlFaultKind::Escape => "double each backslash, or leave out the attribute `escaped`",
             XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
+            XmlFaultKind::Hex => "write two hexadecimal digits for each byte, such as 7e2a for `~*`",
         }
         .to_owned()
     }
@@ -214,6 +218,9 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Entity => f.write_str("a reference to an entity that is not lt, gt, amp, apos or quot"),
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
+            XmlFaultKind::Hex => {
+                f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
+            }
         }
     }
 }

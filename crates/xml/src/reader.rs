@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Shape, Sink, Value, read_number};
+use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, Value, read_number};
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::errors::{Error, IllFormedError};
@@ -15,8 +15,8 @@ use crate::splitter::RawRecord;
 use crate::style::XmlStyle;
 use crate::text;
 
-/// Turns record elements into documents of a shape. The content of a number is a number where [`read_number`] reads it as one; all other
-/// values are text, for the receiver to judge.
+/// Turns record elements into documents of a shape. The content of a number is a number where [`read_number`] reads it as one, that of an
+/// element of bytes is hexadecimal; all other values are text, for the receiver to judge.
 ///
 /// White space between the elements of a group means nothing; inside a leaf all of it is text. Comments and processing instructions are skipped.
 #[derive(Clone, Debug)]
@@ -415,6 +415,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 None => self.fault(XmlFaultKind::Escape, at, Some((node, occurrence))),
             };
         }
+        if let Some(Scalar::Bytes { .. }) = self.plan.shape.node(node).scalar() {
+            return self.bytes(node, occurrence, text.trim_ascii(), at);
+        }
         // White space around a number means nothing (XML Schema part 2, whiteSpace of `decimal` and `double` is `collapse`).
         if let Some(scalar) = self.plan.shape.node(node).scalar()
             && let Some(number) = read_number(scalar, text.trim_ascii().as_bytes(), &mut [0; _])
@@ -428,6 +431,19 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         };
         let ascii = text.bytes().all(|b| (0x20..0x7f).contains(&b));
         self.sink.value(node, if ascii { Value::Ascii(run) } else { Value::Text(run) });
+    }
+
+    /// Bytes as the writer writes them: hexadecimal digits, behind `0x` where they are no valid value of the node.
+    fn bytes(&mut self, node: NodeId, occurrence: Option<usize>, text: &str, at: usize) {
+        let (digits, is_raw) = match text.strip_prefix("0x") {
+            Some(digits) => (digits, true),
+            None => (text, false),
+        };
+        match unhex(digits) {
+            Some(bytes) if is_raw => self.sink.value(node, Value::Raw(&bytes)),
+            Some(bytes) => self.sink.value(node, Value::Bytes(&bytes)),
+            None => self.fault(XmlFaultKind::Hex, at, Some((node, occurrence))),
+        }
     }
 
     /// The text up to a leaf's end tag, and where it stands in the record if it stands there as it is.
@@ -594,4 +610,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
 /// A name as a message may show it: what is long is rather data.
 fn short(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
+}
+
+/// The bytes that hexadecimal digits of either case stand for; `None` for anything else.
+fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pair = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
+    if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
 }

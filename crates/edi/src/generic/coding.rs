@@ -80,7 +80,7 @@ impl Page {
     }
 
     /// Appends bytes, service characters released.
-    fn release(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
+    pub(super) fn release(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EdiWriteError> {
         let d = &self.delimiters;
         let mut from = 0;
         for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| self.is_marked(**byte)) {

@@ -537,14 +537,14 @@ impl EdiWriter {
         };
         self.out.extend_from_slice(tag);
         let mut parts = core::mem::take(&mut self.parts);
-        let done = self.parts(draft, draft.parts(segment, &mut parts), page);
+        let done = self.parts(draft, tag, draft.parts(segment, &mut parts), page);
         self.parts = parts;
         done?;
         self.end_segment(page);
         Ok(())
     }
 
-    fn parts(&mut self, draft: &Draft, parts: &[Part], page: Page) -> Result<(), EdiWriteError> {
+    fn parts(&mut self, draft: &Draft, tag: &[u8], parts: &[Part], page: Page) -> Result<(), EdiWriteError> {
         let (mut first_repetition, mut first_component) = (true, true);
         for part in parts {
             match part {
@@ -574,7 +574,9 @@ impl EdiWriter {
                     let number: Vec<u8> = text.iter().map(|byte| if *byte == b'.' { mark } else { *byte }).collect();
                     page.text(&number, &mut self.encoded, &mut self.out)?;
                 }
-                Part::Binary(span) => self.out.extend_from_slice(draft.bytes(*span)),
+                // Only these two give the length of what they hold.
+                Part::Binary(span) if matches!(tag, b"BIN" | b"BDS") => self.out.extend_from_slice(draft.bytes(*span)),
+                Part::Binary(span) => page.release(draft.bytes(*span), &mut self.out)?,
             }
         }
         Ok(())

@@ -63,7 +63,8 @@ impl<S: Sink> Sender<'_, S> {
             }
             let run = Run::new(&text[start as usize..], (end - start) as usize);
             match known.kind {
-                Kind::Text | Kind::Bytes => self.sink.value(known.node, Value::Ascii(run)),
+                Kind::Text => self.sink.value(known.node, Value::Ascii(run)),
+                Kind::Bytes => self.sink.value(known.node, Value::Bytes(run.bytes())),
                 Kind::Composite => self.parts(known, segment, (start, end), own, number_of(number)),
                 Kind::Decimal => self.digits(known.node, None, run),
                 Kind::Implied(places) => self.digits(known.node, Some(places), run),
@@ -100,7 +101,8 @@ impl<S: Sink> Sender<'_, S> {
             if from < to {
                 let run = Run::new(&text[from as usize..], (to - from) as usize);
                 match component.map(|component| (component.kind, component.node)) {
-                    Some((Kind::Text | Kind::Bytes, node)) => self.sink.value(node, Value::Ascii(run)),
+                    Some((Kind::Text, node)) => self.sink.value(node, Value::Ascii(run)),
+                    Some((Kind::Bytes, node)) => self.sink.value(node, Value::Bytes(run.bytes())),
                     Some((Kind::Decimal, node)) => self.digits(node, None, run),
                     Some((Kind::Implied(places), node)) => self.digits(node, Some(places), run),
                     Some((Kind::Composite | Kind::Out, _)) | None => self.out = number,
@@ -192,6 +194,8 @@ impl<S: Sink> Sender<'_, S> {
             Kind::Decimal => self.number(node, None, element),
             Kind::Implied(places) => self.number(node, Some(places), element),
             Kind::Bytes if self.binary => self.sink.value(node, Value::Bytes(element.raw())),
+            // Outside of binary segments bytes are released as text is; readers of documents expect bytes all the same.
+            Kind::Bytes => self.sink.value(node, Value::Bytes(element.data(self.scratch).bytes())),
             _ => self.text(node, element),
         }
     }
