@@ -5,6 +5,7 @@
 
 mod args;
 mod cache;
+mod capacity;
 mod complete;
 mod console;
 mod convert;
@@ -69,6 +70,11 @@ fn run() -> Exit {
         Command::Guide(args) => guide::run(&args, &console),
         Command::Infer(args) => infer::run(&args, &console),
         Command::Map(args) => map::run(&args, &console),
+        Command::Predict(args) => capacity::predict(&args, &console),
+        Command::Size(args) => capacity::size(&args, &console),
+        Command::Advise(args) => capacity::advise(&args, &console),
+        Command::CheckReport(args) => capacity::check_report(&args, &console),
+        Command::Selftest(args) => capacity::selftest(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

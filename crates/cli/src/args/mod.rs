@@ -1,5 +1,6 @@
 //! The arguments of every command, with the text of `-h`, `--help` and `docs/reference/cli.md`.
 
+mod capacity;
 mod convert;
 mod fmt;
 mod guide;
@@ -12,6 +13,7 @@ mod test;
 mod translate;
 mod validate;
 
+pub(crate) use capacity::{AdviseArgs, CheckReportArgs, PredictArgs, SelftestArea, SelftestArgs, SizeArgs};
 pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
     NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
@@ -84,6 +86,16 @@ pub(crate) enum Command {
     Infer(InferArgs),
     /// Proposes, checks, tests and formats maps
     Map(MapArgs),
+    /// Predicts throughput and response times of a number of users
+    Predict(PredictArgs),
+    /// Names the smallest machine for a mix of workloads
+    Size(SizeArgs),
+    /// Prints the rules of advice that apply to measured values
+    Advise(AdviseArgs),
+    /// Checks figures of a performance report against the laws that they must obey
+    CheckReport(CheckReportArgs),
+    /// Computes published answers again
+    Selftest(SelftestArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -103,6 +115,11 @@ impl Command {
             Command::Infer(_) | Command::Completions(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
+            Command::Predict(args) => args.json,
+            Command::Size(args) => args.json,
+            Command::Advise(args) => args.json,
+            Command::CheckReport(args) => args.json,
+            Command::Selftest(args) => args.json,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bad_input;
+mod capacity;
 mod carddemo;
 mod convert;
 mod edi;

@@ -1,0 +1,155 @@
+//! `quayline advise`: the rules that apply to measured values.
+
+use std::collections::BTreeMap;
+
+use quayline_capacity::advice::{Advice, Evidence, Metric, Readings, advise as advise_on, rules};
+use quayline_core::{Fault, Finding, nearest};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::{CAP_FILE, print_json, read};
+use crate::args::AdviseArgs;
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop};
+use crate::render::count_of;
+
+/// Prints the rules that apply to the values of a file, or every rule.
+pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop> {
+    let Some(path) = &args.file else {
+        write_stdout(list().as_bytes())?;
+        return Ok(Exit::Done);
+    };
+    let (mut file, values): (_, File) = read(path)?;
+    let mut readings = Readings::new();
+    for (name, value) in &values.measured {
+        match Metric::by_name(name) {
+            Some(metric) => {
+                readings.insert(metric, value.get_ref().number());
+            }
+            None => {
+                let names = Metric::ALL.iter().map(|metric| metric.name());
+                let hint = nearest(name, names).map_or_else(
+                    || "`quayline advise --list` prints every metric with its unit".to_owned(),
+                    |name| format!("did you mean `{name}`?"),
+                );
+                file.find(CAP_FILE, format!("there is no metric `{name}`"), value, hint);
+            }
+        }
+    }
+    if !file.findings.is_empty() {
+        return Err(quayline_core::Findings(file.findings).into());
+    }
+    if readings.is_empty() {
+        let finding = Finding::error(CAP_FILE, Fault::Config, "[measured] has no value");
+        return Err(finding.hint("`quayline advise --list` prints every metric with its unit").into());
+    }
+    let advice = advise_on(&readings);
+    if args.json {
+        print_json(&Wire {
+            schema: "quayline.advice/1",
+            rules: rules().count(),
+            advice: advice.iter().map(AdviceWire::of).collect(),
+        })?;
+    } else {
+        write_stdout(text(&advice).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn text(advice: &[Advice]) -> String {
+    let mut text = String::new();
+    for Advice { rule, evidence } in advice {
+        text.push_str(&format!("{}\n  do: {}\n", rule.code, rule.recommendation));
+        for Evidence { metric, measured, relation, bound } in evidence {
+            text.push_str(&format!(
+                "  because {} is {measured}, {} {bound} [{}]\n",
+                metric.name(),
+                relation.words(),
+                metric.unit()
+            ));
+        }
+        text.push_str(&format!("  expect: {}\n  source: {}\n\n", rule.effect, rule.source));
+    }
+    text.push_str(&format!("{} of {} apply\n", advice.len(), count_of(rules().count() as u64, "rule")));
+    text
+}
+
+/// Every rule with its metrics and their units.
+fn list() -> String {
+    let mut text = String::new();
+    for rule in rules() {
+        text.push_str(&format!("{}: {} ({})\n", rule.code, rule.recommendation, rule.source));
+        for condition in rule.conditions {
+            text.push_str(&format!("  {} [{}]\n", condition.metric.name(), condition.metric.unit()));
+        }
+    }
+    text
+}
+
+/// A file of measured values.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    measured: BTreeMap<String, Spanned<Reading>>,
+}
+
+/// A number, or whether a condition holds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum Reading {
+    Holds(bool),
+    Number(f64),
+}
+
+impl Reading {
+    fn number(self) -> f64 {
+        match self {
+            Reading::Holds(holds) => f64::from(u8::from(holds)),
+            Reading::Number(number) => number,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    rules: usize,
+    advice: Vec<AdviceWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct AdviceWire<'a> {
+    rule: &'a str,
+    recommendation: &'a str,
+    effect: &'a str,
+    source: &'a str,
+    evidence: Vec<EvidenceWire>,
+}
+
+#[derive(Serialize)]
+struct EvidenceWire {
+    metric: &'static str,
+    unit: &'static str,
+    measured: f64,
+    relation: &'static str,
+    bound: f64,
+}
+
+impl<'a> AdviceWire<'a> {
+    fn of(advice: &'a Advice) -> AdviceWire<'a> {
+        let evidence = advice.evidence.iter().map(|of| EvidenceWire {
+            metric: of.metric.name(),
+            unit: of.metric.unit(),
+            measured: of.measured,
+            relation: of.relation.words(),
+            bound: of.bound,
+        });
+        AdviceWire {
+            rule: advice.rule.code,
+            recommendation: advice.rule.recommendation,
+            effect: advice.rule.effect,
+            source: advice.rule.source,
+            evidence: evidence.collect(),
+        }
+    }
+}

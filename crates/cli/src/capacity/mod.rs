@@ -1,0 +1,126 @@
+//! `quayline selftest`, `check-report`, `predict`, `size` and `advise`: the capacity models on the command line.
+
+mod advise;
+mod check_report;
+mod predict;
+mod quantity;
+mod selftest;
+mod size;
+
+pub(crate) use advise::advise;
+pub(crate) use check_report::check_report;
+pub(crate) use predict::predict;
+pub(crate) use quantity::{Duration, Percent};
+pub(crate) use selftest::selftest;
+pub(crate) use size::size;
+
+use std::fs;
+use std::path::Path;
+
+use quayline_capacity::{Estimate, ModelError, Origin};
+use quayline_core::{Code, Fault, Finding, system_error_text};
+use quayline_project::UserFile;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::console::{shown, write_stdout};
+use crate::exit::{CLI_INPUT, Stop};
+
+/// A file of figures, a model or a sizing question is not as it should be.
+pub(crate) const CAP_FILE: Code = Code("CAP-001");
+/// A model has no answer for these numbers.
+pub(crate) const CAP_MODEL: Code = Code("CAP-002");
+/// Figures of a report contradict each other.
+pub(crate) const CAP_CONTRADICTION: Code = Code("CAP-003");
+/// A column of a report is calculated from another one.
+pub(crate) const CAP_CALCULATED: Code = Code("CAP-004");
+/// A figure of the self-test is outside its tolerance.
+pub(crate) const CAP_SELFTEST: Code = Code("CAP-005");
+/// No machine of the catalogue fits.
+pub(crate) const CAP_NO_MACHINE: Code = Code("CAP-006");
+
+/// The page that lists every key.
+const PAGE: &str = "docs/reference/capacity.md";
+
+/// Most bytes of a model or a file of figures.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Reads a TOML file.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
+    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
+    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
+    let bytes = fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > FILE_BYTES_MAX {
+        let reason = format!("has {bytes} bytes, expected at most {FILE_BYTES_MAX}");
+        return Err(refused(reason).hint("split the file").into());
+    }
+    let text = fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".to_owned()).hint("save it as UTF-8"))?;
+    let file = UserFile::new(&shown(path), &text);
+    let value = file.parse(CAP_FILE, PAGE)?;
+    Ok((file, value))
+}
+
+/// A model's refusal, as a finding.
+fn refused(error: &ModelError) -> Finding {
+    Finding::error(CAP_MODEL, Fault::Config, error.to_string()).hint(error.remedy())
+}
+
+fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
+    let mut text = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
+    text.push('\n');
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
+
+/// What every answer says about itself.
+#[derive(Debug, Serialize)]
+struct BasisWire {
+    method: &'static str,
+    source: &'static str,
+    validity: String,
+    origin: &'static str,
+    assumptions: Vec<&'static str>,
+}
+
+impl BasisWire {
+    fn of<T>(estimate: &Estimate<T>) -> BasisWire {
+        BasisWire {
+            method: estimate.method.name(),
+            source: estimate.method.source(),
+            validity: estimate.validity.to_string(),
+            origin: estimate.origin.name(),
+            assumptions: estimate.method.assumptions().iter().map(|assumption| assumption.text()).collect(),
+        }
+    }
+
+    /// The basis as lines for people.
+    fn text(&self) -> String {
+        let mut text = format!("Method: {} ({})\n", self.method, self.source);
+        text.push_str(&format!("Validity: {}; inputs: {}\n", self.validity, self.origin));
+        for assumption in &self.assumptions {
+            text.push_str(&format!("Assumes: {assumption}\n"));
+        }
+        text
+    }
+}
+
+/// Where a number of a user's file comes from.
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum OriginWire {
+    Measured,
+    Derived,
+    #[default]
+    Assumed,
+}
+
+impl From<OriginWire> for Origin {
+    fn from(wire: OriginWire) -> Origin {
+        match wire {
+            OriginWire::Measured => Origin::Measured,
+            OriginWire::Derived => Origin::Derived,
+            OriginWire::Assumed => Origin::Assumed,
+        }
+    }
+}

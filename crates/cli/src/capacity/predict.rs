@@ -1,0 +1,238 @@
+//! `quayline predict`: what a number of users will see.
+
+use quayline_capacity::fit::{CalendarDate, Exhaustion};
+use quayline_capacity::{
+    Estimate, Objective, PerMonth, Prediction, Seconds, Servers, Share, Station, USERS_MAX, Workload,
+};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::{Duration, time_text};
+use super::{BasisWire, OriginWire, print_json, read, refused};
+use crate::args::PredictArgs;
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop, argument};
+
+/// Utilization that a prediction allows where nothing else is asked for.
+const UTILIZATION_MAX: Share = Share(0.7);
+
+/// Predicts each number of users.
+pub(crate) fn predict(args: &PredictArgs, _console: &Console) -> Result<Exit, Stop> {
+    let workload = workload(args)?;
+    let objective = Objective {
+        response_most: args.response_max.map(|time| time.0),
+        percentile_most: args.p95_max.map(|time| time.0),
+        utilization_most: Some(args.utilization_max.map_or(UTILIZATION_MAX, |percent| percent.0)),
+    };
+    let stop = |error| Stop::from(refused(&error));
+    let mut rows = Vec::new();
+    for users in &args.users {
+        rows.push(workload.predict(*users).map_err(stop)?);
+    }
+    let most = workload.most_users(&objective).map_err(stop)?.value;
+    let growth = exhaustion(args, &workload, &objective)?;
+    let Some(first) = rows.first() else { return Ok(Exit::Done) };
+    let answer = Answer { workload: &workload, rows: &rows, most, growth, basis: BasisWire::of(first) };
+    if args.json {
+        print_json(&answer.wire())?;
+    } else {
+        write_stdout(answer.text().as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn exhaustion(args: &PredictArgs, workload: &Workload, objective: &Objective) -> Result<Option<Growth>, Stop> {
+    let Some(growth) = args.growth else { return Ok(None) };
+    let from = match args.from.as_deref() {
+        None => None,
+        Some(text) => Some(
+            CalendarDate::parse(text)
+                .ok_or_else(|| Stop::from(argument(format!("--from {text} is not a date")).hint("write YYYY-MM-DD")))?,
+        ),
+    };
+    let users = args.users.iter().copied().max().unwrap_or(1);
+    let found = workload.exhausted(users, objective, PerMonth(growth.0.0)).map_err(|error| refused(&error))?;
+    Ok(Some(Growth { users, exhaustion: found.value, from }))
+}
+
+fn workload(args: &PredictArgs) -> Result<Workload, Stop> {
+    let Some(path) = &args.model else {
+        let mut stations = Vec::new();
+        if let Some(cpu) = args.cpu {
+            stations.push(Station::queue("cpu", args.cores, &[cpu.0]));
+        }
+        if let Some(delay) = args.delay {
+            stations.push(Station::delay("delay", &[delay.0]));
+        }
+        let think = args.think.map_or(Seconds(0.0), |think| think.0);
+        return Ok(Workload { stations, think, origin: OriginWire::Assumed.into() });
+    };
+    let (mut file, model): (_, Model) = read(path)?;
+    if model.station.is_empty() {
+        file.find_in_file(super::CAP_FILE, "the model has no [[station]]", "add a station with its demand");
+        return Err(quayline_core::Findings(file.findings).into());
+    }
+    let mut origin = quayline_capacity::Origin::Measured;
+    let mut stations = Vec::new();
+    for station in model.station {
+        origin = origin.weaker(station.origin.into());
+        let servers = if station.servers == 0 { Servers::Delay } else { Servers::Count(station.servers) };
+        stations.push(Station { name: station.name, servers, demands: vec![station.demand.0] });
+    }
+    let think = args.think.or(model.think).map_or(Seconds(0.0), |think| think.0);
+    Ok(Workload { stations, think, origin })
+}
+
+/// A model file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    think: Option<Duration>,
+    #[serde(default)]
+    station: Vec<StationWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StationWire {
+    name: String,
+    /// 0 is a delay.
+    #[serde(default = "one")]
+    servers: u32,
+    demand: Duration,
+    #[serde(default)]
+    origin: OriginWire,
+}
+
+fn one() -> u32 {
+    1
+}
+
+struct Growth {
+    users: u32,
+    exhaustion: Exhaustion,
+    from: Option<CalendarDate>,
+}
+
+impl Growth {
+    fn months(&self) -> Option<f64> {
+        match self.exhaustion {
+            Exhaustion::Now => Some(0.0),
+            Exhaustion::After { months } => Some(months),
+            Exhaustion::Never => None,
+        }
+    }
+
+    fn date(&self) -> Option<String> {
+        Some(self.from?.after_months(self.months()?).to_string())
+    }
+
+    fn text(&self) -> String {
+        let users = self.users;
+        match (self.exhaustion, self.date()) {
+            (Exhaustion::Now, _) => format!("Exhausted: now, at {users} users\n"),
+            (Exhaustion::Never, _) => "Exhausted: never without growth\n".to_owned(),
+            (Exhaustion::After { months }, None) => format!("Exhausted: {months:.1} months from {users} users\n"),
+            (Exhaustion::After { months }, Some(date)) => {
+                format!("Exhausted: {date}, {months:.1} months from {users} users\n")
+            }
+        }
+    }
+}
+
+struct Answer<'a> {
+    workload: &'a Workload,
+    rows: &'a [Estimate<Prediction>],
+    most: u32,
+    growth: Option<Growth>,
+    basis: BasisWire,
+}
+
+impl Answer<'_> {
+    fn text(&self) -> String {
+        let mut text =
+            format!("{:>8} {:>12} {:>10} {:>10} {:>10} {:>10}", "users", "tx/s", "response", "p50", "p95", "p99");
+        for station in &self.workload.stations {
+            text.push_str(&format!(" {:>10}", station.name));
+        }
+        text.push('\n');
+        for row in self.rows {
+            let Prediction { users, throughput, response, percentiles, utilization } = &row.value;
+            text.push_str(&format!("{users:>8} {:>12.2} {:>10}", throughput.0, time_text(*response)));
+            for percentile in percentiles {
+                text.push_str(&format!(" {:>10}", time_text(*percentile)));
+            }
+            for (station, share) in self.workload.stations.iter().zip(utilization) {
+                let cell = match station.servers {
+                    Servers::Delay => format!("{:.2}", share.0),
+                    _ => format!("{:.1} %", share.percent()),
+                };
+                text.push_str(&format!(" {cell:>10}"));
+            }
+            text.push('\n');
+        }
+        if let Some(bottleneck) = self.workload.bottleneck() {
+            let name = &self.workload.stations[bottleneck].name;
+            text.push_str(&format!("\nBottleneck: {name}, from {:.0} users\n", self.workload.saturation_users()));
+        }
+        let most = if self.most == USERS_MAX { format!("{USERS_MAX} or more") } else { self.most.to_string() };
+        text.push_str(&format!("Users within the objectives: {most}\n"));
+        if let Some(growth) = &self.growth {
+            text.push_str(&growth.text());
+        }
+        text.push_str(&self.basis.text());
+        text.push_str("Percentiles: residence times taken as independent and exponential\n");
+        text
+    }
+
+    fn wire(&self) -> Wire<'_> {
+        let row = |row: &Estimate<Prediction>| {
+            let Prediction { users, throughput, response, percentiles, utilization } = &row.value;
+            RowWire {
+                users: *users,
+                throughput: throughput.0,
+                response_s: response.0,
+                p50_s: percentiles[0].0,
+                p95_s: percentiles[1].0,
+                p99_s: percentiles[2].0,
+                utilization: utilization.iter().map(|share| share.0).collect(),
+                method: row.method.name(),
+            }
+        };
+        Wire {
+            schema: "quayline.prediction/1",
+            stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
+            predictions: self.rows.iter().map(row).collect(),
+            bottleneck: self.workload.bottleneck().map(|k| self.workload.stations[k].name.as_str()),
+            saturation_users: Some(self.workload.saturation_users()).filter(|users| users.is_finite()),
+            users_max: self.most,
+            exhausted_months: self.growth.as_ref().and_then(Growth::months),
+            exhausted: self.growth.as_ref().and_then(Growth::date),
+            basis: &self.basis,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    stations: Vec<&'a str>,
+    predictions: Vec<RowWire>,
+    bottleneck: Option<&'a str>,
+    saturation_users: Option<f64>,
+    users_max: u32,
+    exhausted_months: Option<f64>,
+    exhausted: Option<String>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct RowWire {
+    users: u32,
+    throughput: f64,
+    response_s: f64,
+    p50_s: f64,
+    p95_s: f64,
+    p99_s: f64,
+    utilization: Vec<f64>,
+    method: &'static str,
+}

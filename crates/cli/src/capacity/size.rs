@@ -1,0 +1,238 @@
+//! `quayline size`: the smallest machine of a catalogue for a mix of workloads.
+
+use quayline_capacity::fit::Exhaustion;
+use quayline_capacity::{
+    Bytes, CapacityUnits, Lack, Machine, PerMonth, PerSecond, Share, SizedWorkload, SizingAnswer, SizingQuestion,
+    size as size_mix,
+};
+use quayline_core::{Fault, Finding};
+use serde::{Deserialize, Serialize};
+
+use super::{BasisWire, CAP_NO_MACHINE, OriginWire, print_json, read, refused};
+use crate::args::SizeArgs;
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop};
+
+/// Bytes of a MiB and of a GB.
+const MIB: f64 = 1_048_576.0;
+const GB: f64 = 1e9;
+
+/// Sizes the mix of a file.
+pub(crate) fn size(args: &SizeArgs, console: &Console) -> Result<Exit, Stop> {
+    let (_, file): (_, File) = read(&args.file)?;
+    let question = file.question();
+    let estimate = size_mix(&question).map_err(|error| refused(&error))?;
+    let basis = BasisWire::of(&estimate);
+    let answer = Answer { file: &file, question: &question, answer: &estimate.value, basis };
+    if args.json {
+        print_json(&answer.wire())?;
+    } else {
+        write_stdout(answer.text().as_bytes())?;
+    }
+    if estimate.value.machine.is_some() {
+        return Ok(Exit::Done);
+    }
+    let rating = estimate.value.rating.0;
+    let message =
+        format!("no machine of the catalogue fits: a rating of {rating:.1} or more is needed, with memory and disk");
+    let finding = Finding::error(CAP_NO_MACHINE, Fault::Sender, message);
+    console.findings(&[finding.hint("add larger machines, or lower the cost, the growth or the horizon")]);
+    Ok(Exit::Rejected)
+}
+
+/// A sizing question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    /// Percent of the rating that the peak hour may use.
+    #[serde(default = "seventy")]
+    target_percent: f64,
+    #[serde(default)]
+    horizon_months: f64,
+    workload: Vec<WorkloadWire>,
+    machine: Vec<MachineWire>,
+}
+
+fn seventy() -> f64 {
+    70.0
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WorkloadWire {
+    name: String,
+    /// Transactions a second at the peak hour.
+    rate: f64,
+    /// Units that one a second needs.
+    cost: f64,
+    #[serde(default)]
+    growth_percent: f64,
+    #[serde(default)]
+    memory_mib: f64,
+    #[serde(default)]
+    disk_gb: f64,
+    #[serde(default)]
+    origin: OriginWire,
+    /// Where the cost comes from, in the user's words.
+    source: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct MachineWire {
+    name: String,
+    rating: f64,
+    memory_mib: Option<f64>,
+    disk_gb: Option<f64>,
+}
+
+impl File {
+    fn question(&self) -> SizingQuestion {
+        let workload = |wire: &WorkloadWire| SizedWorkload {
+            name: wire.name.clone(),
+            rate: PerSecond(wire.rate),
+            cost: CapacityUnits(wire.cost),
+            growth: PerMonth(wire.growth_percent / 100.0),
+            memory: Bytes(wire.memory_mib * MIB),
+            disk: Bytes(wire.disk_gb * GB),
+            origin: wire.origin.into(),
+        };
+        // A machine without memory or disk in the file is not judged by them.
+        let machine = |wire: &MachineWire| Machine {
+            name: wire.name.clone(),
+            rating: CapacityUnits(wire.rating),
+            memory: Bytes(wire.memory_mib.map_or(f64::MAX, |memory| memory * MIB)),
+            disk: Bytes(wire.disk_gb.map_or(f64::MAX, |disk| disk * GB)),
+        };
+        SizingQuestion {
+            workloads: self.workload.iter().map(workload).collect(),
+            catalogue: self.machine.iter().map(machine).collect(),
+            target: Share::of_percent(self.target_percent),
+            horizon_months: self.horizon_months,
+        }
+    }
+}
+
+struct Answer<'a> {
+    file: &'a File,
+    question: &'a SizingQuestion,
+    answer: &'a SizingAnswer,
+    basis: BasisWire,
+}
+
+impl Answer<'_> {
+    fn text(&self) -> String {
+        let SizingAnswer { now, then, rating, memory, disk, machine, utilization, exhausted, lacks } = self.answer;
+        let mut text = format!("{:<24} {:>10} {:>10} {:>10} {:>10}  from\n", "workload", "tx/s", "cost", "now", "then");
+        for (at, workload) in self.file.workload.iter().enumerate() {
+            let origin = quayline_capacity::Origin::from(workload.origin).name();
+            let source =
+                workload.source.as_deref().map_or_else(|| origin.to_owned(), |source| format!("{origin}: {source}"));
+            let WorkloadWire { name, rate, cost, .. } = workload;
+            text.push_str(&format!(
+                "{name:<24} {rate:>10} {cost:>10} {:>10.2} {:>10.2}  {source}\n",
+                now[at].0, then[at].0
+            ));
+        }
+        let target = self.file.target_percent;
+        let months = self.file.horizon_months;
+        text.push_str(&format!(
+            "\nRating needed: {:.2}, for {target} % at the peak hour in {months} months\nMemory: {:.0} MiB; disk: {:.1} GB\n\n",
+            rating.0,
+            memory.0 / MIB,
+            disk.0 / GB
+        ));
+        for (at, candidate) in self.question.catalogue.iter().enumerate() {
+            let verdict = match lacks[at].as_slice() {
+                [] if *machine == Some(at) => "chosen".to_owned(),
+                [] => "larger than needed".to_owned(),
+                lacks => format!("lacks {}", lacks.iter().map(|lack| lack_name(*lack)).collect::<Vec<_>>().join(", ")),
+            };
+            text.push_str(&format!("{:<24} {:>10}  {verdict}\n", candidate.name, candidate.rating.0));
+        }
+        if let Some((today, later)) = utilization {
+            text.push_str(&format!("\nUtilization: {:.1} % now, {:.1} % then\n", today.percent(), later.percent()));
+        }
+        match exhausted {
+            Some(Exhaustion::After { months }) => {
+                text.push_str(&format!("The target is reached after {months:.1} months\n"))
+            }
+            Some(Exhaustion::Now) => text.push_str("The target is reached now\n"),
+            Some(Exhaustion::Never) | None => {}
+        }
+        text.push_str(&self.basis.text());
+        text
+    }
+
+    fn wire(&self) -> Wire<'_> {
+        let SizingAnswer { now, then, rating, memory, disk, machine, utilization, exhausted, lacks } = self.answer;
+        let workload = |(at, wire): (usize, &WorkloadWire)| NeedWire {
+            name: self.question.workloads[at].name.clone(),
+            now: now[at].0,
+            then: then[at].0,
+            origin: quayline_capacity::Origin::from(wire.origin).name(),
+            source: wire.source.clone(),
+        };
+        let candidate = |(at, wire): (usize, &Machine)| CandidateWire {
+            name: wire.name.clone(),
+            rating: wire.rating.0,
+            lacks: lacks[at].iter().map(|lack| lack_name(*lack)).collect(),
+        };
+        Wire {
+            schema: "quayline.sizing/1",
+            workloads: self.file.workload.iter().enumerate().map(workload).collect(),
+            rating: rating.0,
+            memory_bytes: memory.0,
+            disk_bytes: disk.0,
+            machine: machine.map(|at| self.question.catalogue[at].name.as_str()),
+            utilization_now: utilization.map(|(now, _)| now.0),
+            utilization_then: utilization.map(|(_, then)| then.0),
+            exhausted_months: match exhausted {
+                Some(Exhaustion::After { months }) => Some(*months),
+                Some(Exhaustion::Now) => Some(0.0),
+                Some(Exhaustion::Never) | None => None,
+            },
+            machines: self.question.catalogue.iter().enumerate().map(candidate).collect(),
+            basis: &self.basis,
+        }
+    }
+}
+
+fn lack_name(lack: Lack) -> &'static str {
+    match lack {
+        Lack::Rating => "rating",
+        Lack::Memory => "memory",
+        Lack::Disk => "disk",
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    workloads: Vec<NeedWire>,
+    rating: f64,
+    memory_bytes: f64,
+    disk_bytes: f64,
+    machine: Option<&'a str>,
+    utilization_now: Option<f64>,
+    utilization_then: Option<f64>,
+    exhausted_months: Option<f64>,
+    machines: Vec<CandidateWire>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct NeedWire {
+    name: String,
+    now: f64,
+    then: f64,
+    origin: &'static str,
+    source: Option<String>,
+}
+
+#[derive(Serialize)]
+struct CandidateWire {
+    name: String,
+    rating: f64,
+    lacks: Vec<&'static str>,
+}
