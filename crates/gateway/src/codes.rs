@@ -15,6 +15,7 @@ pub(crate) const COUNTER: Code = Code("GTW-009");
 pub(crate) const LENGTH: Code = Code("GTW-010");
 pub(crate) const PATH: Code = Code("GTW-011");
 pub(crate) const RULES: Code = Code("GTW-012");
+pub(crate) const COMPILER: Code = Code("GTW-013");
 
 pub(crate) const NO_ROUTE: &str = "GTW-100";
 pub(crate) const NO_METHOD: &str = "GTW-101";
@@ -37,3 +38,4 @@ pub(crate) const PROVIDER_BUSY: &str = "GTW-123";
 pub(crate) const PROVIDER_ABSENT: &str = "GTW-124";
 pub(crate) const NO_RULE: &str = "GTW-125";
 pub(crate) const ANSWERED: &str = "GTW-126";
+pub(crate) const BROKEN: &str = "GTW-127";

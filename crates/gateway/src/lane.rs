@@ -312,7 +312,7 @@ impl ResponseLane {
         }
         let (buffer, len) = self.json.exchange(buffer);
         // Without the line feed that ends a line of JSON lines.
-        Ok((buffer, len - 1))
+        Ok((buffer, len.saturating_sub(1)))
     }
 
     fn xml(

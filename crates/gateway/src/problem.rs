@@ -164,6 +164,12 @@ impl Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are sent as they are or by gzip, and the client refuses both")
     }
 
+    /// A bug of ours ended the request.
+    #[must_use]
+    pub fn broken() -> Problem {
+        Problem::new(500, codes::BROKEN, "the server failed at this request; its operator finds the reason in the log")
+    }
+
     /// The request came too slowly.
     #[must_use]
     pub fn too_slow(limit_s: u64) -> Problem {

@@ -56,12 +56,31 @@ impl Definitions {
     /// # Errors
     /// All findings of all files at once.
     pub fn load(root: &Path) -> Result<Definitions, Findings> {
+        Definitions::read(root, None)
+    }
+
+    /// Reads them again. What cannot be read is no reason to take away what there is: a folder that is missing, or that no API is left, is an
+    /// error here, since a folder that was moved or is not mounted looks the same.
+    ///
+    /// # Errors
+    /// All findings of all files at once.
+    pub fn load_again(&self, root: &Path) -> Result<Definitions, Findings> {
+        let new = Definitions::read(root, Some(self))?;
+        if new.operations.is_empty() && !self.operations.is_empty() {
+            let finding = Finding::error(codes::UNREADABLE, Fault::Config, "no API is left in apis/");
+            return Err(finding.hint("stop the server if it should serve none; otherwise put the files back").into());
+        }
+        Ok(new)
+    }
+
+    fn read(root: &Path, old: Option<&Definitions>) -> Result<Definitions, Findings> {
         // Programs run in folders of their own, so no path may depend on where this process stands.
-        let root = &std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+        let root = &absolute(root);
         let before = Some(project_stamp(root));
         let mut findings = Vec::new();
         let mut services: Vec<Arc<Service>> = Vec::new();
-        for (name, text) in texts(root, "services", &mut findings) {
+        let needed = Needed::if_any(old.map(|old| old.services.as_slice()));
+        for (name, text) in texts(root, "services", needed, &mut findings) {
             match Service::compile(&name, &text, root) {
                 Ok(service) => services.push(Arc::new(service)),
                 Err(found) => findings.extend(in_file(found, &name)),
@@ -74,7 +93,8 @@ impl Definitions {
         }
         let broken = !findings.is_empty();
         let mut apis: Vec<Arc<Api>> = Vec::new();
-        for (name, text) in texts(root, "apis", &mut findings) {
+        let needed = Needed::if_any(old.map(|old| old.apis.as_slice()));
+        for (name, text) in texts(root, "apis", needed, &mut findings) {
             match Api::compile(&name, &text, &services) {
                 Ok(api) => apis.push(Arc::new(api)),
                 // Where a service is broken, that an API does not find it says nothing.
@@ -86,6 +106,7 @@ impl Definitions {
         let mut definitions = Definitions { services, apis, before, ..Definitions::default() };
         if findings.is_empty() {
             findings = definitions.route();
+            findings.extend(definitions.modules());
         }
         if findings.is_empty() { Ok(definitions) } else { Err(Findings(findings)) }
     }
@@ -100,6 +121,29 @@ impl Definitions {
             findings if findings.is_empty() => Ok(definitions),
             findings => Err(Findings(findings)),
         }
+    }
+
+    /// Modules that two services would have compiled with different options.
+    fn modules(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let programs = self.services.iter().filter_map(|service| match &service.provider {
+            crate::ProviderSpec::Program(program) => Some((service, program.made_module()?, program.source.as_ref()?)),
+            _ => None,
+        });
+        let programs: Vec<_> = programs.collect();
+        for (i, (service, module, source)) in programs.iter().enumerate() {
+            let other = programs[..i].iter().find(|(_, known, other)| known == module && other != source);
+            if let Some((other, ..)) = other {
+                let message = format!(
+                    "the services `{}` and `{}` have one module made from different sources or with different options",
+                    other.name, service.name
+                );
+                let hint = "give both the same `source`, `compiler-options` and dialect, or one of them its own folder in `modules`";
+                findings
+                    .push(Finding::error(codes::COMPILER, Fault::Config, message).at(service.at.clone()).hint(hint));
+            }
+        }
+        findings
     }
 
     fn route(&mut self) -> Vec<Finding> {
@@ -171,39 +215,54 @@ impl Definitions {
     /// What the files look like that definitions come from: services, APIs, copybooks, interface files and the modules of programs.
     #[must_use]
     pub fn stamp(&self, root: &Path) -> Stamp {
-        Stamp { project: project_stamp(root), programs: self.programs_stamp() }
+        Stamp { project: project_stamp(&absolute(root)), programs: self.programs_stamp() }
     }
 
     /// What they looked like before they were read, so that a change since then shows; modules as they are now.
     #[must_use]
     pub fn stamp_before(&self, root: &Path) -> Stamp {
-        Stamp { project: self.before.unwrap_or_else(|| project_stamp(root)), programs: self.programs_stamp() }
+        let project = self.before.unwrap_or_else(|| project_stamp(&absolute(root)));
+        Stamp { project, programs: self.programs_stamp() }
+    }
+
+    /// Files that services were read from, wherever they are.
+    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.services.iter().flat_map(|service| &service.files)
     }
 
     fn programs_stamp(&self) -> u64 {
         let mut folders: Vec<PathBuf> = Vec::new();
+        // What the server makes itself is no change from outside.
+        let mut made: Vec<PathBuf> = Vec::new();
         for service in &self.services {
             if let crate::ProviderSpec::Program(program) = &service.provider {
                 folders.extend(program.modules.iter().cloned());
                 folders.extend(program.source.as_ref().and_then(|source| Some(source.file.parent()?.to_owned())));
+                made.extend(program.made_module());
             }
         }
-        folders_stamp(&folders)
+        folders_stamp(&folders, &made)
     }
 }
 
 fn project_stamp(root: &Path) -> u64 {
-    folders_stamp(&["services", "apis", "copybooks", ""].map(|folder| root.join(folder)))
+    folders_stamp(&["services", "apis", "copybooks", ""].map(|folder| root.join(folder)), &[])
 }
 
-/// Names, sizes and times of the files that definitions can come from.
-fn folders_stamp(folders: &[PathBuf]) -> u64 {
+/// Programs run in folders of their own, so no path may depend on the folder of this process.
+fn absolute(root: &Path) -> PathBuf {
+    std::path::absolute(root).unwrap_or_else(|_| root.to_owned())
+}
+
+/// Names, sizes and times of the files that definitions can come from, without some.
+fn folders_stamp(folders: &[PathBuf], without: &[PathBuf]) -> u64 {
     let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();
     for folder in folders {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            let known = ["toml", "cpy", "cbl", "cob", "copy", "so"];
-            let counts = path.extension().and_then(|e| e.to_str()).is_some_and(|e| known.contains(&e));
+            let known = ["toml", "cpy", "cbl", "cob", "copy", "inc", "txt", "so"];
+            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+            let counts = known.contains(&extension.as_str()) && !without.contains(&path);
             if let (true, Ok(data)) = (counts, entry.metadata()) {
                 seen.push((path, data.len(), data.modified().ok()));
             }
@@ -216,6 +275,19 @@ fn folders_stamp(folders: &[PathBuf]) -> u64 {
         text.push_str(&format!("{} {len} {}\n", path.display(), since.map_or(0, |s| s.as_nanos())));
     }
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}
+
+/// Whether a folder must be there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Needed {
+    Yes,
+    No,
+}
+
+impl Needed {
+    fn if_any<T>(known: Option<&[T]>) -> Needed {
+        if known.is_some_and(|known| !known.is_empty()) { Needed::Yes } else { Needed::No }
+    }
 }
 
 fn same_path(a: &[Segment], b: &[Segment]) -> bool {
@@ -234,10 +306,23 @@ fn twice(message: String, at: &Place, other: &Place) -> Finding {
     Finding::error(code, Fault::Config, message).at(at.clone()).hint(hint)
 }
 
-/// The TOML files of a folder, by name.
-fn texts(root: &Path, folder: &str, findings: &mut Vec<Finding>) -> Vec<(String, String)> {
-    let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+/// The TOML files of a folder, by name. A folder that does not exist has none, unless it is `needed`; one that cannot be read is an error.
+fn texts(root: &Path, folder: &str, needed: Needed, findings: &mut Vec<Finding>) -> Vec<(String, String)> {
+    let unreadable = |error: std::io::Error| {
+        Finding::error(codes::UNREADABLE, Fault::Environment, format!("{folder}/ cannot be read: {error}"))
+            .hint("check that the folder is there and that its rights and the limit of open files allow reading it")
+    };
+    let read = std::fs::read_dir(root.join(folder)).and_then(|entries| {
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<PathBuf>>>()
+    });
+    let mut paths = match read {
+        Ok(paths) => paths,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && needed == Needed::No => return Vec::new(),
+        Err(error) => {
+            findings.push(unreadable(error));
+            return Vec::new();
+        }
+    };
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     let mut texts = Vec::new();

@@ -6,7 +6,7 @@ use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, Redef
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
-use crate::service::{node_of, single_values};
+use crate::service::{gnucobol_options, node_of, single_values};
 
 /// What a proposal is made from.
 #[derive(Clone, Copy, Debug)]
@@ -221,10 +221,8 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
         text.push_str(&format!("record = \"{record}\"\n"));
     }
     text.push_str(&format!("encoding = \"{}\"\n", from.encoding));
-    if !from.dialect.eq_ignore_ascii_case("ibm") {
-        text.push_str(&format!("dialect = \"{}\"\n", from.dialect));
-    }
-    text.push_str(&format!("\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n"));
+    text.push_str(&format!("dialect = \"{}\"\n", from.dialect.to_ascii_lowercase()));
+    text.push_str(&provider(layout, from, &program));
     for (direction, names) in [("request", &hidden.in_request), ("response", &hidden.in_response)] {
         text.push_str(&format!("\n[{direction}]\nkey-style = \"camel\"\n{}", list("exclude", names)));
     }
@@ -242,6 +240,20 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
         }
     }
     text
+}
+
+/// A program of GnuCOBOL where the record can be one's, otherwise a service elsewhere that takes and gives records.
+fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
+    let is_ebcdic = CodePage::by_name(from.encoding).is_ok_and(|page| page.is_ebcdic());
+    if is_ebcdic || !from.dialect.eq_ignore_ascii_case("gnucobol") {
+        return format!(
+            "\n[provider]\nkind = \"http\"                      # the record is posted there, and the answer is one; `program` runs GnuCOBOL\nurl = \"http://127.0.0.1:9000/{program}\"\n"
+        );
+    }
+    let options = gnucobol_options(&layout.dialect).join(" ");
+    format!(
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n# source = \"{program}.cbl\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {program}.cbl\n"
+    )
 }
 
 /// Reads the layout of a copybook's only or named record, as a service would, within `limits`.

@@ -138,11 +138,19 @@ impl ProviderFault {
 }
 
 impl ProgramSpec {
-    /// When the program's module was written last: a new module needs new workers.
+    /// When one of the modules that the program may call was written last, its own among them: a new module needs new workers.
     #[must_use]
     pub fn module_time(&self) -> Option<std::time::SystemTime> {
-        let file = format!("{}.so", self.program);
-        self.modules.iter().find_map(|folder| std::fs::metadata(folder.join(&file)).ok()?.modified().ok())
+        let entries = self.modules.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+        let modules = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "so"));
+        modules.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
+    }
+
+    /// The module that is compiled from the source; `None` without one.
+    #[must_use]
+    pub fn made_module(&self) -> Option<PathBuf> {
+        self.source.as_ref()?;
+        Some(self.modules.first()?.join(format!("{}.so", self.program)))
     }
 }
 
@@ -201,7 +209,7 @@ pub enum WorkingStorage {
 pub struct ProgramSource {
     /// The COBOL source.
     pub file: PathBuf,
-    /// Options of GnuCOBOL's compiler.
+    /// Options of GnuCOBOL's compiler: the user's, and those that make it store data as the service reads it.
     pub options: Vec<String>,
     /// The project's folder: copybooks are looked for there and in `copybooks/`.
     pub root: PathBuf,

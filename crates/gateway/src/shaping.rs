@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
-use quayline_core::{NodeId, NodeKind, Run, Shape, Sink, Value};
+use quayline_core::{Node, NodeId, NodeKind, Run, Shape, Sink, Value};
 
 use crate::gate::minimum_items;
 use crate::service::Options;
@@ -14,6 +14,7 @@ use crate::typed::{Shown, Typed};
 pub(crate) struct ShapingRules {
     typed: Vec<Option<Arc<Typed>>>,
     options: Options,
+    /// Groups that are left out where they show nothing.
     groups_once: Vec<bool>,
     /// Fewest elements of each list; empty where that is not enforced.
     minimum: Vec<u32>,
@@ -21,8 +22,16 @@ pub(crate) struct ShapingRules {
 }
 
 impl ShapingRules {
-    pub(crate) fn new(plan: &RecordPlan, shape: &Shape, typed: Vec<Option<Arc<Typed>>>, options: Options) -> Self {
-        let groups_once = shape.iter().map(|(_, node)| node.kind == NodeKind::Group && !node.is_list()).collect();
+    /// `around` is what stands around every answer: its root, and the wrapper, where there is one.
+    pub(crate) fn new(
+        plan: &RecordPlan,
+        shape: &Shape,
+        typed: Vec<Option<Arc<Typed>>>,
+        options: Options,
+        around: &[NodeId],
+    ) -> Self {
+        let omissible = |id, node: &Node| node.kind == NodeKind::Group && !node.is_list() && !around.contains(&id);
+        let groups_once = shape.iter().map(|(id, node)| omissible(id, node)).collect();
         let minimum = minimum_items(plan);
         let enforced = options.enforce_minimum_items_of_answers && minimum.iter().any(|min| *min > 0);
         let is_list = shape.iter().map(|(_, node)| node.is_list()).collect();

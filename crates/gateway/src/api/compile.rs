@@ -522,7 +522,10 @@ impl Compiler<'_> {
         match RecordPlan::new(&service.layout, &interface, &service.policies, service.charset) {
             Ok(plan) => {
                 let (shape, typed) = typed_shape(&plan, &service.types);
-                let rules = ShapingRules::new(&plan, &shape, typed, service.options);
+                // An answer that shows nothing is still an object, or an element. The wrapper is the root's only child.
+                let around = [NodeId::ROOT, NodeId(1)];
+                let around = &around[..1 + usize::from(interface.wrapper.is_some())];
+                let rules = ShapingRules::new(&plan, &shape, typed, service.options, around);
                 let xml = quayline_xml::XmlWriter::new(&shape, crate::lane::xml_style()).is_ok();
                 Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, xml })))
             }

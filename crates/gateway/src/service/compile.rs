@@ -1,11 +1,12 @@
 //! A service file to a service.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, CopyError, CopyLibrary, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
@@ -13,8 +14,9 @@ use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, rea
 use toml::Spanned;
 
 use super::provider::provider;
-use super::{Options, RequestSide, Service, typed_shape, wire};
+use super::{Options, RequestSide, Service, gnucobol, typed_shape, wire};
 use crate::codes;
+use crate::provider::ProviderSpec;
 use crate::typed::{DatePattern, Range, Typed};
 
 impl Service {
@@ -26,8 +28,11 @@ impl Service {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let mut layout = layout(&mut file, &wire, root)?;
+        let (mut layout, mut files) = layout(&mut file, &wire, root)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
+        if wire.provider.get_ref().kind.get_ref() == "program" {
+            gnucobol::check_encoding(&mut file, &wire, charset);
+        }
         counters(&mut file, &wire, &mut layout);
         let request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
         let response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
@@ -52,6 +57,11 @@ impl Service {
         let policies = policies(&wire.options);
         let known = Known { layout: &layout, policies: &policies, charset, length, root };
         let provider = provider(&mut file, &wire, &known);
+        let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
+        files.extend(interfaces.map(|path| root.join(path.get_ref())));
+        if let Some(ProviderSpec::Records(records)) = &provider {
+            files.push(records.file.clone());
+        }
         let side = match request_side(&layout, &request, &policies, charset, &types, length) {
             Ok(side) => Some(side),
             Err(findings) => {
@@ -71,6 +81,7 @@ impl Service {
             description: wire.description,
             provider,
             length,
+            files,
             layout,
             charset,
             policies,
@@ -95,7 +106,23 @@ impl Service {
     }
 }
 
-fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout, Findings> {
+/// Looks in folders, and remembers what it found.
+struct Remembering {
+    folders: CopyFolders,
+    found: RefCell<Vec<PathBuf>>,
+}
+
+impl CopyLibrary for Remembering {
+    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
+        let text = self.folders.member(member, library)?;
+        // Folders name a text by its path.
+        self.found.borrow_mut().push(PathBuf::from(&*text.name));
+        Ok(text)
+    }
+}
+
+/// The record's layout, and the files that it was read from.
+fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<(Layout, Vec<PathBuf>), Findings> {
     let named = Path::new(wire.copybook.get_ref());
     let candidates = [root.join(named), root.join("copybooks").join(named)];
     let Some(path) = candidates.iter().find(|path| path.is_file()) else {
@@ -114,7 +141,8 @@ fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout,
     })?;
     let beside = path.parent().map(Path::to_owned);
     let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
-    let library = CopyFolders::new(beside.into_iter().chain(shared).collect());
+    let folders = CopyFolders::new(beside.into_iter().chain(shared).collect());
+    let library = Remembering { folders, found: RefCell::new(vec![path.clone()]) };
     let options = ParseOptions { library: &library, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let dialect = dialect(file, wire);
@@ -132,11 +160,15 @@ fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<Layout,
         }
         return Err(Findings(core::mem::take(&mut file.findings)));
     };
-    Layout::build(record, &dialect)
+    let layout = Layout::build(record, &dialect)?;
+    if wire.provider.get_ref().kind.get_ref() == "program" {
+        gnucobol::check(file, wire, &layout, |dialect| Layout::build(record, dialect));
+    }
+    Ok((layout, library.found.into_inner()))
 }
 
 fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
-    let mut dialect = Dialect::IBM;
+    let mut dialect = gnucobol::default_dialect(wire.provider.get_ref().kind.get_ref());
     if let Some(name) = &wire.dialect {
         match Dialect::preset(name.get_ref()) {
             Ok(preset) => dialect = preset,

@@ -2,9 +2,11 @@
 
 mod compile;
 mod database;
+mod gnucobol;
 mod provider;
 mod wire;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
@@ -16,6 +18,7 @@ use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
 pub(crate) use compile::{in_file, layout_at, named_field, node_of, single_values};
+pub(crate) use gnucobol::compiler_options as gnucobol_options;
 
 /// A compiled service.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub struct Service {
     pub provider: ProviderSpec,
     /// Bytes of the record that goes to the provider and comes back.
     pub length: usize,
+    /// Files that it was read from: copybooks and all that they copy, interface files, a file of records.
+    pub files: Vec<PathBuf>,
     pub(crate) layout: Layout,
     pub(crate) charset: Charset,
     pub(crate) policies: Policies,

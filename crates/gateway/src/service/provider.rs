@@ -4,10 +4,11 @@ use quayline_project::UserFile;
 
 use core::time::Duration;
 
+use quayline_cobol::layout::Dialect;
 use toml::Spanned;
 
 use super::compile::{Known, one_field};
-use super::{database, wire};
+use super::{database, gnucobol, wire};
 use crate::codes;
 use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec, WorkingStorage};
 
@@ -31,11 +32,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
             };
             let source = wire.source.as_ref().map(|source| ProgramSource {
                 file: path(source),
-                options: if wire.compiler_options.is_empty() {
-                    vec!["-O2".to_owned(), "-std=ibm".to_owned()]
-                } else {
-                    wire.compiler_options.iter().map(|option| option.get_ref().clone()).collect()
-                },
+                options: options(&wire.compiler_options, &layout.dialect),
                 root: root.to_owned(),
             });
             if let (Some(written), Some(source)) = (&wire.source, &source)
@@ -44,6 +41,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 let message = format!("there is no source `{}`", written.get_ref());
                 file.find(codes::UNREADABLE, message, written, "paths begin at the project's folder");
             }
+            gnucobol::check_options(file, &wire.compiler_options, &layout.dialect);
             if let (None, Some(option)) = (&wire.source, wire.compiler_options.first()) {
                 let message = "`compiler-options` without a `source` to compile";
                 file.find(codes::RULES, message, option, "add `source`, or remove them");
@@ -106,6 +104,16 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
             None
         }
     }
+}
+
+/// The user's options, by default those for sources of z/OS, and after them those that the dialect needs.
+fn options(given: &[Spanned<String>], dialect: &Dialect) -> Vec<String> {
+    let mut options: Vec<String> = given.iter().map(|option| option.get_ref().clone()).collect();
+    if options.is_empty() {
+        options = vec!["-O2".to_owned(), "-std=ibm".to_owned()];
+    }
+    options.extend(gnucobol::compiler_options(dialect));
+    options
 }
 
 fn working_storage(file: &mut UserFile, given: Option<&Spanned<String>>) -> WorkingStorage {

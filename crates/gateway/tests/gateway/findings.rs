@@ -177,3 +177,79 @@ fn what_stands_twice_is_told_with_both_places() {
         assert!(found.contains(part), "`{part}` is not in\n{found}");
     }
 }
+
+/// A service read COMP-5, COMP-1 and signs in another way than the compiler of its program stored them, and nothing said so.
+#[test]
+fn a_service_agrees_with_the_compiler_of_its_program() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("x.cbl"), "").unwrap();
+    let compile = |field: &str, head: &str, provider: &str| {
+        let copybook = format!(
+            "       01 R.\n          05 A PIC X.\n          05 N PIC 9(2).\n          05 F {field}.\n          05 Z PIC X.\n"
+        );
+        std::fs::write(folder.path().join("r.cpy"), copybook).unwrap();
+        let head = if head.contains("encoding") { head.to_owned() } else { format!("encoding = \"ascii\"\n{head}") };
+        let text =
+            format!("copybook = \"r.cpy\"\n{head}\n[provider]\nkind = \"program\"\nprogram = \"X\"\n{provider}\n");
+        quayline_gateway::Service::compile("services/r.toml", &text, folder.path())
+    };
+    let source = "source = \"x.cbl\"";
+    let ibm = "dialect = \"ibm\"";
+    for (field, head, provider, expected) in [
+        (
+            "PIC S9(4) COMP-5",
+            ibm,
+            source,
+            "F (PIC S9(4) COMP-5) is stored high byte first by the service's dialect and stored low byte first",
+        ),
+        ("PIC 9 COMP-5", ibm, source, "F (PIC 9 COMP-5) has 2 bytes by the service's dialect and 1"),
+        (
+            "COMP-1",
+            ibm,
+            source,
+            "is a hexadecimal floating-point number by the service's dialect and an IEEE 754 number",
+        ),
+        ("POINTER", ibm, source, "has 4 bytes by the service's dialect and 8"),
+        ("PIC S9(9) COMP-5", "dialect-settings = { native-order = \"big\" }", source, "stored high byte first"),
+        ("PIC S9(3)", ibm, "", "F (PIC S9(3)) has its sign in a digit"),
+        ("PIC S9(3) SIGN LEADING", ibm, "", "has its sign in a digit"),
+        ("PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, "", "moves with its count by the dialect"),
+        ("PIC 9 COMP", "", "", "has 1 bytes by the service's dialect and 2 with `-std=ibm`"),
+        ("PIC X", "encoding = \"cp037\"", source, "is an EBCDIC page"),
+        ("PIC X", "encoding = \"cp037\"\ndialect = \"ibm\"", "", "is an EBCDIC page"),
+        (
+            "PIC X",
+            "",
+            "source = \"x.cbl\"\ncompiler-options = [\"-std=ibm\", \"-fodoslide\"]",
+            "`-fodoslide` contradicts",
+        ),
+        ("PIC X", "", "source = \"x.cbl\"\ncompiler-options = [\"-fsign=EBCDIC\"]", "`-fsign=EBCDIC` contradicts"),
+        ("PIC X", "", "source = \"x.cbl\"\ncompiler-options = [\"-fbinary-size=2-4-8\"]", "`binary-sizes`"),
+        ("PIC X", "", "source = \"x.cbl\"\ncompiler-options = [\"-fbinary-comp-1\"]", "contradicts"),
+    ] {
+        let Err(findings) = compile(field, head, provider) else {
+            panic!("{field}, {head}, {provider}: nothing was found")
+        };
+        let text = findings.to_string();
+        assert!(
+            text.contains("GTW-013") && text.contains(expected) && text.contains("hint: "),
+            "{expected} is not in\n{text}"
+        );
+    }
+    for (field, head, provider) in [
+        ("PIC S9(4) COMP-5", "", source),
+        ("PIC S9(4) COMP-5", "", ""),
+        ("PIC S9(3)", "", ""),
+        ("COMP-2", "", ""),
+        ("PIC S9(3)", ibm, source),
+        ("PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, source),
+        ("PIC X OCCURS 1 TO 5 DEPENDING ON N", "", ""),
+        ("PIC S9(3)", "dialect-settings = { overpunch = \"ebcdic\" }", ""),
+        ("PIC 9 COMP", "dialect = \"gnucobol\"", ""),
+        ("PIC 9 COMP", "dialect-settings = { binary-sizes = \"2-4-8\" }", ""),
+        ("PIC 9 COMP", "", source),
+        ("PIC X", "", "source = \"x.cbl\"\ncompiler-options = [\"-fsign=ASCII\", \"-O2\"]"),
+    ] {
+        compile(field, head, provider).unwrap_or_else(|findings| panic!("{field}, {head}, {provider}: {findings}"));
+    }
+}

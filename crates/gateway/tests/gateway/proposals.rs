@@ -106,3 +106,28 @@ fn the_record_and_the_dialect_that_were_chosen_are_in_the_file() {
     let findings = Proposal::new(&layout, Proposed { encoding: "ebcdic-ish", ..from }).unwrap_err().to_string();
     assert!(findings.contains("GTW-005") && findings.contains("--encoding"), "{findings}");
 }
+
+#[test]
+fn a_proposal_agrees_with_the_compiler_of_the_program_or_names_another_provider() {
+    let copybook = "       01 PAY.\n          05 AMT PIC S9(7)V99.\n          05 N PIC S9(4) COMP-5.\n          05 F COMP-1.\n          05 SEEN PIC X(12).\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pay.cpy");
+    std::fs::write(&path, copybook).unwrap();
+    for (dialect, encoding, kind) in [
+        ("gnucobol", "ascii", "program"),
+        ("ibm", "ascii", "http"),
+        ("ibm", "cp037", "http"),
+        ("gnucobol", "cp037", "http"),
+        ("microfocus", "ascii", "http"),
+    ] {
+        let layout = layout_of(&path, None, &Dialect::preset(dialect).unwrap(), &Limits::default()).unwrap();
+        let from = Proposed { copybook: "pay.cpy", record: None, encoding, dialect };
+        let file = Proposal::new(&layout, from).unwrap().file;
+        assert!(
+            file.contains(&format!("kind = \"{kind}\"")) && file.contains(&format!("dialect = \"{dialect}\"")),
+            "{file}"
+        );
+        assert_eq!(file.contains("cobc -m -O2 -std=ibm -fbinary-size=1-2-4-8"), kind == "program", "{file}");
+        Service::compile("services/pay.toml", &file, folder.path()).unwrap_or_else(|f| panic!("{f}\n{file}"));
+    }
+}

@@ -46,6 +46,31 @@ fn types_and_counters_change_what_is_shown() {
     assert!(shown.contains(r#""respState":"Q","respDay":null"#), "{shown}");
 }
 
+/// An answer in which everything is left out had no object: its length was computed as less than nothing, and the server panicked.
+#[test]
+fn an_answer_that_shows_nothing_is_an_empty_object_or_element() {
+    let empty = "                                      ";
+    for (options, wrapper) in
+        [("omit-empty = true", ""), ("omit-empty = true\nomit-low-values = true", ""), ("omit-empty = true", "Answer")]
+    {
+        let mut service = format!("{SERVICE}[options]\n{options}\n");
+        service = service.replace(
+            "exclude = [\"REQ\"]",
+            "exclude = [\"REQ\", \"RESP-CODE\", \"RESP-DAY\", \"RESP-NUMBER\", \"LINE-COUNT\", \"LINE-ITEM\"]",
+        );
+        if !wrapper.is_empty() {
+            service = service.replace("[response]\n", &format!("[response]\nwrapper = \"{wrapper}\"\n"));
+        }
+        let expected = if wrapper.is_empty() { "{}".to_owned() } else { format!("{{\"{wrapper}\":{{}}}}") };
+        for target in ["/v1/orders", "/v1/orders?fields=respNote"] {
+            assert_eq!(json(&service, GET, &record(0, empty), target), format!("200 {expected}"), "{service}");
+            let (status, xml) = World::new(&service, GET).answer(&record(0, empty), target, Media::Xml).unwrap();
+            let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").unwrap();
+            assert!(status == 200 && body.starts_with("<answer") && body.trim_end().ends_with('>'), "{xml}");
+        }
+    }
+}
+
 #[test]
 fn options_leave_out_what_is_empty_or_low() {
     let service =

@@ -1,0 +1,206 @@
+//! Where a service and the compiler of its program must agree: sizes, byte orders, signs.
+//!
+//! A program provider runs programs of GnuCOBOL on this machine. Some settings of a dialect are options of its compiler, which Quayline
+//! passes when it compiles a module; the others follow from the machine. A field that the service would read in another way than the program
+//! writes it is an error when the service is loaded, since its values would be wrong without any sign of it.
+
+use quayline_charset::Charset;
+use quayline_cobol::layout::{
+    BinarySizes, ByteOrder, Dialect, Encoding, FieldKind, FloatFormat, Layout, OverpunchVariant, SyncRule, ZonedSign,
+};
+use quayline_core::Findings;
+use quayline_project::UserFile;
+use toml::Spanned;
+
+use super::wire;
+use crate::codes;
+
+/// The dialect of a service whose file does not name one.
+pub(super) fn default_dialect(kind: &str) -> Dialect {
+    if kind == "program" { Dialect::GNUCOBOL } else { Dialect::IBM }
+}
+
+/// Options that make GnuCOBOL 3 compile a program as the dialect says. They come after the user's, so they win over those of `-std`.
+pub(crate) fn compiler_options(dialect: &Dialect) -> Vec<String> {
+    let choose = |yes: bool, a: &str, b: &str| if yes { a.to_owned() } else { b.to_owned() };
+    let sizes = match dialect.binary_sizes {
+        BinarySizes::TwoFourEight => "2-4-8",
+        BinarySizes::OneTwoFourEight => "1-2-4-8",
+        BinarySizes::OneToEight => "1--8",
+    };
+    vec![
+        format!("-fbinary-size={sizes}"),
+        choose(dialect.binary_order == ByteOrder::Big, "-fbinary-byteorder=big-endian", "-fbinary-byteorder=native"),
+        choose(dialect.binary_truncate, "-fbinary-truncate", "-fno-binary-truncate"),
+        choose(dialect.odo_slide, "-fodoslide", "-fno-odoslide"),
+        choose(dialect.overpunch == OverpunchVariant::Ascii, "-fsign=ASCII", "-fsign=EBCDIC"),
+        choose(dialect.sync == SyncRule::Ignored, "-fsynchronized-clause=ignore", "-fsynchronized-clause=ok"),
+    ]
+}
+
+/// Options of the compiler that change how data is stored, and the dialect settings that say the same.
+const STORAGE: [(&str, &str); 11] = [
+    ("-fbinary-size", "binary-sizes"),
+    ("-fbinary-byteorder", "binary-order"),
+    ("-fbinary-truncate", "truncate"),
+    ("-fno-binary-truncate", "truncate"),
+    ("-fnotrunc", "truncate"),
+    ("-fodoslide", "odo-slide"),
+    ("-fno-odoslide", "odo-slide"),
+    ("-fsign", "overpunch"),
+    ("-fsynchronized-clause", "sync"),
+    ("-fbinary-comp-1", "float"),
+    ("-fno-synchronized-clause", "sync"),
+];
+
+/// Finds options of the user that contradict the dialect.
+pub(super) fn check_options(file: &mut UserFile, given: &[Spanned<String>], dialect: &Dialect) {
+    let ours = compiler_options(dialect);
+    for option in given {
+        let text = option.get_ref().as_str();
+        let name = text.split('=').next().unwrap_or(text);
+        let Some((_, setting)) = STORAGE.iter().find(|(known, _)| *known == name) else { continue };
+        let same = if text == "-fnotrunc" { "-fno-binary-truncate" } else { text };
+        if ours.iter().any(|known| known == same) {
+            continue;
+        }
+        let message = format!("`{text}` contradicts the service's dialect, by which requests and answers are read");
+        let hint = format!(
+            "remove it, and write the setting `{setting}` in `dialect-settings`: Quayline passes it to the compiler"
+        );
+        file.find(codes::COMPILER, message, option, hint);
+    }
+}
+
+/// The dialect of GnuCOBOL on this machine that is closest to `dialect`.
+fn realised(dialect: &Dialect) -> Dialect {
+    let little = cfg!(target_endian = "little");
+    let native = if little { ByteOrder::Little } else { ByteOrder::Big };
+    Dialect {
+        // COMP-5 has these sizes with every `-fbinary-size`.
+        native_sizes: BinarySizes::OneTwoFourEight,
+        binary_order: if dialect.binary_order == ByteOrder::Big { ByteOrder::Big } else { native },
+        native_order: native,
+        sync: if dialect.sync == SyncRule::Ignored { SyncRule::Ignored } else { SyncRule::EightBytesAtEight },
+        pointer_bytes: size_of::<usize>(),
+        index_bytes: 4,
+        float_format: if little { FloatFormat::IeeeLittle } else { FloatFormat::IeeeBig },
+        ..*dialect
+    }
+}
+
+/// Finds what a program of GnuCOBOL would store in another way than the service reads it. `build` makes the layout by a dialect.
+pub(super) fn check(
+    file: &mut UserFile,
+    wire: &wire::File,
+    layout: &Layout,
+    build: impl Fn(&Dialect) -> Result<Layout, Findings>,
+) {
+    let dialect = layout.dialect;
+    let hint = "`kind = \"program\"` runs GnuCOBOL on this machine: remove `dialect` and this setting, for the default `gnucobol`";
+    if let Some(what) = difference(layout, build(&realised(&dialect))) {
+        let message = format!("{what}, as GnuCOBOL stores it");
+        return place(file, wire, message, hint);
+    }
+    let says = |setting: &str| wire.dialect_settings.keys().any(|key| key.get_ref() == setting);
+    if wire.provider.get_ref().source.is_some() {
+        return;
+    }
+    // Quayline did not compile the module, so nothing is known of options that are not the compiler's defaults.
+    if dialect.overpunch == OverpunchVariant::Ebcdic
+        && !says("overpunch")
+        && let Some(name) = signed_by_overpunch(layout)
+    {
+        let message = format!(
+            "{name} has its sign in a digit, which GnuCOBOL writes in ASCII form unless a module is compiled with `-fsign=EBCDIC`"
+        );
+        let hint = "name the `source`, so that Quayline compiles the module; or remove `dialect`; or, where the module was compiled with `-fsign=EBCDIC`, write `dialect-settings = { overpunch = \"ebcdic\" }`";
+        return place(file, wire, message, hint);
+    }
+    let varying = layout.iter().find(|(_, field)| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some()));
+    if dialect.odo_slide
+        && !says("odo-slide")
+        && let Some((index, _)) = varying
+    {
+        let message = format!(
+            "what follows {} moves with its count by the dialect, but not in a program of GnuCOBOL unless its module is compiled with `-fodoslide`",
+            layout.path(index)
+        );
+        let hint = "name the `source`, so that Quayline compiles the module; or remove `dialect`; or, where the module was compiled with `-fodoslide`, write `dialect-settings = { odo-slide = \"yes\" }`";
+        return place(file, wire, message, hint);
+    }
+    let said = wire.dialect.is_some() || says("binary-sizes");
+    let of_ibm = Dialect { binary_sizes: BinarySizes::TwoFourEight, ..dialect };
+    if !said && let Some(what) = difference(layout, build(&of_ibm)) {
+        let message = format!("how the module was compiled decides where the fields are: {what} with `-std=ibm`");
+        let hint = "name the `source`, so that Quayline compiles the module; or write `dialect = \"gnucobol\"` for the compiler's default; or `dialect-settings = { binary-sizes = \"2-4-8\" }` for a module compiled with `-std=ibm`";
+        place(file, wire, message, hint);
+    }
+}
+
+/// Finds a code page that a program of GnuCOBOL does not have.
+pub(super) fn check_encoding(file: &mut UserFile, wire: &wire::File, charset: Charset) {
+    if charset.code_page().is_some_and(|page| page.is_ebcdic()) {
+        let message = format!(
+            "`{}` is an EBCDIC page, but a program of GnuCOBOL on this machine has its text and digits in ASCII",
+            wire.encoding.get_ref()
+        );
+        let hint =
+            "write `encoding = \"ascii\"`; a provider for records of z/OS is `http`, or `records` with a file of them";
+        file.find(codes::COMPILER, message, &wire.encoding, hint);
+    }
+}
+
+fn place(file: &mut UserFile, wire: &wire::File, message: String, hint: &str) {
+    match (&wire.dialect, wire.dialect_settings.keys().next()) {
+        (Some(at), _) | (None, Some(at)) => file.find(codes::COMPILER, message, at, hint),
+        (None, None) => file.find(codes::COMPILER, message, &wire.provider.get_ref().kind, hint),
+    }
+}
+
+/// The first field that two layouts of one record store in different ways, in words.
+fn difference(layout: &Layout, other: Result<Layout, Findings>) -> Option<String> {
+    let other = other.ok()?;
+    layout.iter().zip(other.iter()).find_map(|((index, one), (_, other))| {
+        let name = || {
+            let path = layout.path(index);
+            if one.description.is_empty() { path } else { format!("{path} ({})", one.description) }
+        };
+        match (&one.kind, &other.kind) {
+            (FieldKind::Item(_), FieldKind::Item(_)) if one.size != other.size => {
+                Some(format!("{} has {} bytes by the service's dialect and {}", name(), one.size, other.size))
+            }
+            (FieldKind::Item(a), FieldKind::Item(b)) if a != b => {
+                Some(format!("{} is {} by the service's dialect and {}", name(), stored(a), stored(b)))
+            }
+            _ if one.offset != other.offset => Some(format!(
+                "{} is at position {} by the service's dialect and at {}",
+                name(),
+                one.offset + 1,
+                other.offset + 1
+            )),
+            _ => None,
+        }
+    })
+}
+
+fn stored(encoding: &Encoding) -> &'static str {
+    match encoding {
+        Encoding::Binary { order: ByteOrder::Big, .. } => "stored high byte first",
+        Encoding::Binary { order: ByteOrder::Little, .. } => "stored low byte first",
+        Encoding::Float32(FloatFormat::Hexadecimal) | Encoding::Float64(FloatFormat::Hexadecimal) => {
+            "a hexadecimal floating-point number"
+        }
+        Encoding::Float32(_) | Encoding::Float64(_) => "an IEEE 754 number",
+        _ => "stored in another form",
+    }
+}
+
+fn signed_by_overpunch(layout: &Layout) -> Option<String> {
+    layout.iter().find_map(|(index, field)| match &field.kind {
+        FieldKind::Item(Encoding::Zoned {
+            sign: ZonedSign::TrailingOverpunch | ZonedSign::LeadingOverpunch, ..
+        }) => Some(format!("{} ({})", layout.path(index), field.description)),
+        _ => None,
+    })
+}
