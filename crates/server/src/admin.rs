@@ -65,10 +65,13 @@ async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Bo
             } else {
                 "not ready"
             };
-            json(status, Json::object([("status", Json::text(word)), ("services", Json::List(services.collect()))]))
+            let services = Json::List(services.collect());
+            let faults: Vec<Json> = shared.reload_faults().into_iter().map(Json::text).collect();
+            let answer = Json::object([("status", Json::text(word)), ("services", services)]);
+            json(status, answer.with("reload", (!faults.is_empty()).then_some(Json::List(faults))))
         }
         (&Method::GET, "/metrics") => {
-            let connections = shared.connections.load(Ordering::Relaxed);
+            let connections = shared.connections.open();
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
             if protobuf::is_wanted(accept) {
                 response(StatusCode::OK, protobuf::delimited(&shared.metrics, connections), protobuf::MEDIA_TYPE)
@@ -77,13 +80,16 @@ async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Bo
             }
         }
         (&Method::POST, "/reload") => {
-            let shared = Arc::clone(shared);
+            let (shared, counted) = (Arc::clone(shared), shared);
             match tokio::task::spawn_blocking(move || shared.reload()).await {
                 Ok(Ok(())) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
                 Ok(Err(findings)) => {
                     response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
                 }
-                Err(_) => json(StatusCode::INTERNAL_SERVER_ERROR, Json::object([("status", Json::text("not read"))])),
+                Err(_) => {
+                    counted.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");
+                    json(StatusCode::INTERNAL_SERVER_ERROR, Json::object([("status", Json::text("not read"))]))
+                }
             }
         }
         (&Method::GET, "/definitions") => {

@@ -168,6 +168,8 @@ pub struct LimitsConfig {
     pub write_seconds: u64,
     /// Connections. Default 20,000.
     pub connections: usize,
+    /// Connections from one address, or from one /64 network of IPv6. Default: half of the connections that there may be.
+    pub connections_per_address: Option<usize>,
     /// Requests in progress. Default 10,000.
     pub requests: usize,
     /// Requests a second of one client, on average; none by default.
@@ -240,6 +242,7 @@ impl Default for LimitsConfig {
             body_seconds: 20,
             write_seconds: 30,
             connections: 20_000,
+            connections_per_address: None,
             requests: 10_000,
             client_requests_per_second: None,
             client_burst: None,

@@ -15,6 +15,8 @@ use quayline_gateway::{Media, Operation, Problem, Returned, Routed, allowed, ask
 use crate::access::{Denied, Identity};
 use crate::body::Body;
 use crate::compress::{self, Taken};
+use crate::connections::network;
+use crate::guard::{Panicked, caught};
 use crate::heads::{Head, Heads};
 use crate::journal::Journal;
 use crate::limiter::Refused;
@@ -79,10 +81,20 @@ pub(crate) async fn handle(
     let method = parts.method.clone();
     let origin = if heads.have(Head::Origin) { parts.headers.get(header::ORIGIN).cloned() } else { None };
     let mut known = Known::default();
-    let answered = respond(&thread, &peer, (&mut parts, heads, body), (&trace, began), &mut known).await;
+    let answered = caught(respond(&thread, &peer, (&mut parts, heads, body), (&trace, began), &mut known)).await;
     let mut response = match answered {
-        Ok(response) => response,
-        Err(problem) => problem_response(&thread, &problem, &trace),
+        Ok(Ok(response)) => response,
+        Ok(Err(problem)) => problem_response(&thread, &problem, &trace),
+        Err(Panicked) => {
+            // What the panic left half done must not show in the next request.
+            if let Some((version, operation)) = &known.operation {
+                version.forget_lane(*operation);
+            }
+            let problem = Problem::broken().logged(
+                "a bug of ours ended the request; its place stands in the log before this line, or where it was first",
+            );
+            problem_response(&thread, &problem, &trace)
+        }
     };
     known.places = Places::default();
     let headers = response.headers_mut();
@@ -314,15 +326,9 @@ fn admit(
     Ok(())
 }
 
-/// What limits know an address by: that of IPv6 by its network, since whoever has one address there has them all.
+/// What limits know an address by.
 fn limited_as(ip: std::net::IpAddr) -> String {
-    match ip.to_canonical() {
-        std::net::IpAddr::V4(v4) => v4.to_string(),
-        std::net::IpAddr::V6(v6) => {
-            let [a, b, c, d, ..] = v6.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
+    network(ip).to_string()
 }
 
 /// What of the request shapes the answer.

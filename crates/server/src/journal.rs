@@ -12,6 +12,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -90,7 +91,15 @@ impl Journal {
         });
         let of_writer = Arc::clone(&inner);
         let writer = std::thread::Builder::new().name("journal".to_owned());
-        let writer = writer.spawn(move || write(target, &of_writer, &log)).ok();
+        let writer = writer.spawn(move || {
+            let (mut target, mut batch) = (target, String::new());
+            // A writer that ended would leave requests waiting for room for ever.
+            while catch_unwind(AssertUnwindSafe(|| write(&mut target, &mut batch, &of_writer, &log))).is_err() {
+                of_writer.lost.fetch_add(batch.lines().count() as u64, Ordering::Relaxed);
+                target.begin();
+            }
+        });
+        let writer = writer.ok();
         Journal { inner, writer: Mutex::new(writer) }
     }
 
@@ -177,9 +186,8 @@ enum Target {
 }
 
 /// Gathers what is there, writes it with one call, and begins again.
-fn write(mut target: Target, inner: &Inner, log: &Log) {
-    let mut batch = String::new();
-    while let Some(lines) = inner.take(&mut batch) {
+fn write(target: &mut Target, batch: &mut String, inner: &Inner, log: &Log) {
+    while let Some(lines) = inner.take(batch) {
         while let Err(error) = target.append(batch.as_bytes()) {
             let new = !inner.failing.swap(inner.keeping == Keeping::Required, Ordering::Relaxed);
             if inner.keeping == Keeping::Required {

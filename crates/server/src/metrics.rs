@@ -153,6 +153,13 @@ pub(crate) struct Metrics {
     pub(crate) refused: AtomicU64,
     pub(crate) reloads: AtomicU64,
     pub(crate) reloads_failed: AtomicU64,
+    /// Bugs of ours that ended a request or a task.
+    pub(crate) panics: AtomicU64,
+    pub(crate) accept_errors: AtomicU64,
+    /// Connections refused by a limit: of all, of one address.
+    pub(crate) connections_refused: [AtomicU64; 2],
+    /// Connections that ended early to make room.
+    pub(crate) connections_shed: AtomicU64,
     pub(crate) workers_ended: AtomicU64,
     /// Lines of the audit that could not be written.
     pub(crate) audit_lost: Arc<AtomicU64>,
@@ -207,7 +214,18 @@ impl Metrics {
             ("quayline_unrouted_total", "Requests for a path or method that no API has.", &self.elsewhere),
             ("quayline_refused_total", "Requests refused by authentication or limits.", &self.refused),
             ("quayline_reloads_total", "Times that definitions were read again.", &self.reloads),
-            ("quayline_reloads_failed_total", "Times that changed definitions were refused.", &self.reloads_failed),
+            (
+                "quayline_reloads_failed_total",
+                "Times that changed definitions, keys or certificates were refused.",
+                &self.reloads_failed,
+            ),
+            ("quayline_panics_total", "Bugs of Quayline that ended a request or a task.", &self.panics),
+            ("quayline_accept_errors_total", "Connections that the system could not hand over.", &self.accept_errors),
+            (
+                "quayline_connections_shed_total",
+                "Idle connections that ended early to make room.",
+                &self.connections_shed,
+            ),
             (
                 "quayline_workers_ended_total",
                 "Program workers that ended by themselves or were stopped.",
@@ -223,6 +241,10 @@ impl Metrics {
         ] {
             family(name, Kind::Counter, help, vec![(none(), value(counter))]);
         }
+        let refused = ["all", "address"].iter().zip(&self.connections_refused);
+        let refused = refused.map(|(limit, count)| (Labels(vec![("limit", (*limit).to_owned())]), value(count)));
+        let help = "Connections refused by the limit of all or of one address.";
+        family("quayline_connections_refused_total", Kind::Counter, help, refused.collect());
         let label = |id: &str| ("operation", id.to_owned());
         let mut answers = Vec::new();
         for (id, metrics) in &operations {

@@ -24,6 +24,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
+use crate::guard::caught;
 use crate::reply::{Sender, reply};
 
 /// Tells an operator what became of a worker.
@@ -140,7 +141,12 @@ impl ProgramProvider {
         let shared = Rc::new(Shared { spec: spec.clone(), worker_spec, lanes, waiting, log, closed: Cell::new(false) });
         for lane in 0..shared.lanes.len() {
             shared.clone().begin(lane);
-            tokio::task::spawn_local(Rc::clone(&shared).attend(lane));
+            let shared = Rc::clone(&shared);
+            tokio::task::spawn_local(async move {
+                while caught(Rc::clone(&shared).attend(lane)).await.is_err() {
+                    shared.restart(lane);
+                }
+            });
         }
         ProgramProvider { shared }
     }
@@ -257,6 +263,17 @@ impl Shared {
             if let Some(waiting) = self.waiting.borrow_mut().pop_front() {
                 let _ = waiting.call.reply.send(Err(ProviderFault::Busy { retry_after: limit }));
             }
+        }
+    }
+
+    /// After a bug of ours nobody knows what state a lane is in: its calls fail, and it begins again with another worker.
+    fn restart(self: &Rc<Self>, lane: usize) {
+        let lane = &self.lanes[lane];
+        *lane.worker.borrow_mut() = None;
+        let calls: Vec<Call> = lane.calls.borrow_mut().iter_mut().filter_map(Option::take).collect();
+        for call in calls {
+            let reason = "the server failed at this call".to_owned();
+            let _ = call.reply.send(Err(ProviderFault::Ended { reason }));
         }
     }
 

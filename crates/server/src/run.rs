@@ -1,16 +1,18 @@
 //! Threads, the listener, signals, and how it all ends.
 
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use quayline_core::Fault;
 use quayline_gateway::Definitions;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
@@ -19,10 +21,12 @@ use tokio::task::LocalSet;
 
 use crate::ServeConfig;
 use crate::body::Body;
+use crate::connections::{Full, Place};
 use crate::error::ServeError;
+use crate::guard::{caught, report_once};
 use crate::handle::{Peer, handle};
 use crate::io::Patient;
-use crate::shared::Shared;
+use crate::shared::{Reloaded, Shared};
 use crate::thread::Thread;
 
 /// Takes lines for the operator.
@@ -50,6 +54,7 @@ pub fn serve(
     let threads = config.threads.unwrap_or(cores).max(1);
     let admin = config.admin.listen.map(listen).transpose()?;
     let shared = Arc::new(Shared::new(config, root, definitions, log)?);
+    report_once(&shared);
     let (stop, stopped) = watch::channel(false);
     let mut others = Vec::new();
     let mut handles = Vec::new();
@@ -80,13 +85,12 @@ pub fn serve(
                 Err(error) => return shared.log(&format!("the admin listener cannot be used: {error}")),
             }
         }
-        tokio::task::spawn_local(watch_files(Rc::clone(&thread)));
-        let issuing = Arc::clone(&shared);
-        tokio::task::spawn_local(async move {
-            if let Some(issuer) = &issuing.issuer {
-                issuer.keep(&issuing).await;
+        tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at changed files", watch_files));
+        tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at the issuer's keys", |thread| async move {
+            if let Some(issuer) = &thread.shared.issuer {
+                issuer.keep(&thread.shared).await;
             }
-        });
+        }));
         ready(address);
         accept(&thread, &listener, &others, &stop, stopped).await;
         drop(others);
@@ -104,10 +108,21 @@ fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
     Ok(())
 }
 
+/// Runs a task that must not end while the server runs: after a panic it begins again.
+async fn lasting<F: Future<Output = ()>>(thread: Rc<Thread>, what: &str, task: impl Fn(Rc<Thread>) -> F) {
+    while caught(task(Rc::clone(&thread))).await.is_err() {
+        thread.shared.log(&format!("{what} ended by a bug of ours and begins again"));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// A connection with its place.
+type Arrived<S> = (S, SocketAddr, Place);
+
 async fn accept(
     thread: &Rc<Thread>,
     listener: &tokio::net::TcpListener,
-    others: &[mpsc::UnboundedSender<std::net::TcpStream>],
+    others: &[mpsc::UnboundedSender<Arrived<std::net::TcpStream>>],
     stop: &watch::Sender<bool>,
     stopped: watch::Receiver<bool>,
 ) {
@@ -120,23 +135,37 @@ async fn accept(
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    if thread.shared.connections.load(Ordering::Relaxed) >= thread.shared.config.limits.connections {
-                        continue;
-                    }
+                Ok((stream, address)) => {
+                    let place = match thread.shared.connections.enter(address.ip()) {
+                        Ok(place) => place,
+                        Err(full) => {
+                            refuse(thread, full);
+                            continue;
+                        }
+                    };
                     turn = (turn + 1) % (others.len() + 1);
                     if turn == 0 {
-                        begin(thread, stream, stopped.clone());
-                    } else if let Ok(stream) = stream.into_std() {
-                        let _ = others[turn - 1].send(stream);
+                        begin(thread, (stream, address, place), stopped.clone());
+                    } else if let Ok(stream) = stream.into_std()
+                        && let Err(back) = others[turn - 1].send((stream, address, place))
+                    {
+                        // That thread has ended; this one serves in its place.
+                        let (stream, address, place) = back.0;
+                        if let Ok(stream) = TcpStream::from_std(stream) {
+                            begin(thread, (stream, address, place), stopped.clone());
+                        }
                     }
                 }
-                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                Err(error) => {
+                    not_accepted(thread, &error);
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
             },
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
             _ = hangup.recv() => {
-                tokio::task::spawn_local(reload(Arc::clone(&thread.shared), Again { definitions: true, secrets: true }));
+                let shared = Arc::clone(&thread.shared);
+                tokio::task::spawn_local(async move { reload(shared, Again { definitions: true, secrets: true }).await });
             }
         }
     }
@@ -146,6 +175,36 @@ async fn accept(
     drain(thread).await;
 }
 
+/// A connection that a limit refuses.
+fn refuse(thread: &Thread, full: Full) {
+    let shared = &thread.shared;
+    let (index, seldom, what) = match full {
+        Full::All => (0, &shared.seldom.full, "there are as many as `limits.connections` or the open files allow"),
+        Full::Address => {
+            (1, &shared.seldom.full_address, "one address has as many as `limits.connections-per-address` allows")
+        }
+    };
+    shared.metrics.connections_refused[index].fetch_add(1, Ordering::Relaxed);
+    if full == Full::All {
+        shared.connections.shed();
+    }
+    if let Some(count) = seldom.due() {
+        shared.log(&format!("connections refused since the last such line: {count}; {what}"));
+    }
+}
+
+/// A connection that the system does not hand over: most often there is no descriptor for it.
+fn not_accepted(thread: &Thread, error: &io::Error) {
+    let shared = &thread.shared;
+    shared.metrics.accept_errors.fetch_add(1, Ordering::Relaxed);
+    shared.connections.shed();
+    if let Some(count) = shared.seldom.accept.due() {
+        shared.log(&format!(
+            "connections not accepted since the last such line: {count}: {error}; idle connections end early"
+        ));
+    }
+}
+
 /// What is read again.
 #[derive(Clone, Copy)]
 struct Again {
@@ -153,22 +212,39 @@ struct Again {
     secrets: bool,
 }
 
-/// Reads files again, on a thread that serves nobody.
-async fn reload(shared: Arc<Shared>, again: Again) {
+/// Reads files again, on a thread that serves nobody. How definitions and secrets came out of it.
+async fn reload(shared: Arc<Shared>, again: Again) -> [Reloaded; 2] {
+    let reading = Arc::clone(&shared);
     let read = move || {
+        let mut ended = [Reloaded::Done; 2];
         if again.definitions {
-            match shared.reload() {
-                Ok(()) => shared.log("definitions were read again"),
-                Err(findings) => shared.log(&format!("the old definitions stay in force:\n{findings}")),
+            let before = reading.reload_faults();
+            match reading.reload() {
+                Ok(()) => reading.log("definitions were read again"),
+                Err(findings) => {
+                    let unread = findings.0.iter().any(|finding| finding.fault == Fault::Environment);
+                    ended[0] = if unread { Reloaded::Unread } else { Reloaded::Refused };
+                    // What is tried again every few seconds is said once.
+                    if !unread || reading.reload_faults() != before {
+                        reading.log(&format!("the old definitions stay in force:\n{findings}"));
+                    }
+                }
             }
         }
         if again.secrets
-            && let Err(why) = shared.reload_secrets()
+            && let Err(why) = reading.reload_secrets()
         {
-            shared.log(&format!("the old keys and certificates stay in force: {why}"));
+            ended[1] = Reloaded::Unread;
+            if reading.reload_failed(1, why.clone()) {
+                reading.log(&format!("the old keys and certificates stay in force: {why}"));
+            }
         }
+        ended
     };
-    let _ = tokio::task::spawn_blocking(read).await;
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| {
+        shared.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");
+        [Reloaded::Refused; 2]
+    })
 }
 
 /// Looks at the files now and then.
@@ -178,28 +254,45 @@ async fn watch_files(thread: Rc<Thread>) {
         return;
     }
     let mut known = thread.shared.first.clone();
+    // What could not be read is tried again, also when it looks as before: a folder that was away has come back.
+    let mut unread = [false; 2];
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         let now = thread.shared.stamps();
-        let again = Again { definitions: now.0 != known.0, secrets: now.1 != known.1 };
-        if again.definitions || again.secrets {
-            reload(Arc::clone(&thread.shared), again).await;
+        let again = Again {
+            definitions: unread[0] || now.definitions != known.definitions,
+            secrets: unread[1] || now.secrets != known.secrets,
+        };
+        if !again.definitions && !again.secrets {
+            continue;
         }
-        known = now;
+        let ended = reload(Arc::clone(&thread.shared), again).await;
+        unread = ended.map(|ended| ended == Reloaded::Unread);
+        let [definitions, secrets] = ended;
+        if definitions == Reloaded::Done && again.definitions {
+            // Other services may be made of other files. A change of the folders since `now` still counts.
+            let then = thread.shared.stamps();
+            known.definitions = (now.definitions.0, then.definitions.1);
+        } else if definitions != Reloaded::Unread {
+            known.definitions = now.definitions;
+        }
+        if secrets != Reloaded::Unread {
+            known.secrets = now.secrets;
+        }
     }
 }
 
 /// Connections that the accepting thread hands over.
 async fn take_connections(
     thread: &Rc<Thread>,
-    mut connections: mpsc::UnboundedReceiver<std::net::TcpStream>,
+    mut connections: mpsc::UnboundedReceiver<Arrived<std::net::TcpStream>>,
     mut stopped: watch::Receiver<bool>,
 ) {
     loop {
         tokio::select! {
             stream = connections.recv() => match stream {
-                Some(stream) => if let Ok(stream) = TcpStream::from_std(stream) {
-                    begin(thread, stream, stopped.clone());
+                Some((stream, address, place)) => if let Ok(stream) = TcpStream::from_std(stream) {
+                    begin(thread, (stream, address, place), stopped.clone());
                 },
                 None => break,
             },
@@ -213,7 +306,7 @@ async fn take_connections(
 async fn drain(thread: &Rc<Thread>) {
     let limit = Duration::from_secs(thread.shared.config.drain_seconds.unwrap_or(30));
     let ended = async {
-        while thread.shared.connections.load(Ordering::Relaxed) > 0 {
+        while thread.shared.connections.open() > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -222,17 +315,45 @@ async fn drain(thread: &Rc<Thread>) {
     }
 }
 
-fn begin(thread: &Rc<Thread>, stream: TcpStream, stopped: watch::Receiver<bool>) {
-    let Ok(address) = stream.peer_addr() else { return };
+fn begin(thread: &Rc<Thread>, (stream, address, place): Arrived<TcpStream>, stopped: watch::Receiver<bool>) {
     let _ = stream.set_nodelay(true);
-    thread.shared.connections.fetch_add(1, Ordering::Relaxed);
     let thread = Rc::clone(thread);
     tokio::task::spawn_local(async move {
-        let shared = Arc::clone(&thread.shared);
-        connection(thread, stream, address, stopped).await;
-        shared.connections.fetch_sub(1, Ordering::Relaxed);
+        // Given back however the connection ends.
+        let _place = place;
+        let _ = caught(connection(thread, stream, address, stopped)).await;
     });
 }
+
+/// What a connection is doing.
+#[derive(Debug)]
+struct Activity {
+    /// Requests whose answer is not there yet.
+    running: Cell<u32>,
+    answered: Cell<u64>,
+    since: Cell<Instant>,
+}
+
+/// A request in progress, until it is answered or dropped.
+struct Running(Rc<Activity>);
+
+impl Running {
+    fn begin(activity: &Rc<Activity>) -> Running {
+        activity.running.set(activity.running.get() + 1);
+        Running(Rc::clone(activity))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.set(self.0.running.get().saturating_sub(1));
+        self.0.answered.set(self.0.answered.get() + 1);
+        self.0.since.set(Instant::now());
+    }
+}
+
+/// How long a connection is left idle where there is no room for others.
+const IDLE_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
 async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, stopped: watch::Receiver<bool>) {
     let limits = &thread.shared.config.limits;
@@ -250,16 +371,26 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
     exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
 }
 
-async fn exchange<T>(thread: &Rc<Thread>, stream: T, peer: Peer, mut stopped: watch::Receiver<bool>)
+pub(crate) async fn exchange<T>(thread: &Rc<Thread>, stream: T, peer: Peer, mut stopped: watch::Receiver<bool>)
 where
     T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
     let peer = Rc::new(peer);
     let limits = &thread.shared.config.limits;
+    let activity =
+        Rc::new(Activity { running: Cell::new(0), answered: Cell::new(0), since: Cell::new(Instant::now()) });
     let service = service_fn({
-        let thread = Rc::clone(thread);
-        move |request| handle(Rc::clone(&thread), Rc::clone(&peer), request)
+        let (thread, activity) = (Rc::clone(thread), Rc::clone(&activity));
+        move |request| {
+            let running = Running::begin(&activity);
+            let answered = handle(Rc::clone(&thread), Rc::clone(&peer), request);
+            async move {
+                let _running = running;
+                answered.await
+            }
+        }
     });
+    let mut pressure = thread.shared.connections.pressure();
     let mut server = http1::Builder::new();
     server
         .timer(TokioTimer::new())
@@ -268,13 +399,25 @@ where
     let connection = server.serve_connection(TokioIo::new(stream), service);
     let mut connection = core::pin::pin!(connection);
     // Not polled by hand: connections that are always busy would then leave no turn to the timers of this thread, and with them to reloads.
-    tokio::select! {
-        _ = connection.as_mut() => {}
-        _ = stopped.changed() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+    loop {
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            _ = stopped.changed() => break,
+            _ = pressure.changed() => {
+                let idle = activity.running.get() == 0 && activity.since.get().elapsed() >= IDLE_UNDER_PRESSURE;
+                if idle {
+                    thread.shared.metrics.connections_shed.fetch_add(1, Ordering::Relaxed);
+                    if activity.answered.get() == 0 {
+                        return;
+                    }
+                    // An answer may still be on its way to a slow reader.
+                    break;
+                }
+            }
         }
     }
+    connection.as_mut().graceful_shutdown();
+    let _ = connection.await;
 }
 
 /// Serves the same bytes for every request on one thread, by the same HTTP stack and settings and nothing else: what an answer costs that

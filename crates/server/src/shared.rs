@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quayline_core::Findings;
-use quayline_gateway::{Definitions, KeySet, Stamp};
+use quayline_core::{Code, Fault, Finding, Findings};
+use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
 
 use crate::access::Access;
-use crate::compile::compile_programs;
+use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
+use crate::connections::{Connections, Seldom, room_for_connections};
 use crate::error::ServeError;
 use crate::issuer::Issuer;
 use crate::journal::{Journal, Keeping, Log};
@@ -31,7 +32,9 @@ pub(crate) struct Shared {
     /// The same for keys and tokens.
     pub(crate) access_generation: AtomicU64,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
-    pub(crate) connections: AtomicUsize,
+    pub(crate) connections: Arc<Connections>,
+    /// Lines for the operator that would come with every connection.
+    pub(crate) seldom: SeldomLines,
     /// Requests in progress.
     pub(crate) requests: AtomicUsize,
     pub(crate) stopping: AtomicBool,
@@ -41,14 +44,55 @@ pub(crate) struct Shared {
     pub(crate) access_log: Option<Journal>,
     /// What files looked like before any of them was read.
     pub(crate) first: Stamps,
+    /// What became of the programs' modules.
+    made: Mutex<Made>,
+    /// One reload at a time, whoever asks for it.
+    reloading: Mutex<()>,
+    /// Why the last reload of definitions, and of keys and certificates, failed.
+    reload_fault: Mutex<[Option<String>; 2]>,
     log: Log,
 }
 
-/// What definitions and secrets look like.
-pub(crate) type Stamps = (Stamp, SecretsStamp);
+/// What is logged now and then, however often it happens.
+#[derive(Debug, Default)]
+pub(crate) struct SeldomLines {
+    pub(crate) accept: Seldom,
+    pub(crate) full: Seldom,
+    pub(crate) full_address: Seldom,
+}
 
-/// Size and time of each file with secrets.
-pub(crate) type SecretsStamp = Vec<Option<(u64, std::time::SystemTime)>>;
+/// Descriptors of a server beside connections: standard streams, listeners, logs, files that are read, and those of each thread and worker.
+fn other_files(config: &ServeConfig, definitions: &Definitions) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = config.threads.unwrap_or(cores).max(1);
+    let of_providers = definitions.services.iter().map(|service| match &service.provider {
+        ProviderSpec::Program(program) => 6 * program.workers,
+        ProviderSpec::Sql(sql) => 2 * sql.connections,
+        _ => 8,
+    });
+    64 + threads * (8 + of_providers.sum::<usize>())
+}
+
+/// What definitions and secrets look like.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stamps {
+    /// The folders of the project, and the files that services and programs are made of, wherever they are.
+    pub(crate) definitions: (Stamp, FilesStamp),
+    pub(crate) secrets: FilesStamp,
+}
+
+/// Size and time of each file.
+pub(crate) type FilesStamp = Vec<Option<(u64, std::time::SystemTime)>>;
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reloaded {
+    Done,
+    /// The files are wrong: another look makes sense when they have changed.
+    Refused,
+    /// The files could not be read: another look may find them.
+    Unread,
+}
 
 impl Shared {
     pub(crate) fn new(
@@ -57,13 +101,22 @@ impl Shared {
         definitions: Definitions,
         log: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, ServeError> {
-        compile_programs(&definitions, &*log);
-        let first = (definitions.stamp_before(&root), secrets_stamp(&config));
+        let made = compile_programs(&definitions, &*log);
+        let files = files_stamp(definitions.files().chain(&made.files));
+        let first = Stamps { definitions: (definitions.stamp_before(&root), files), secrets: secrets_stamp(&config) };
         let access = Access::load(&config.authentication, None).map_err(ServeError::Settings)?;
         let issuer = config.authentication.jwt.as_ref().map(Issuer::new).transpose();
         let issuer = issuer.map_err(ServeError::Settings)?.flatten();
         let tls = config.tls.as_ref().map(tls::load).transpose().map_err(ServeError::Settings)?;
         let log: Log = Arc::from(log);
+        let fit = room_for_connections(other_files(&config, &definitions));
+        if fit < config.limits.connections {
+            log(&format!(
+                "the system allows open files for {fit} connections, `limits.connections` is {}: raise the limit of open files (`ulimit -n`, LimitNOFILE of systemd), or lower `connections`",
+                config.limits.connections
+            ));
+        }
+        let connections = Connections::new(&config.limits, fit);
         let metrics = Metrics::default();
         let journal = |path: &Path, keeping: Keeping, lost: &Arc<AtomicU64>| {
             let journal = Journal::to_file(path, keeping, Arc::clone(lost), Arc::clone(&log));
@@ -90,13 +143,17 @@ impl Shared {
             token_keys: Mutex::default(),
             access_generation: AtomicU64::new(1),
             tls: Mutex::new(tls),
-            connections: AtomicUsize::new(0),
+            connections,
+            seldom: SeldomLines::default(),
             requests: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             metrics,
             audit,
             access_log,
             first,
+            made: Mutex::new(made),
+            reloading: Mutex::default(),
+            reload_fault: Mutex::default(),
             log,
         })
     }
@@ -118,19 +175,83 @@ impl Shared {
 
     /// Reads the definitions again. What is wrong leaves the old ones in force. It takes its time: not for a thread that serves.
     pub(crate) fn reload(&self) -> Result<(), Findings> {
-        let new = Definitions::load(&self.root).inspect_err(|_| {
-            self.metrics.reloads_failed.fetch_add(1, Ordering::Relaxed);
-        })?;
-        compile_programs(&new, &*self.log);
+        let _one = lock(&self.reloading);
+        let done = self.read_again();
+        match &done {
+            Ok(()) => {
+                self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
+                lock(&self.reload_fault)[0] = None;
+            }
+            Err(findings) => {
+                let first = findings.0.first().map_or_else(String::new, |finding| finding.message.to_string());
+                self.reload_failed(0, first);
+            }
+        }
+        done
+    }
+
+    fn read_again(&self) -> Result<(), Findings> {
+        let (_, old) = self.definitions();
+        let new = old.load_again(&self.root)?;
+        let made = compile_programs(&new, &*self.log);
+        // A program that is not what its source and copybooks say would read fields where the new definitions do not put them.
+        let known = lock(&self.made).stale.clone();
+        let stale = made.stale.iter().filter(|(module, _)| !known.iter().any(|(known, _)| known == module));
+        let findings: Vec<Finding> = stale
+            .map(|(_, why)| {
+                let hint = "correct the source or the copybook; the old definitions and the old program stay in force together";
+                Finding::error(MODULE, Fault::Config, why.clone()).hint(hint)
+            })
+            .collect();
+        if !findings.is_empty() {
+            // Files of the source are watched, so that its correction is noticed.
+            lock(&self.made).files.extend(made.files);
+            return Err(Findings(findings));
+        }
+        *lock(&self.made) = made;
         let mut definitions = lock(&self.definitions);
         *definitions = Arc::new(new);
         self.generation.fetch_add(1, Ordering::AcqRel);
-        self.metrics.reloads.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Counts a reload that failed and notes why: of definitions 0, of keys and certificates 1. Whether the reason is new.
+    pub(crate) fn reload_failed(&self, what: usize, why: impl Into<String>) -> bool {
+        let why = Some(why.into());
+        self.metrics.reloads_failed.fetch_add(1, Ordering::Relaxed);
+        let mut fault = lock(&self.reload_fault);
+        let is_new = fault[what] != why;
+        fault[what] = why;
+        is_new
+    }
+
+    /// Why the last reloads failed, for readiness.
+    pub(crate) fn reload_faults(&self) -> Vec<String> {
+        let [definitions, secrets] = lock(&self.reload_fault).clone();
+        let definitions = definitions.map(|why| format!("the old definitions stay in force: {why}"));
+        definitions
+            .into_iter()
+            .chain(secrets.map(|why| format!("the old keys and certificates stay in force: {why}")))
+            .collect()
+    }
+
+    /// Why a program's module cannot be used, where it cannot.
+    pub(crate) fn stale(&self, program: &ProgramSpec) -> Option<String> {
+        let module = program.made_module()?;
+        lock(&self.made).stale.iter().find(|(known, _)| *known == module).map(|(_, why)| why.clone())
     }
 
     /// Reads keys, tokens' keys and certificates again. What is wrong leaves the old ones in force.
     pub(crate) fn reload_secrets(&self) -> Result<(), String> {
+        let _one = lock(&self.reloading);
+        let done = self.read_secrets_again();
+        if done.is_ok() {
+            lock(&self.reload_fault)[1] = None;
+        }
+        done
+    }
+
+    fn read_secrets_again(&self) -> Result<(), String> {
         let access = Access::load(&self.config.authentication, lock(&self.token_keys).clone())?;
         let new = self.config.tls.as_ref().map(tls::load).transpose()?;
         *lock(&self.access) = Arc::new(access);
@@ -149,7 +270,10 @@ impl Shared {
 
     /// What files look like now.
     pub(crate) fn stamps(&self) -> Stamps {
-        (self.definitions().1.stamp(&self.root), secrets_stamp(&self.config))
+        let definitions = self.definitions().1;
+        let made = lock(&self.made).files.clone();
+        let files = files_stamp(definitions.files().chain(&made));
+        Stamps { definitions: (definitions.stamp(&self.root), files), secrets: secrets_stamp(&self.config) }
     }
 
     /// A line for the operator.
@@ -159,7 +283,7 @@ impl Shared {
 }
 
 /// What the files with secrets look like: changes when one of them does.
-fn secrets_stamp(config: &ServeConfig) -> SecretsStamp {
+fn secrets_stamp(config: &ServeConfig) -> FilesStamp {
     let authentication = &config.authentication;
     let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
     paths.extend(authentication.jwt.as_ref().and_then(|jwt| jwt.jwks.as_ref()));
@@ -167,12 +291,19 @@ fn secrets_stamp(config: &ServeConfig) -> SecretsStamp {
         paths.extend([&tls.certificate, &tls.key]);
         paths.extend(tls.client_authorities.as_ref());
     }
+    files_stamp(paths)
+}
+
+fn files_stamp<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> FilesStamp {
     let of = |path: &PathBuf| {
         let data = std::fs::metadata(path).ok()?;
         Some((data.len(), data.modified().ok()?))
     };
     paths.into_iter().map(of).collect()
 }
+
+/// A module that cannot be made from its source.
+const MODULE: Code = Code("SRV-005");
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

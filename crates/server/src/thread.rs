@@ -49,6 +49,8 @@ struct Provided {
     spec: ProviderSpec,
     length: usize,
     module: Option<SystemTime>,
+    /// Why it cannot be called: its module is not what its source makes.
+    stale: Option<String>,
     provider: Rc<dyn Provider>,
 }
 
@@ -122,15 +124,26 @@ impl Version {
                 }
                 ProviderSpec::Http(_) | ProviderSpec::Sql(_) => None,
             };
+            let stale = match &service.provider {
+                ProviderSpec::Program(program) => shared.stale(program),
+                _ => None,
+            };
             // A program goes on through a reload that does not concern it, and services with one program share its workers.
             let same = |known: &&Provided| {
-                known.spec == service.provider && known.length == service.length && known.module == module
+                known.spec == service.provider
+                    && known.length == service.length
+                    && known.module == module
+                    && known.stale == stale
             };
-            let provider = match providers.iter().find(same).or_else(|| old.iter().find(same)) {
+            let provider: Rc<dyn Provider> = match providers.iter().find(same).or_else(|| old.iter().find(same)) {
                 Some(known) => Rc::clone(&known.provider),
-                None => provider(shared, service),
+                None => match &stale {
+                    Some(why) => Rc::new(Absent(why.clone())),
+                    None => provider(shared, service),
+                },
             };
-            providers.push(Provided { spec: service.provider.clone(), length: service.length, module, provider });
+            let spec = service.provider.clone();
+            providers.push(Provided { spec, length: service.length, module, stale, provider });
         }
         let lanes = RefCell::new(definitions.operations.iter().map(|_| None).collect());
         let metrics = RefCell::new(vec![None; definitions.operations.len()]);
@@ -143,6 +156,13 @@ impl Version {
         let lane = lanes[operation]
             .get_or_insert_with(|| Box::new(OperationLane::new(&self.definitions.operations[operation])));
         use_(lane)
+    }
+
+    /// Another lane is made for the operation's next request.
+    pub(crate) fn forget_lane(&self, operation: usize) {
+        if let Ok(mut lanes) = self.lanes.try_borrow_mut() {
+            lanes[operation] = None;
+        }
     }
 
     pub(crate) fn provider(&self, service: usize) -> &dyn Provider {
@@ -197,5 +217,90 @@ impl Provider for Absent {
 
     fn ready(&self) -> Result<(), String> {
         Err(self.0.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+    use std::sync::Mutex;
+
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+    use crate::ServeConfig;
+    use crate::guard::{caught, report_once};
+    use crate::handle::Peer;
+    use crate::run::exchange;
+
+    fn shared(root: &std::path::Path, lines: &Arc<Mutex<Vec<String>>>) -> Arc<Shared> {
+        for folder in ["services", "apis"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(root.join("a.cpy"), "       01 A.\n          05 T PIC X(4).\n").unwrap();
+        std::fs::write(root.join("a.dat"), "good").unwrap();
+        let service = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"a.dat\"\n";
+        std::fs::write(root.join("services/a.toml"), service).unwrap();
+        let api = "base-path = \"/v\"\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"a\"\n";
+        std::fs::write(root.join("apis/a.toml"), api).unwrap();
+        let mut config = ServeConfig { audit: Some(root.join("audit.jsonl")), ..ServeConfig::default() };
+        config.authentication.required = false;
+        let definitions = Definitions::load(root).unwrap();
+        let lines = Arc::clone(lines);
+        let log = Box::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()));
+        Arc::new(Shared::new(config, root.to_owned(), definitions, log).unwrap())
+    }
+
+    /// A panic left the client without an answer, its connection counted for ever, and the call out of the audit.
+    #[test]
+    fn a_panic_in_a_request_is_a_500_on_record_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let shared = shared(folder.path(), &lines);
+        report_once(&shared);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let thread = Thread::new(Arc::clone(&shared));
+            let version = thread.version();
+            let (mut client, server) = tokio::net::UnixStream::pair().unwrap();
+            let address: SocketAddr = "192.0.2.1:1000".parse().unwrap();
+            let place = shared.connections.enter(address.ip()).unwrap();
+            let (_stop, stopped) = tokio::sync::watch::channel(false);
+            let serving = Rc::clone(&thread);
+            tokio::task::spawn_local(async move {
+                let _place = place;
+                let _ = caught(exchange(&serving, server, Peer { address, certificate: None }, stopped)).await;
+            });
+            let mut statuses = Vec::new();
+            for round in 0..3 {
+                // A lane that another holds is a bug; here it stands for all of them.
+                let held = (round < 2).then(|| version.lanes.borrow_mut());
+                client.write_all(b"GET /v/x HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+                let mut answer = [0; 4096];
+                let n = client.read(&mut answer).await.unwrap();
+                drop(held);
+                let text = String::from_utf8(answer[..n].to_vec()).unwrap();
+                assert!(text.starts_with("HTTP/1.1 200") || text.contains("GTW-127"), "{text}");
+                statuses.push(text[9..12].to_owned());
+            }
+            assert_eq!(statuses, ["500", "500", "200"]);
+            assert_eq!((shared.connections.open(), shared.requests.load(Ordering::Relaxed)), (1, 0));
+            drop(client);
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(shared.connections.open(), 0);
+        });
+        assert_eq!(shared.metrics.panics.load(Ordering::Relaxed), 2);
+        let told = lines.lock().unwrap().clone();
+        assert_eq!(told.iter().filter(|line| line.contains("GTW-127 request")).count(), 2, "{told:?}");
+        assert!(
+            told.iter().any(|line| line.contains(" again")) && told.iter().all(|line| line.len() < 400),
+            "{told:?}"
+        );
+        drop(shared);
+        let audit = std::fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
+        let statuses: Vec<bool> = audit.lines().map(|line| line.contains("\"status\":500")).collect();
+        assert_eq!(statuses, [true, true, false], "{audit}");
     }
 }

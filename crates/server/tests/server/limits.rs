@@ -1,9 +1,11 @@
 //! Every limit is crossed.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use crate::world::{Server, is_closed, read};
+
+const OPEN: &str = "[serve.authentication]\nrequired = false";
 
 fn server(limits: &str) -> Server {
     Server::new(&format!("[serve.authentication]\nrequired = false\n[serve.limits]\n{limits}"), "")
@@ -184,4 +186,80 @@ fn a_client_that_does_not_read_is_cut_off_and_holds_up_nobody() {
     assert!(reading.elapsed() < Duration::from_secs(15), "{end:?}");
     let answers = bytes.windows(12).filter(|window| *window == b"HTTP/1.1 200").count();
     assert!(answers < 20_000, "{answers} answers, sent: {sent:?}, end: {end:?}");
+}
+
+fn admin_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn metric(port: u16, name: &str) -> u64 {
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+    let mut all = String::new();
+    stream.read_to_string(&mut all).unwrap();
+    let line = all.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} is not in\n{all}"));
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn one_address_has_a_limit_of_connections() {
+    let port = admin_port();
+    let server = Server::new(
+        &format!("{OPEN}\n[serve.limits]\nconnections-per-address = 3\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""),
+        "",
+    );
+    let mut kept: Vec<_> = (0..3).map(|_| server.connect()).collect();
+    crate::world::wait_for("three connections", || metric(port, "quayline_connections ") == 3);
+    let mut refused: Vec<_> = (0..2).map(|_| server.connect()).collect();
+    assert!(refused.iter_mut().all(crate::world::is_closed));
+    assert_eq!(metric(port, "quayline_connections_refused_total{limit=\"address\"}"), 2);
+    assert!(server.log().contains("`limits.connections-per-address`"), "{}", server.log());
+    kept[0].write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    assert_eq!(crate::world::read(&mut kept[0]).status, 200);
+    drop(kept);
+    crate::world::wait_for("a place", || metric(port, "quayline_connections ") == 0);
+    assert_eq!(server.get("/v1/echo/x", "").status, 200);
+}
+
+/// 1,200 connections that send nothing took all APIs away, since no file could be opened any more.
+#[test]
+fn idle_connections_make_room_where_files_run_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = admin_port();
+    crate::world::project(
+        folder.path(),
+        &format!(
+            "reload-seconds = 1\n{OPEN}\n[serve.limits]\nconnections-per-address = 1000\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""
+        ),
+        crate::world::RECORDS,
+        "",
+    );
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -S -n 60; ulimit -H -n 160; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_quayline_serve")]);
+    let server = Server::start_by(command, folder);
+    assert!(server.log().contains("the system allows open files for 80 connections"), "{}", server.log());
+    let mut busy = server.connect();
+    let mut ask = || {
+        busy.write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        assert_eq!(crate::world::read(&mut busy).status, 200);
+    };
+    let mut idle = Vec::new();
+    for round in 0..4 {
+        idle.extend((0..60).filter_map(|_| std::net::TcpStream::connect(server.address).ok()));
+        for _ in 0..12 {
+            ask();
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        assert!(round == 0 || metric(port, "quayline_connections_refused_total{limit=\"all\"}") > 0);
+    }
+    assert!(metric(port, "quayline_connections_shed_total") > 0);
+    assert!(server.log().contains("connections refused since the last such line"), "{}", server.log());
+    assert_eq!(metric(port, "quayline_reloads_failed_total"), 0, "{}", server.log());
+    crate::world::wait_for("a place for a new client", || {
+        let Ok(mut stream) = std::net::TcpStream::connect(server.address) else { return false };
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(2))).unwrap();
+        let sent = stream.write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let mut text = Vec::new();
+        sent.is_ok() && stream.read_to_end(&mut text).is_ok() && text.starts_with(b"HTTP/1.1 200")
+    });
 }

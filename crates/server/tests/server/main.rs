@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at what is wrong")]
 
 mod access;
+mod agreement;
 mod audit;
 mod dealership;
 mod failing_programs;
@@ -10,6 +11,7 @@ mod http;
 mod issuer;
 mod limits;
 mod operation;
+mod reload;
 mod sql;
 mod tls;
 mod world;
