@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use quayline_cobol::RecordPlan;
-use quayline_core::{NodeId, Run, Shape, Sink, Value};
+use quayline_core::{Digits, NodeId, Run, Scalar, Shape, Sink, Value};
 
 use crate::problem::FieldError;
+use crate::service::Options;
 use crate::typed::Typed;
 
 /// What a body may hold. Made once for an operation.
@@ -18,16 +19,29 @@ pub(crate) struct GateRules {
     pub(crate) required: Vec<NodeId>,
     /// Fewest elements of each list, where that is enforced.
     pub(crate) minimum: Vec<u32>,
+    /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string says that a number is absent.
+    pub(crate) numbers: Numbers,
+}
+
+/// How numbers of requests may be written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Numbers {
+    /// As JSON writes them.
+    Json,
+    /// As clients of other gateways wrote them.
+    Lenient,
 }
 
 impl GateRules {
-    pub(crate) fn new(plan: &RecordPlan, typed: Vec<Option<Arc<Typed>>>, minimums: bool) -> Self {
+    pub(crate) fn new(plan: &RecordPlan, typed: Vec<Option<Arc<Typed>>>, options: Options) -> Self {
+        let minimums = options.enforce_minimum_items;
         let nodes = plan.shape().len();
         GateRules {
             closed: vec![false; nodes],
             typed,
             required: Vec::new(),
             minimum: if minimums { minimum_items(plan) } else { vec![0; nodes] },
+            numbers: if options.lenient_requests { Numbers::Lenient } else { Numbers::Json },
         }
     }
 }
@@ -104,7 +118,36 @@ impl<S: Sink> Gate<'_, S> {
         }
     }
 
+    /// A value that came in another form than JSON's: `None` where it says that nothing came.
+    fn lenient<'v>(&self, node: NodeId, value: Value<'v>, digits: &'v mut [u8; 40]) -> Result<Option<Value<'v>>, ()> {
+        let is_number =
+            matches!(self.shape.node(node).scalar(), Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64));
+        match &value {
+            Value::Null => Ok(None),
+            // Bytes of the record are not for clients to set.
+            Value::Raw(_) => Err(()),
+            Value::Text(run) | Value::Ascii(run) if is_number => {
+                let text = core::str::from_utf8(run.bytes()).map_err(|_| ())?.trim_matches(' ');
+                if text.is_empty() {
+                    return Ok(None);
+                }
+                let (len, negative, scale) = plain_number(text, Numbers::Lenient, digits).ok_or(())?;
+                Ok(Some(Value::Digits(Digits { digits: Run::new(&digits[..], len), negative, scale })))
+            }
+            _ => Ok(Some(value)),
+        }
+    }
+
     fn put(&mut self, node: NodeId, value: Value<'_>) -> bool {
+        let mut digits = [0; 40];
+        let value = match self.rules.numbers {
+            Numbers::Json => value,
+            Numbers::Lenient => match self.lenient(node, value, &mut digits) {
+                Ok(Some(value)) => value,
+                Ok(None) => return true,
+                Err(()) => return false,
+            },
+        };
         self.state.seen[node.index()] = true;
         let Some(typed) = &self.rules.typed[node.index()] else {
             self.sink.value(node, value);
@@ -183,7 +226,8 @@ impl<S: Sink> Sink for Gate<'_, S> {
             self.error(node, "closed", "this member is not part of the request".to_owned());
         } else if !self.put(node, value) {
             let typed = self.rules.typed[node.index()].clone();
-            let (rule, expected) = typed.map_or(("type", String::new()), |typed| (typed.rule(), typed.expected()));
+            let untyped = || ("type", "a number".to_owned());
+            let (rule, expected) = typed.map_or_else(untyped, |typed| (typed.rule(), typed.expected()));
             self.error(node, rule, format!("expected {expected}"));
         }
     }
@@ -191,4 +235,35 @@ impl<S: Sink> Sink for Gate<'_, S> {
     fn discard(&mut self) {
         self.sink.discard();
     }
+}
+
+/// Digits, sign and scale of a number in JSON's grammar without exponent, at most 38 digits; zeros before it where they are allowed.
+pub(crate) fn plain_number(text: &str, numbers: Numbers, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let point = rest.bytes().position(|byte| byte == b'.');
+    let (mut whole, part) = point.map_or((rest, None), |at| (&rest[..at], Some(&rest[at + 1..])));
+    if numbers == Numbers::Lenient && whole.len() > 1 {
+        let zeros = whole.bytes().take_while(|byte| *byte == b'0').count();
+        whole = &whole[zeros.min(whole.len() - 1)..];
+    }
+    let part_text = part.unwrap_or("");
+    if whole.is_empty()
+        || part == Some("")
+        || whole.len() > 1 && whole.starts_with('0')
+        || whole.len() + part_text.len() > 38
+    {
+        return None;
+    }
+    let mut len = 0;
+    for byte in whole.bytes().chain(part_text.bytes()) {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        digits[len] = byte;
+        len += 1;
+    }
+    Some((len, negative, i16::try_from(part_text.len()).ok()?))
 }

@@ -8,7 +8,7 @@ use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::{XmlStyle, XmlWriter};
 
 use crate::api::{Operation, Parameter, ParameterPlace, Projection, ResponseBody};
-use crate::gate::{Gate, GateRules, GateState};
+use crate::gate::{Gate, GateRules, GateState, Numbers, plain_number};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing};
 use crate::service::RequestSide;
@@ -92,7 +92,10 @@ impl OperationLane {
         let request = &operation.service.request;
         OperationLane {
             encoder: RecordEncoder::new(&request.plan),
-            reader: JsonReader::new(&request.shape, ReaderOptions::default()).strict(),
+            reader: match operation.gate.numbers {
+                Numbers::Json => JsonReader::new(&request.shape, ReaderOptions::default()).strict(),
+                Numbers::Lenient => JsonReader::new(&request.shape, ReaderOptions::default()),
+            },
             gate: GateState::default(),
             probe: operation.probe.as_ref().map(crate::rule::Probe::decoder),
             length: operation.responses.iter().find_map(|response| match &response.body {
@@ -447,8 +450,12 @@ fn set_parameter<S: Sink>(
         return set_text(parameter.node, value, gate);
     }
     let mut digits = [0u8; 40];
-    let Some((len, negative, scale)) = plain_number(value, &mut digits) else {
-        return Err(("type", "expected a number".to_owned()));
+    let Some((len, negative, scale)) = plain_number(value, gate.rules.numbers, &mut digits) else {
+        let detail = match plain_number(value, Numbers::Lenient, &mut digits) {
+            Some(_) => "expected a number without leading zeros",
+            None => "expected a number",
+        };
+        return Err(("type", detail.to_owned()));
     };
     let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
     if !range.holds(value) {
@@ -507,31 +514,4 @@ pub fn asked_fields(operation: &Operation, query: &str) -> Option<String> {
     }
     let (_, value) = uri::pairs(query).find(|(name, _)| *name == FIELDS_PARAMETER)?;
     uri::decode_query(value).map(Cow::into_owned)
-}
-
-/// Digits, sign and scale of a number in JSON's grammar without exponent, at most 38 digits.
-fn plain_number(text: &str, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)> {
-    let (negative, rest) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    let point = rest.bytes().position(|byte| byte == b'.');
-    let (whole, part) = point.map_or((rest, None), |at| (&rest[..at], Some(&rest[at + 1..])));
-    let part_text = part.unwrap_or("");
-    if whole.is_empty()
-        || part == Some("")
-        || whole.len() > 1 && whole.starts_with('0')
-        || whole.len() + part_text.len() > 38
-    {
-        return None;
-    }
-    let mut len = 0;
-    for byte in whole.bytes().chain(part_text.bytes()) {
-        if !byte.is_ascii_digit() {
-            return None;
-        }
-        digits[len] = byte;
-        len += 1;
-    }
-    Some((len, negative, i16::try_from(part_text.len()).ok()?))
 }

@@ -58,7 +58,7 @@ fn operation(operation: &Operation, security: Security) -> Json {
                     "Members of the answer that are wanted, by name or path: `a,b.c` or `b(c,d)`. All by default.",
                 ),
             ),
-            ("schema", Json::object([("type", Json::text("string")), ("enum", Json::List(field_names(operation)))])),
+            ("schema", fields_schema(operation)),
         ]));
     }
     let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
@@ -76,7 +76,14 @@ fn operation(operation: &Operation, security: Security) -> Json {
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
 }
 
-/// Top members of the answers, as examples of what `fields` takes.
+/// Names or paths with commas between them, and parentheses; an enumeration of names would keep generated clients from sending two.
+fn fields_schema(operation: &Operation) -> Json {
+    let names = field_names(operation);
+    let schema = Json::object([("type", Json::text("string")), ("minLength", Json::int(1))]);
+    schema.with("examples", (!names.is_empty()).then_some(Json::List(names)))
+}
+
+/// Members of the answers, as examples of what `fields` takes.
 fn field_names(operation: &Operation) -> Vec<Json> {
     let mut names: Vec<String> = Vec::new();
     for response in &operation.responses {

@@ -100,6 +100,8 @@ pub enum ProviderFault {
         /// Why, for the log.
         reason: String,
     },
+    /// It has no record for the call.
+    NoRecord,
     /// It answered with something that is no record of the service.
     BadAnswer {
         /// Why.
@@ -129,6 +131,7 @@ impl ProviderFault {
                 problem.retry_after_s = Some(5);
                 problem.logged(reason.clone())
             }
+            ProviderFault::NoRecord => Problem::new(404, codes::NO_RECORD, "no record has this value"),
             ProviderFault::BadAnswer { reason } => {
                 Problem::new(502, codes::BAD_ANSWER, "the service answered with something that is no record of it")
                     .logged(reason.clone())
@@ -220,7 +223,8 @@ pub struct ProgramSource {
 pub struct RecordsSpec {
     /// The file: records of the service's length, one behind the other.
     pub file: PathBuf,
-    /// Bytes that request and record must have alike: offset and length of a field. `None`: the first record answers every call.
+    /// Bytes that request and record must have alike: offset and length of a field; a call that no record fits has none. `None`: the first
+    /// record answers every call.
     pub by: Option<(usize, usize)>,
 }
 
@@ -268,7 +272,7 @@ impl Provider for CannedRecords {
             None => true,
         };
         let found = self.records.chunks_exact(self.length).find(fits);
-        let answer = found.unwrap_or(&self.records[..self.length]).to_vec();
-        Box::pin(core::future::ready(Ok(Returned::Bytes(answer))))
+        let answer = found.map(|record| Returned::Bytes(record.to_vec())).ok_or(ProviderFault::NoRecord);
+        Box::pin(core::future::ready(answer))
     }
 }

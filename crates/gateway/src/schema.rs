@@ -171,6 +171,11 @@ impl SchemaOf<'_> {
                 }
             }
             Typed::Range(_) => Json::object([("type", Json::text("number"))]),
+            Typed::Digits(digits) => {
+                let least = if self.closed.is_some() { 1 } else { *digits };
+                let pattern = format!("^[0-9]{{{least},{digits}}}$");
+                Json::object([("type", Json::text("string")), ("pattern", Json::text(pattern))])
+            }
         }
     }
 
@@ -215,7 +220,8 @@ fn number(format: &str) -> Json {
     Json::object([("type", Json::text("number")), ("format", Json::text(format))])
 }
 
-/// Range and step of a decimal. A binary field that uses its whole range has that range.
+/// Range of a decimal. A binary field that uses its whole range has that range. The number of places has no keyword: `multipleOf: 0.01` makes
+/// validators that compute in binary floating point refuse 0.07 and 0.29, so the description has the picture, and `format` says `decimal`.
 fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json {
     let (low, high) = match field.map(|field| (&field.kind, field.size)) {
         Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))
@@ -233,12 +239,53 @@ fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json
     let kind = if scale > 0 { "number" } else { "integer" };
     let schema = Json::object([
         ("type", Json::text(kind)),
-        ("minimum", Json::Number(scaled(low, scale))),
-        ("maximum", Json::Number(scaled(high, scale))),
+        ("minimum", Json::Number(bound(low, scale))),
+        ("maximum", Json::Number(bound(high, scale))),
     ]);
-    let step = (scale != 0).then(|| Json::Number(scaled(1, scale)));
-    let format = (scale <= 0 && high <= i128::from(i64::MAX)).then(|| Json::text("int64"));
+    // Whole numbers are exact in validators too.
+    let step = (scale < 0).then(|| Json::Number(scaled(1, scale)));
+    let whole = (scale <= 0 && high <= i128::from(i64::MAX)).then_some("int64");
+    let format = whole.or((scale > 0).then_some("decimal")).map(Json::text);
     schema.with("multipleOf", step).with("format", format)
+}
+
+/// A bound as a JSON number. Validators read one with a point into binary floating point, which may round it away from zero, to a number that
+/// the field does not hold; then the bound is the next one towards zero.
+fn bound(n: i128, scale: i16) -> String {
+    let exact = scaled(n, scale);
+    if scale <= 0 {
+        return exact;
+    }
+    let limit = 10i128.checked_pow(u32::from(scale.unsigned_abs()));
+    let (Ok(near), Some(unit)) = (exact.parse::<f64>(), limit) else { return exact };
+    // Below 2^53 units the nearest number of floating point prints as the bound itself.
+    if n.unsigned_abs() < 1 << 53 {
+        return exact;
+    }
+    let mut whole = near.abs();
+    while !fits(whole, n.unsigned_abs(), unit.unsigned_abs()) {
+        whole = whole.next_down();
+    }
+    let sign = if n < 0 { "-" } else { "" };
+    if whole.fract() == 0.0 { format!("{sign}{whole:.0}") } else { format!("{sign}{whole}") }
+}
+
+/// Whether a float is at most `n / unit`: its exact decimal digits are compared.
+fn fits(float: f64, n: u128, unit: u128) -> bool {
+    let (whole, limit) = (float.trunc(), n / unit);
+    let text = format!("{whole:.0}");
+    match text.parse::<u128>() {
+        Ok(whole_digits) if whole_digits == limit => {
+            // So many places are all that a float of this size has, so nothing is rounded.
+            let fraction = format!("{:.200}", float.fract());
+            let digits = fraction.trim_start_matches("0.");
+            let places = unit.ilog10() as usize;
+            let rest = format!("{:0>places$}", n % unit);
+            digits.trim_end_matches('0') <= rest.trim_end_matches('0')
+        }
+        Ok(whole_digits) => whole_digits < limit,
+        Err(_) => false,
+    }
 }
 
 /// `n × 10^-scale` as a JSON number.
@@ -282,6 +329,7 @@ fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option
     match (typed.as_deref(), scalar) {
         (Some(Typed::Boolean { .. }), _) => Some(Json::Bool(true)),
         (Some(Typed::Date(pattern)), _) => Some(Json::text(pattern.example())),
+        (Some(Typed::Digits(digits)), _) => Some(Json::text("0".repeat(*digits))),
         (Some(Typed::Codes(codes)), _) => codes.first().map(|(_, name)| Json::text(name.clone())),
         (None, Scalar::Text { .. }) => value.map(Json::Text),
         (Some(Typed::Range(range)), Scalar::Decimal { scale: 0.., .. }) => {
@@ -304,12 +352,32 @@ mod tests {
     fn ranges_and_steps_come_from_digits_and_scale() {
         let check = |digits, scale, signed| decimal(digits, scale, signed, None).to_string();
         assert_eq!(check(9, 0, false), r#"{"type":"integer","minimum":0,"maximum":999999999,"format":"int64"}"#);
-        assert_eq!(check(5, 2, true), r#"{"type":"number","minimum":-999.99,"maximum":999.99,"multipleOf":0.01}"#);
+        assert_eq!(check(5, 2, true), r#"{"type":"number","minimum":-999.99,"maximum":999.99,"format":"decimal"}"#);
         assert_eq!(
             check(3, -3, false),
             r#"{"type":"integer","minimum":0,"maximum":999000,"multipleOf":1000,"format":"int64"}"#
         );
-        assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"multipleOf":0.0001}"#);
+        assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal"}"#);
+    }
+
+    /// 9(16)V99 had `maximum: 1e+16` in generated clients, which the field does not hold.
+    #[test]
+    fn no_bound_is_rounded_to_a_number_that_the_field_does_not_hold() {
+        assert_eq!(bound(999_999_999_999_999_999, 2), "9999999999999998");
+        assert_eq!(bound(-999_999_999_999_999_999, 2), "-9999999999999998");
+        assert_eq!(bound(99_999_999_999, 2), "999999999.99");
+        assert_eq!(bound(999_999_999_999_999_999, 0), "999999999999999999");
+        for digits in 1..=31u32 {
+            for scale in 1..=31i16 {
+                let n = 10i128.pow(digits) - 1;
+                let text = bound(n, scale);
+                let float: f64 = text.parse().unwrap();
+                let unit = 10u128.pow(u32::from(scale.unsigned_abs()));
+                // What a validator makes of the text is at most the bound, or the text is the bound itself.
+                assert!(text == scaled(n, scale) || fits(float, n.unsigned_abs(), unit), "{digits} {scale}: {text}");
+                assert!(float >= 0.999 * 10f64.powi(i32::try_from(digits).unwrap() - i32::from(scale)) - 1.0);
+            }
+        }
     }
 
     #[test]

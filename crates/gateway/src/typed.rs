@@ -14,6 +14,8 @@ pub enum Typed {
     Date(DatePattern),
     /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is.
     Codes(Vec<(String, String)>),
+    /// A whole number without sign as text, with all of so many digits: `0000000042`.
+    Digits(usize),
     /// A number that requests bound more narrowly than its digits do. Answers show what the record has.
     Range(Range),
 }
@@ -84,6 +86,11 @@ impl Typed {
                 None => Shown::Same,
             },
             Typed::Range(_) => Shown::Same,
+            Typed::Digits(digits) => {
+                out.extend(core::iter::repeat_n(b'0', digits.saturating_sub(text.len())));
+                out.extend_from_slice(text);
+                Shown::Text
+            }
         }
     }
 
@@ -105,6 +112,10 @@ impl Typed {
                 let (code, _) = codes.iter().find(|(_, name)| name.as_bytes() == text)?;
                 out.extend_from_slice(code.as_bytes());
                 Some(())
+            }
+            Typed::Digits(digits) => {
+                let fits = (1..=*digits).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+                fits.then(|| out.extend_from_slice(text))
             }
             Typed::Range(range) => {
                 let holds = core::str::from_utf8(text).is_ok_and(|text| range.holds(text));
@@ -131,6 +142,7 @@ impl Typed {
                 format!("one of {}", names.join(", "))
             }
             Typed::Range(range) => range.expected(),
+            Typed::Digits(digits) => format!("1 to {digits} digits"),
         }
     }
 }

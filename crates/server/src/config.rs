@@ -168,7 +168,7 @@ pub struct LimitsConfig {
     pub write_seconds: u64,
     /// Connections. Default 20,000.
     pub connections: usize,
-    /// Connections from one address, or from one /64 network of IPv6. Default: half of the connections that there may be.
+    /// Connections from one address, or from one /64 network of IPv6. Default: half of the connections that there may be, all of them up to 64.
     pub connections_per_address: Option<usize>,
     /// Requests in progress. Default 10,000.
     pub requests: usize,

@@ -22,6 +22,13 @@ pub(crate) struct Connections {
     shed: watch::Sender<u64>,
 }
 
+/// Half of all, so that one address alone never takes all of them, and a proxy still has plenty. A server of few connections is one for few
+/// clients, which may have all of them.
+fn default_of_address(limit: usize) -> usize {
+    const FEW: usize = 64;
+    if limit <= FEW { limit } else { limit.div_ceil(2) }
+}
+
 /// A place for one connection, given back when it goes.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -44,8 +51,7 @@ impl Connections {
         Arc::new(Connections {
             open: AtomicUsize::new(0),
             limit,
-            // Half, so that one address alone never takes all of them, and a proxy still has plenty.
-            limit_of_address: limits.connections_per_address.unwrap_or(limit.div_ceil(2)).max(1),
+            limit_of_address: limits.connections_per_address.unwrap_or(default_of_address(limit)).max(1),
             by_address: Mutex::default(),
             shed: watch::Sender::new(0),
         })
@@ -141,7 +147,8 @@ mod tests {
 
     #[test]
     fn one_address_never_has_all_places_and_places_come_back() {
-        let limits = LimitsConfig { connections: 100, ..LimitsConfig::default() };
+        assert_eq!([default_of_address(2), default_of_address(20_000)], [2, 10_000]);
+        let limits = LimitsConfig { connections: 100, connections_per_address: Some(3), ..LimitsConfig::default() };
         let connections = Connections::new(&limits, 5);
         let [one, two]: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
         let mut places: Vec<Place> = (0..3).map(|_| connections.enter(one).unwrap()).collect();

@@ -107,7 +107,7 @@ impl Compiler<'_> {
         };
         let service = Arc::clone(&services[service_index]);
         let request = Arc::clone(&service.request);
-        let mut gate = GateRules::new(&request.plan, request.typed.clone(), service.options.enforce_minimum_items);
+        let mut gate = GateRules::new(&request.plan, request.typed.clone(), service.options);
         let mut parameters: Vec<Parameter> = Vec::new();
         for parameter in &wire.parameters {
             if let Some(compiled) = self.parameter(parameter, &service, &mut gate) {

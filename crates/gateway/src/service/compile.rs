@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::copybook::{self, CopyError, CopyLibrary, ParseOptions, SourceText};
-use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal};
+use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
@@ -89,6 +89,7 @@ impl Service {
                 omit_empty: wire.options.omit_empty,
                 omit_low_values: wire.options.omit_low_values,
                 controls_to_spaces: matches!(wire.options.control_characters, wire::Controls::Space),
+                lenient_requests: wire.options.lenient_requests,
                 enforce_minimum_items: wire.options.enforce_minimum_items,
                 enforce_minimum_items_of_answers: wire.options.enforce_minimum_items_of_answers,
             },
@@ -317,7 +318,8 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
             },
             "codes" => names(field, &hint.names),
             "range" => range(field, hint),
-            other => Err(format!("`{other}` is none of boolean, date, codes, range")),
+            "digits" => digits(field),
+            other => Err(format!("`{other}` is none of boolean, date, codes, range, digits")),
         };
         match typed {
             Ok(typed) => types.push((index, typed)),
@@ -336,6 +338,19 @@ fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
             Ok(Typed::Boolean { yes: yes.clone(), no: no.clone() })
         }
         _ => Err("a boolean needs `true` and `false`, or exactly two level-88 names with one value each".to_owned()),
+    }
+}
+
+/// A whole number without sign as text of all its digits.
+fn digits(field: &Field) -> Result<Typed, String> {
+    match &field.kind {
+        FieldKind::Item(
+            Encoding::Zoned { digits, scale: 0, sign: ZonedSign::Unsigned, .. }
+            | Encoding::Packed { digits, scale: 0, signed: false }
+            | Encoding::PackedUnsigned { digits, scale: 0 }
+            | Encoding::Binary { digits: digits @ 1.., scale: 0, signed: false, .. },
+        ) => Ok(Typed::Digits(usize::from(*digits))),
+        _ => Err("digits belong to a number without sign and decimal places".to_owned()),
     }
 }
 

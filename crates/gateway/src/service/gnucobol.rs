@@ -6,7 +6,8 @@
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{
-    BinarySizes, ByteOrder, Dialect, Encoding, FieldKind, FloatFormat, Layout, OverpunchVariant, SyncRule, ZonedSign,
+    BinarySizes, ByteOrder, Dialect, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, OverpunchVariant,
+    SyncRule, ZonedSign,
 };
 use quayline_core::Findings;
 use quayline_project::UserFile;
@@ -102,6 +103,27 @@ pub(super) fn check(
         let message = format!("{what}, as GnuCOBOL stores it");
         return place(file, wire, message, hint);
     }
+    if let Some(name) = slack_in_table(layout) {
+        let message = format!(
+            "{name} is SYNCHRONIZED in a table, where GnuCOBOL puts slack bytes at other places than the service"
+        );
+        let hint = "remove SYNCHRONIZED in the table, or add FILLER items that align its fields, so that no slack bytes are needed";
+        return place(file, wire, message, hint);
+    }
+    if let Some((table, group)) = varying_in_group(layout) {
+        let message = format!(
+            "what follows {group} moves with the count of {table} in a program of GnuCOBOL, but not by the dialect"
+        );
+        let hint = "write `dialect-settings = { odo-slide = \"yes\" }`, so that what follows a table moves with its count for both, as on z/OS";
+        return place(file, wire, message, hint);
+    }
+    if let Some((table, name)) = before_varying(layout) {
+        let message = format!(
+            "GnuCOBOL computes wrong places for what follows {table}, whose count varies, since {name} before it is a redefinition or needs slack bytes"
+        );
+        let hint = "make the table the last item of the record, or write it without DEPENDING ON and name its counter in `[[counter]]`";
+        return place(file, wire, message, hint);
+    }
     let says = |setting: &str| wire.dialect_settings.keys().any(|key| key.get_ref() == setting);
     if wire.provider.get_ref().source.is_some() {
         return;
@@ -194,6 +216,63 @@ fn stored(encoding: &Encoding) -> &'static str {
         Encoding::Float32(_) | Encoding::Float64(_) => "an IEEE 754 number",
         _ => "stored in another form",
     }
+}
+
+/// The first field in a table, or table, that slack bytes stand before or after.
+fn slack_in_table(layout: &Layout) -> Option<String> {
+    layout.iter().find_map(|(index, field)| {
+        let mut at = Some(index);
+        let mut in_table = false;
+        while let Some(index) = at {
+            in_table |= layout.field(index).occurs.is_some();
+            at = layout.field(index).parent;
+        }
+        let slack = field.slack_before > 0 || field.occurs.is_some() && field.stride != field.size;
+        (in_table && slack).then(|| layout.path(index))
+    })
+}
+
+/// A table whose count varies in a group that something follows: GnuCOBOL leaves what follows the table in its group in place without
+/// `-fodoslide`, but not what follows the group.
+fn varying_in_group(layout: &Layout) -> Option<(String, String)> {
+    if layout.dialect.odo_slide {
+        return None;
+    }
+    let varying = |field: &Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
+    layout.iter().filter(|(_, field)| varying(field)).find_map(|(table, field)| {
+        let mut at = field.parent;
+        while let Some(group) = at.filter(|group| *group != FieldIndex::RECORD) {
+            if layout.field(group).subtree_end.index() < layout.fields.len() {
+                return Some((layout.path(table), layout.path(group)));
+            }
+            at = layout.field(group).parent;
+        }
+        None
+    })
+}
+
+/// A table whose count varies and that something follows, and a field before it that GnuCOBOL 3.1.2 counts wrongly where it adds up lengths: slack
+/// bytes not at all, redefinitions twice. It adds up those at the level of the table and of the groups around it, and with `-fodoslide` all.
+fn before_varying(layout: &Layout) -> Option<(String, String)> {
+    let end = layout.fields.len();
+    let varying = |field: &Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
+    layout.iter().filter(|(_, field)| varying(field) && field.subtree_end.index() < end).find_map(|(table, _)| {
+        let around = |parent: Option<FieldIndex>| {
+            let mut at = layout.field(table).parent;
+            while let Some(group) = at {
+                if Some(group) == parent {
+                    return true;
+                }
+                at = layout.field(group).parent;
+            }
+            false
+        };
+        let miscounted = |field: &Field| {
+            field.slack_before > 0 || field.redefines.is_some() && (layout.dialect.odo_slide || around(field.parent))
+        };
+        let found = layout.iter().take_while(|(index, _)| *index <= table).find(|(_, field)| miscounted(field));
+        found.map(|(index, _)| (layout.path(table), layout.path(index)))
+    })
 }
 
 fn signed_by_overpunch(layout: &Layout) -> Option<String> {

@@ -64,6 +64,8 @@ pub struct Options {
     pub omit_low_values: bool,
     /// Control characters in text become spaces instead of `\u00XX` (escapeOutputControlCharacters=false).
     pub controls_to_spaces: bool,
+    /// Requests may have numbers in strings, numbers with leading zeros, and `null` or an empty string for a number that is absent.
+    pub lenient_requests: bool,
     /// A list with fewer elements than its OCCURS minimum is refused (enforceMinArrayOccurrence).
     pub enforce_minimum_items: bool,
     /// The same for answers, which are a 502 then (enforceMinArrayOccurrenceResponse).
@@ -106,6 +108,7 @@ pub(crate) fn typed_shape(plan: &RecordPlan, types: &[(FieldIndex, Typed)]) -> (
                 let scalar = match hint {
                     None | Some(Typed::Range(_)) => scalar.clone(),
                     Some(Typed::Boolean { .. }) => Scalar::Bool,
+                    Some(Typed::Digits(digits)) => Scalar::Text { chars_max: u32::try_from(*digits).ok() },
                     Some(Typed::Date(_) | Typed::Codes(_)) => Scalar::Text { chars_max: None },
                 };
                 builder.scalar(node.name.clone(), scalar, node.occurs);

@@ -85,6 +85,7 @@ pub(super) struct Options {
     pub(super) omit_low_values: bool,
     pub(super) control_characters: Controls,
     pub(super) blank_numbers: Blank,
+    pub(super) lenient_requests: bool,
     pub(super) enforce_minimum_items: bool,
     pub(super) enforce_minimum_items_of_answers: bool,
 }

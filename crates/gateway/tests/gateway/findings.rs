@@ -184,6 +184,7 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("x.cbl"), "").unwrap();
     let compile = |field: &str, head: &str, provider: &str| {
+        let field = field.replace(". ", ".\n          ");
         let copybook = format!(
             "       01 R.\n          05 A PIC X.\n          05 N PIC 9(2).\n          05 F {field}.\n          05 Z PIC X.\n"
         );
@@ -211,6 +212,20 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
         ),
         ("POINTER", ibm, source, "has 4 bytes by the service's dialect and 8"),
         ("PIC S9(9) COMP-5", "dialect-settings = { native-order = \"big\" }", source, "stored high byte first"),
+        (
+            "REDEFINES N PIC X(2). 05 T PIC X OCCURS 1 TO 5 DEPENDING ON N",
+            "",
+            source,
+            "what follows T, whose count varies, since F before it",
+        ),
+        ("PIC S9(9) COMP SYNC. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON N", "", source, "what follows T"),
+        (
+            "PIC X. 05 W. 10 T PIC X OCCURS 1 TO 5 DEPENDING ON N",
+            "",
+            source,
+            "what follows W moves with the count of W.T",
+        ),
+        ("OCCURS 2. 10 G PIC X. 10 H PIC S9(4) COMP SYNC", "", source, "F is SYNCHRONIZED in a table"),
         ("PIC S9(3)", ibm, "", "F (PIC S9(3)) has its sign in a digit"),
         ("PIC S9(3) SIGN LEADING", ibm, "", "has its sign in a digit"),
         ("PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, "", "moves with its count by the dialect"),

@@ -7,6 +7,7 @@
 )]
 
 mod findings;
+mod lenient;
 mod openapi;
 mod proposals;
 mod requests;

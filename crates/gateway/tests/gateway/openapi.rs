@@ -47,7 +47,7 @@ status = 200
     let json = world.definitions.apis[0].openapi("/", Security { api_key: true, ..Security::default() });
     let operation = at(&json, &["paths", "/v1/orders/{name}", "post"]);
     let body = at(operation, &["requestBody", "content", "application/json", "schema"]);
-    expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"multipleOf":0.01,"description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
+    expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"format":"decimal","description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
         .assert_eq(&body.to_string());
     let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
     expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":0,"maximum":50,"format":"int64","default":7,"description":"REQ-COUNT PIC 9(4)","examples":[0]}}"#]]
