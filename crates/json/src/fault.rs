@@ -137,7 +137,13 @@ impl JsonError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            JsonError::Unexpected { .. } | JsonError::Array { .. } | JsonError::Kind { .. } => return None,
+            JsonError::Unexpected { .. } => {
+                "check the text at this place with a JSON checker: a comma, a quote or a bracket is missing or is one too many"
+            }
+            JsonError::Kind { .. } => {
+                "write a value of the expected kind; the copybook or shape says what the member holds"
+            }
+            JsonError::Array { .. } => return None,
             JsonError::End { .. } | JsonError::OpenArray => {
                 "the text may have been cut off in transfer; send it again whole"
             }

@@ -154,8 +154,9 @@ fn placeholder(p: &mut Parser<'_>, at: Span) {
         p.next();
     }
     let tag = text.split(':').nth(1).unwrap_or("TAG");
+    let member = p.member(at);
     let hint = format!(
-        "this copybook is made for `COPY … REPLACING ==:{tag}:== BY ==…==`; give the replacing text when you read it alone"
+        "read it through a copybook of one line, `COPY {member} REPLACING ==:{tag}:== BY ==CUST==.`, with your own text for `CUST`"
     );
     p.error(codes::PLACEHOLDER, at.to(end), format!("`{text}` holds a placeholder that was not replaced"), hint);
 }

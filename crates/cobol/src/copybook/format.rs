@@ -8,7 +8,9 @@ pub enum Format {
     /// A line votes for *free* where it can only be free: its first character stands in columns 1 to 6 and begins a level number with a
     /// name, a division, section or COPY statement, or `*>`; or column 7 holds what is no indicator while columns 1 to 6 are blank. A line
     /// votes for *fixed* where columns 1 to 6 are digits and column 7 is an indicator, or where columns 1 to 6 are blank and column 7 is
-    /// `*`, `/` or `-`. More votes win; without votes the text is fixed.
+    /// `*`, `/` or `-`. More votes win; without votes the text is fixed. One line that cannot be fixed (column 7 holds what is no indicator
+    /// while columns 1 to 6 are blank) outvotes all comments, since a `*` in column 7 is a comment in both, unless a line needs fixed form:
+    /// one with a sequence number, or one that continues another.
     #[default]
     Auto,
     /// Columns 1-6 sequence number, 7 indicator, 8-72 text, from 73 on identification.
@@ -30,8 +32,10 @@ impl Format {
             Format::Fixed => Decided::Fixed,
             Format::Free => Decided::Free,
             Format::Auto => {
-                let votes: i64 = text.lines().map(vote).sum();
-                if votes > 0 { Decided::Free } else { Decided::Fixed }
+                let votes: Vec<Vote> = text.lines().map(vote).collect();
+                let has = |wanted: Vote| votes.contains(&wanted);
+                let sum: i64 = votes.iter().map(|vote| vote.weight()).sum();
+                if sum > 0 || (has(Vote::NeverFixed) && !has(Vote::NeverFree)) { Decided::Free } else { Decided::Fixed }
             }
         }
     }
@@ -50,8 +54,30 @@ pub(crate) fn columns(line: &str) -> impl Iterator<Item = (usize, usize, char)> 
 /// Tabs stop every eight columns: 1, 9, 17 …
 const TAB: usize = 8;
 
-/// +1 for a line that is surely free, -1 for one that is surely fixed.
-fn vote(line: &str) -> i64 {
+/// What a line says of its text's format.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Vote {
+    /// It has a sequence number or continues another line, and would be nonsense in free form.
+    NeverFree,
+    /// It is a comment of fixed form; free form reads it as one too.
+    Fixed,
+    None,
+    Free,
+    /// Column 7 holds what is no indicator.
+    NeverFixed,
+}
+
+impl Vote {
+    fn weight(self) -> i64 {
+        match self {
+            Vote::NeverFree | Vote::Fixed => -1,
+            Vote::None => 0,
+            Vote::Free | Vote::NeverFixed => 1,
+        }
+    }
+}
+
+fn vote(line: &str) -> Vote {
     let mut sequence = String::new();
     let mut indicator = ' ';
     for (_, column, c) in columns(line).take_while(|(_, column, _)| *column <= 7) {
@@ -64,17 +90,18 @@ fn vote(line: &str) -> i64 {
     let blank = sequence.trim().is_empty();
     let is_indicator = matches!(indicator, ' ' | '*' | '/' | '-' | 'D' | 'd' | '$' | '\t');
     if digits && is_indicator {
-        return -1;
+        return Vote::NeverFree;
     }
     if blank {
         let comment = line.trim_start().starts_with("*>");
         return match indicator {
-            '*' | '/' | '-' if !comment => -1,
-            _ if is_indicator || comment || line.trim_start().starts_with(">>") => 0,
-            _ => 1,
+            '-' => Vote::NeverFree,
+            '*' | '/' if !comment => Vote::Fixed,
+            _ if is_indicator || comment || line.trim_start().starts_with(">>") => Vote::None,
+            _ => Vote::NeverFixed,
         };
     }
-    i64::from(begins_code(line.trim_start()))
+    if begins_code(line.trim_start()) { Vote::Free } else { Vote::None }
 }
 
 /// Whether a text that starts in columns 1 to 6 can only be COBOL, not a sequence number or a change mark.
@@ -116,5 +143,10 @@ mod tests {
         check("\t05 B PIC X.", Decided::Fixed);
         check("PAY001 01 A.", Decided::Fixed);
         check("copy other.", Decided::Free);
+        // A licence in comments does not outvote the one line that cannot be fixed; lines that need fixed form do.
+        let licence = "      * licence\n".repeat(18);
+        check(&format!("{licence}      01 A.\n          05 B PIC X."), Decided::Free);
+        check(&format!("{licence}000100 01 A.\n      01 B."), Decided::Fixed);
+        check("       01 A PIC X(9) VALUE \"ab\n      -    \"c\".\n      01 B.", Decided::Fixed);
     }
 }

@@ -104,6 +104,7 @@ impl Reader<'_> {
         let mut text = Vec::with_capacity(line.len().min(MARGIN_R));
         let mut end = 7;
         let mut past = None;
+        let mut cut = None;
         for (column, ch) in characters(number, line) {
             match column {
                 0..=6 => {}
@@ -112,8 +113,13 @@ impl Reader<'_> {
                     text.push(ch);
                     end = column;
                 }
-                73 if !ch.c.is_whitespace() && end == MARGIN_R => past = Some(ch),
-                _ => {}
+                _ if ch.c.is_whitespace() => {}
+                _ => {
+                    cut = cut.or(Some(ch));
+                    if column == MARGIN_R + 1 && end == MARGIN_R {
+                        past = Some(ch);
+                    }
+                }
             }
         }
         let first = text.iter().copied().find(|ch| !ch.c.is_whitespace());
@@ -139,12 +145,23 @@ impl Reader<'_> {
             self.begin(&text);
         }
         self.margin = MARGIN_R - end;
+        // Only a person's editor writes tabs, and no tool that writes them puts an identification behind column 72.
+        if let Some(ch) = cut.filter(|_| line.contains('\t')) {
+            return self.pushed_past_margin(number, ch);
+        }
         if let (Some(ch), None, Some(last)) = (past, self.quote, text.last())
             && (last.c.is_alphanumeric() || last.c == '-')
             && runs_on(line, ch.column as usize - 1)
         {
             self.past_margin(number, ch);
         }
+    }
+
+    fn pushed_past_margin(&mut self, number: u32, ch: Ch) {
+        let at = self.span(number, ch.column as usize, 1);
+        let message = "tabs push this text past column 72, where fixed form ends: it would not be read";
+        let hint = "if the text is in free form, add `--source-format free`; otherwise replace the tabs by blanks and end the line by column 72";
+        self.error(codes::TEXT_PAST_MARGIN, at, message, hint);
     }
 
     fn past_margin(&mut self, number: u32, ch: Ch) {

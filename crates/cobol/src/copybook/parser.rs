@@ -265,6 +265,13 @@ impl<'a> Parser<'a> {
         Failed
     }
 
+    /// The source text as COPY names it: its file's name without folder and extension.
+    pub(super) fn member(&self, at: Span) -> String {
+        let name = self.sources.name(at.file);
+        let file = name.rsplit(['/', '\u{5c}']).next().unwrap_or(name);
+        file.split('.').next().unwrap_or(file).to_owned()
+    }
+
     pub(super) fn error(&mut self, code: Code, at: Span, message: impl Into<String>, hint: impl Into<String>) {
         self.report.error(self.sources, code, at, message, hint);
     }

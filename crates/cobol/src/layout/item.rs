@@ -221,7 +221,7 @@ fn binary(
             "a binary item has at most {} digits in this dialect, the picture has {digits}",
             dialect.binary_digits_max
         );
-        context.error(codes::PICTURE_DIGITS, at, message, "use PACKED-DECIMAL for longer numbers");
+        context.error(codes::PICTURE_DIGITS, at, message, "if the compiler that wrote the data allows more, read it with `--set binary-digits=38`; check the size of the item with `inspect` against the data");
         return None;
     }
     let sizes = if usage == Usage::Comp5 { dialect.native_sizes } else { dialect.binary_sizes };

@@ -121,3 +121,16 @@ fn planning_is_linear_in_the_fields_of_a_group() {
     let (some, many) = (cost(4_000), cost(16_000));
     assert!(many < some * 5 + std::time::Duration::from_millis(50), "4,000 fields {some:?}, 16,000 fields {many:?}");
 }
+
+/// Tabs pushed a clause behind column 72, and the field had another usage and length without a word.
+#[test]
+fn text_that_tabs_push_past_column_72_is_refused() {
+    let text = "       01 R.\n\t\t     05  A                                   PIC S9(5)      COMP-3.\n";
+    let parse = |format| {
+        let options = ParseOptions { format, ..ParseOptions::default() };
+        copybook::parse(&SourceText::new("t.cpy", text), &options)
+    };
+    let said = parse(copybook::Format::Auto).expect_err("a clause is cut").to_string();
+    assert!(said.contains("COB-004") && said.contains("column 72") && said.contains("--source-format free"), "{said}");
+    assert!(parse(copybook::Format::Free).is_ok());
+}

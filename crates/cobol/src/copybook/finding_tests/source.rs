@@ -367,29 +367,29 @@ fn placeholder() {
     free(
         "01 :TAG:-REC.\n 05 X-:TAG: PIC X(:LEN:).\n 05 B PIC X.",
         expect![[r#"
-        error[COB-015]: `:TAG:-REC` holds a placeholder that was not replaced
-          at a.cpy:1:4
-          |
-        1 | 01 :TAG:-REC.
-          |    ^^^^^^^^^
+            error[COB-015]: `:TAG:-REC` holds a placeholder that was not replaced
+              at a.cpy:1:4
+              |
+            1 | 01 :TAG:-REC.
+              |    ^^^^^^^^^
 
-        hint: this copybook is made for `COPY … REPLACING ==:TAG:== BY ==…==`; give the replacing text when you read it alone
+            hint: read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`, with your own text for `CUST`
 
-        error[COB-015]: `X-:TAG:` holds a placeholder that was not replaced
-          at a.cpy:2:5
-          |
-        2 |  05 X-:TAG: PIC X(:LEN:).
-          |     ^^^^^^^
+            error[COB-015]: `X-:TAG:` holds a placeholder that was not replaced
+              at a.cpy:2:5
+              |
+            2 |  05 X-:TAG: PIC X(:LEN:).
+              |     ^^^^^^^
 
-        hint: this copybook is made for `COPY … REPLACING ==:TAG:== BY ==…==`; give the replacing text when you read it alone
+            hint: read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`, with your own text for `CUST`
 
-        error[COB-015]: the picture `X(:LEN:)` holds a placeholder that was not replaced
-          at a.cpy:2:17
-          |
-        2 |  05 X-:TAG: PIC X(:LEN:).
-          |                 ^^^^^^^^
+            error[COB-015]: the picture `X(:LEN:)` holds a placeholder that was not replaced
+              at a.cpy:2:17
+              |
+            2 |  05 X-:TAG: PIC X(:LEN:).
+              |                 ^^^^^^^^
 
-        hint: this copybook is made for `COPY … REPLACING`; give the replacing text when you read it alone"#]],
+            hint: this copybook is made for `COPY … REPLACING`; give the replacing text when you read it alone"#]],
     );
 }
 
