@@ -45,6 +45,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
     let dialect = dialect(args)?;
     let library = folders(path, &args.include);
     let limits = LimitArg::limits(&args.limit);
+    let replacing = (!args.replacing.is_empty()).then(|| args.replacing.join(" "));
     let options = ParseOptions {
         format: match args.source_format {
             SourceFormatArg::Auto => Format::Auto,
@@ -53,6 +54,7 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
         },
         library: &library,
         limits: &limits,
+        replacing: replacing.as_deref(),
         ..ParseOptions::default()
     };
     let name = if path == Path::new("-") { "<stdin>".to_owned() } else { shown(path) };

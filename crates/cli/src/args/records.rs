@@ -18,6 +18,11 @@ pub(crate) struct CopybookArgs {
     /// Change one dialect setting, such as sync=8
     #[arg(long = "set", value_name = "SETTING=VALUE", long_help = set_long_help())]
     pub(crate) set: Vec<String>,
+    /// Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
+    ///
+    /// May be given several times. For copybooks that programs copy with REPLACING.
+    #[arg(long, value_name = "TEXT=BY", value_parser = replacement)]
+    pub(crate) replacing: Vec<String>,
     /// Folder to look for COPY members in, after the copybook's own
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(crate) include: Vec<PathBuf>,
@@ -27,6 +32,14 @@ pub(crate) struct CopybookArgs {
     /// Bound to change: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
+}
+
+/// `:TAG:=CUST` as the operand of REPLACING.
+fn replacement(text: &str) -> Result<String, String> {
+    match text.split_once('=').map(|(from, to)| (from.trim(), to.trim())) {
+        Some((from, to)) if !from.is_empty() && !text.contains("==") => Ok(format!("=={from}== BY =={to}==")),
+        _ => Err("it is two texts with `=` between them, such as :TAG:=CUST".to_owned()),
+    }
 }
 
 /// Dialect presets.

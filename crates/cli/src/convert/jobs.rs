@@ -12,7 +12,7 @@ use quayline_project::{EdiDocuments, EdiRead, JsonRead, JsonWrite, ParquetWrite,
 
 use super::definitions::Definitions;
 use super::recognise::{
-    HEAD_BYTES, KNOWN_EXTENSIONS, extension_of, packed_by, source_format, target_format, unread_edi,
+    HEAD_BYTES, KNOWN_EXTENSIONS, columnar, extension_of, packed_by, source_format, target_format, unread_edi,
 };
 use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::console::shown;
@@ -134,8 +134,9 @@ impl Job {
     fn of(input: &Path, output: Option<&Path>, several: bool, args: &ConvertArgs) -> Result<Job, Stop> {
         let (file, stream, head) = open(input)?;
         let from = args.from.unwrap_or_else(|| source_format(input, &head));
-        if let (None, None, Some(by)) = (args.from, &args.copybook, packed_by(&head)) {
-            return Err(packed(input, by, "convert").into());
+        // Who says what the bytes are knows it.
+        if let (None, Some(finding)) = (args.from, foreign(input, &head, "convert")) {
+            return Err(finding.into());
         }
         if let (FromFormat::Edi, Some(form)) = (from, unread_edi(&head)) {
             return Err(unread(input, form, "convert").into());
@@ -319,6 +320,16 @@ fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding 
     finding.hint(format!("`{unpack}{input} | quayline {command} - …` reads what is in it"))
 }
 
+/// Refuses what is neither records nor text: compressed files and columnar ones.
+pub(crate) fn foreign(input: &Path, head: &[u8], command: &str) -> Option<Finding> {
+    if let Some(by) = packed_by(head) {
+        return Some(packed(input, by, command));
+    }
+    let form = columnar(head)?;
+    let finding = argument(format!("{} is {form}, which is written but not read", shown(input)));
+    Some(finding.hint("export it as CSV or JSON lines with a program that reads it, and convert that; if it holds records all the same, say so with `--from record`"))
+}
+
 fn unread(input: &Path, (form, convert): (&str, &str), command: &str) -> Finding {
     let finding = argument(format!("{} is in {form}, which is not read as EDI", shown(input)));
     let input = if input == Path::new("-") { String::new() } else { format!(" {}", shown(input)) };
@@ -327,8 +338,8 @@ fn unread(input: &Path, (form, convert): (&str, &str), command: &str) -> Finding
 
 /// Refuses interchanges that are compressed, or in UTF-16 or EBCDIC.
 pub(crate) fn check_interchanges(input: &Path, head: &[u8], command: &str) -> Result<(), Findings> {
-    match (packed_by(head), unread_edi(head)) {
-        (Some(by), _) => Err(packed(input, by, command).into()),
+    match (foreign(input, head, command), unread_edi(head)) {
+        (Some(finding), _) => Err(finding.into()),
         (None, Some(form)) => Err(unread(input, form, command).into()),
         (None, None) => Ok(()),
     }
@@ -340,14 +351,14 @@ pub(crate) fn head_of(input: &Path) -> Vec<u8> {
     if input.is_file()
         && let Ok(file) = File::open(input)
     {
-        let _ = file.take(8).read_to_end(&mut head);
+        let _ = file.take(16).read_to_end(&mut head);
     }
     head
 }
 
 /// Refuses a file that is compressed; one that cannot be read is somebody else's to tell of.
 pub(crate) fn packed_input(input: &Path, command: &str) -> Result<(), Findings> {
-    packed_by(&head_of(input)).map_or(Ok(()), |by| Err(packed(input, by, command).into()))
+    foreign(input, &head_of(input), command).map_or(Ok(()), |finding| Err(finding.into()))
 }
 
 /// Formats whose file can be cut back to a record and continued.

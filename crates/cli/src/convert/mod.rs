@@ -22,7 +22,7 @@ use crate::memory;
 use crate::render::{count_of, grouped};
 
 pub(crate) use definitions::{level, output_check};
-pub(crate) use jobs::{check_interchanges, head_of, no_folder, packed_input, with_suffix};
+pub(crate) use jobs::{check_interchanges, foreign, head_of, no_folder, packed_input, with_suffix};
 pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, extension_of, source_format, target_format};
 pub(crate) use stats::{stats_json, stats_text};

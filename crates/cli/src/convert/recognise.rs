@@ -69,7 +69,7 @@ pub(crate) fn unread_edi(head: &[u8]) -> Option<(&'static str, &'static str)> {
 /// What packed the bytes, where it is one of the usual programs.
 pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const PACKERS: [(&[u8], &str, &str); 6] = [
-        (b"\x1f\x8b", "gzip", "gzip -dc"),
+        (b"\x1f\x8b\x08", "gzip", "gzip -dc"),
         (b"BZh", "bzip2", "bzip2 -dc"),
         (b"\xfd7zXZ\0", "xz", "xz -dc"),
         (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"),
@@ -77,6 +77,26 @@ pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
         (b"\x1f\x9d", "compress", "gzip -dc"),
     ];
     PACKERS.iter().find(|(magic, ..)| head.starts_with(magic)).map(|(_, name, unpack)| (*name, *unpack))
+}
+
+/// What columnar file begins like this, which is written but not read: Parquet, Arrow IPC files and streams, Feather 1.
+pub(crate) fn columnar(head: &[u8]) -> Option<&'static str> {
+    const FORMS: [(&[u8], &str); 4] = [
+        (b"PAR1", "a Parquet file"),
+        (b"PARE", "an encrypted Parquet file"),
+        (b"ARROW1\0\0", "an Arrow IPC file"),
+        (b"FEA1", "a Feather file"),
+    ];
+    let by_name = FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form);
+    by_name.or_else(|| is_arrow_stream(head).then_some("an Arrow IPC stream"))
+}
+
+/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes behind it.
+fn is_arrow_stream(head: &[u8]) -> bool {
+    let word = |at: usize| head.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
+    word(0) == Some(u32::MAX)
+        && word(4).is_some_and(|length| length % 8 == 0 && (8..1 << 24).contains(&length))
+        && word(8).is_some_and(|root| root % 4 == 0 && (4..=64).contains(&root))
 }
 
 /// The format of a target, from its name.
@@ -166,6 +186,16 @@ mod tests {
         assert_eq!(source("x.dat", b"\xf1\xf2\xf3"), FromFormat::Record);
         // A character of UTF-8 cut by the end of what was looked at.
         assert_eq!(source("x.dat", b"{\"A\":\"\xc3"), FromFormat::Json);
+    }
+
+    #[test]
+    fn columnar_files_are_told_by_their_first_bytes() {
+        assert_eq!(columnar(b"PAR1\x15\x04"), Some("a Parquet file"));
+        assert_eq!(columnar(b"ARROW1\0\0\xff\xff\xff\xff"), Some("an Arrow IPC file"));
+        assert_eq!(columnar(b"\xff\xff\xff\xff\x78\x00\x00\x00\x10\x00\x00\x00"), Some("an Arrow IPC stream"));
+        assert_eq!(columnar(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), None);
+        assert_eq!(columnar(b"PART-NUMBER"), None);
+        assert_eq!(columnar(b""), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::args::{As, FromFormat, InspectArgs};
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{HEAD_BYTES, source_format};
+use crate::convert::{HEAD_BYTES, foreign, source_format};
 use crate::copybook::{self, Described};
 use crate::exit::{Exit, Stop, argument};
 use crate::render::{LayoutWire, layout_tree};
@@ -24,6 +24,9 @@ use sample::Sample;
 /// Shows a copybook's layouts or proposes what a data file is.
 pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let sample = Sample::read(&args.file)?;
+    if let (None, Some(finding)) = (args.is, foreign(&args.file, &sample.bytes, "inspect")) {
+        return Err(finding.into());
+    }
     let is =
         args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
     match is {
