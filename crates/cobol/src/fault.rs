@@ -179,6 +179,9 @@ pub enum FaultKind {
     /// Two views of the same bytes say different things.
     #[error("value differs from what another view of the same bytes says")]
     ViewConflict,
+    /// Null, and nothing says what it becomes in a record.
+    #[error("null is no value of a record's field")]
+    NullValue,
     /// A member that must be there is not.
     #[error("member is missing")]
     Missing,
@@ -221,6 +224,7 @@ impl FaultKind {
             FaultKind::ViewConflict => "REC-032",
             FaultKind::Missing => "REC-033",
             FaultKind::BadPreserve => "REC-034",
+            FaultKind::NullValue => "REC-035",
         })
     }
 
@@ -250,7 +254,7 @@ impl FaultKind {
             }
             FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
             FaultKind::NegativeUnsigned => {
-                "if the field may be negative, the copybook's picture needs an S; to keep such bytes, `--invalid raw`"
+                "to keep such bytes as they are, `--invalid raw`; if the field may be negative, read the file with a copybook whose picture has an S"
             }
             FaultKind::BadEdited { .. } => {
                 "check the field's picture and its place with `quayline inspect`; to keep such bytes, `--invalid raw`"
@@ -260,12 +264,22 @@ impl FaultKind {
                 "replace the character, or write to a code page that has it, with `--encoding` or `--to-encoding`"
             }
             FaultKind::TooManyDigits { .. } => {
-                "in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"
+                "send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole"
             }
             FaultKind::TooManyDecimals { .. } => {
                 "round the number to the decimals of the field: none is cut off silently"
             }
             FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
+            FaultKind::NullValue => {
+                "say what null becomes with `--null spaces`, `zeros`, `low-values` or `value`, or for one field with `null = \"spaces\"` in the interface file; in a file made with `--blank null` or `--low-values null`, use the same option again"
+            }
+            FaultKind::NoView => {
+                "add the selector's value to `when` of the `[[choose]]`, or name a view for all other values with `otherwise`"
+            }
+            FaultKind::TooManyElements { .. } => {
+                "send fewer elements, or check that the copybook is the one that the file is for: OCCURS gives the maximum"
+            }
+            FaultKind::Missing => "add the member, or choose a value for missing members with `--absent value`",
             FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
             _ => return None,
         })

@@ -15,6 +15,8 @@ pub struct Interface {
     pub fields: Vec<FieldRule>,
     /// Views chosen by another field's value.
     pub choices: Vec<RedefinesChoice>,
+    /// Views that every record has, each the only one of its storage: where the storage ends the record, the record ends with the view.
+    pub views: Vec<String>,
 }
 
 /// How a COBOL name becomes a key.
@@ -67,6 +69,8 @@ pub struct FieldRule {
     pub rename: Option<String>,
     /// Value when the input document has none, as text; checked against the field when the plan is made.
     pub default: Option<String>,
+    /// What null becomes, in the field or in everything below the group; the rule nearest to a field wins.
+    pub null: Option<NullAs>,
 }
 
 /// Chooses a view of redefined storage by another field's value.
@@ -120,6 +124,22 @@ pub enum Absent {
     Error,
 }
 
+/// What the null of an input document becomes in a record, which has no null.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum NullAs {
+    /// A finding; the document is rejected.
+    #[default]
+    Error,
+    /// SPACES. In a binary or floating-point field they are a number like any other, so there it is a finding.
+    Spaces,
+    /// ZERO in a number, SPACES in a text: what INITIALIZE writes.
+    Zeros,
+    /// LOW-VALUES, 0x00.
+    LowValues,
+    /// The item's VALUE clause where it has one, otherwise as `Zeros`.
+    Value,
+}
+
 /// A record that ends before its layout does. A number that the end cuts is a finding under every policy, and a text that it cuts keeps its
 /// characters under every policy but [`ShortRecord::Error`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -157,6 +177,9 @@ pub struct Policies {
     pub trim: Trim,
     /// Absent members on encode.
     pub absent: Absent,
+    /// Null on encode. `None`: what decoding reads as null, which is spaces where `blank` and low-values where `low_values` is
+    /// [`BadValue::Null`]; otherwise [`NullAs::Error`].
+    pub null: Option<NullAs>,
     /// A record shorter than its layout; `None`: as its framing has it, [`ShortRecord::Pad`] for lines and [`ShortRecord::Error`] otherwise.
     pub short: Option<ShortRecord>,
     /// A record longer than its layout.

@@ -21,4 +21,4 @@ pub use encode::RecordEncoder;
 pub use fault::{FaultKind, RecordFault, RecordFaults};
 pub use interface::*;
 pub use note::{NoteKind, RecordNote};
-pub use plan::RecordPlan;
+pub use plan::{Extent, RecordPlan};

@@ -68,6 +68,13 @@ pub trait Sink {
     /// The document begun last is void.
     fn discard(&mut self);
 
+    /// A group that stands once, or a list, is null in the source, and no event of its own follows. By default that is nothing, as if it were
+    /// absent; a sink to which null is a value of its own, or no value, says so here.
+    #[inline]
+    fn null_branch(&mut self, node: NodeId) {
+        let _ = node;
+    }
+
     /// An occurrence of `group` with nothing in it but the text of `leaf`, or nothing at all where the text is empty.
     ///
     /// The same as `enter`, `value` of [`Value::Ascii`] and `leave`, for sinks that have a shorter way.

@@ -248,6 +248,7 @@ impl BlockSplitter {
             Reader::Lines(f) => index.spans(f, input, end, out),
             Reader::LengthField(f) => index.spans(f, input, end, out),
             Reader::MicroFocus(f) => index.spans(f, input, end, out),
+            Reader::Layout(f) => index.spans(f, input, end, out),
         };
         self.splitter.advance(found.consumed, found.records, found.state);
         self.splitter.set_scanned(found.scanned);

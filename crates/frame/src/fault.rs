@@ -4,6 +4,8 @@ use core::fmt;
 
 use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 
+use crate::ExtentFault;
+
 /// A fault with its place. `Display` is the message without the place; [`FrameFault::finding`] is what a person sees.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FrameFault {
@@ -91,6 +93,18 @@ pub enum FrameFaultKind {
     RecordType {
         /// The type, 0 to 15.
         found: u8,
+    },
+    /// `FRM-012`: a record does not say where it ends.
+    NoExtent {
+        /// Why.
+        fault: ExtentFault,
+    },
+    /// `FRM-023`: a record to be written has another length than its own counters say, so that nobody would find its end.
+    OtherExtent {
+        /// Its bytes.
+        length: usize,
+        /// What its counters say, where they say something.
+        says: Option<usize>,
     },
     /// `FRM-020`: a record to be written is longer than its framing holds.
     RecordTooLong {
@@ -244,6 +258,8 @@ impl FrameFault {
             FrameFaultKind::NotDigits { .. } => "FRM-009",
             FrameFaultKind::FileHeader => "FRM-010",
             FrameFaultKind::RecordType { .. } => "FRM-011",
+            FrameFaultKind::NoExtent { .. } => "FRM-012",
+            FrameFaultKind::OtherExtent { .. } => "FRM-023",
             FrameFaultKind::RecordTooLong { .. } => "FRM-020",
             FrameFaultKind::TerminatorInside { .. } => "FRM-021",
             FrameFaultKind::ShorterThanField { .. } => "FRM-022",
@@ -255,6 +271,7 @@ impl FrameFault {
     pub fn resume(&self) -> Resume {
         match self.kind {
             FrameFaultKind::RecordTooLong { .. }
+            | FrameFaultKind::OtherExtent { .. }
             | FrameFaultKind::TerminatorInside { .. }
             | FrameFaultKind::ShorterThanField { .. } => Resume::NextRecord,
             _ => Resume::Stop,
@@ -304,6 +321,18 @@ impl FrameFault {
             FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",
             FrameFaultKind::FileHeader => "use `mf` only for Micro Focus variable files with their file header",
             FrameFaultKind::RecordType { .. } => "the file is damaged or is not a sequential one",
+            FrameFaultKind::NoExtent { fault: ExtentFault::NoLayout } => {
+                "name the copybook: `layout` ends a record by its counters"
+            }
+            FrameFaultKind::NoExtent { fault: ExtentFault::Type } => {
+                "give the type a [[records.type]] with a record description, also where its records are not wanted: only it says where they end"
+            }
+            FrameFaultKind::NoExtent { .. } => {
+                "check that the copybook is the one that the file was written with, and that nothing else is between the records: `inspect` on the file proposes a framing"
+            }
+            FrameFaultKind::OtherExtent { .. } => {
+                "write such records with `rdw`, which keeps their lengths beside them"
+            }
             FrameFaultKind::RecordTooLong { .. } => {
                 "choose a framing that holds such a record, or a longer record length"
             }
@@ -383,6 +412,15 @@ impl fmt::Display for FrameFault {
             }
             FrameFaultKind::RecordType { found } => {
                 write!(f, "record type {found}, expected 4 (data), 2 (deleted) or 3 (system)")?
+            }
+            FrameFaultKind::NoExtent { fault } => {
+                write!(f, "the record does not say where it ends: {fault}")?;
+            }
+            FrameFaultKind::OtherExtent { length, says: Some(says) } => {
+                write!(f, "the record has {length} bytes, its own counters say {says}")?;
+            }
+            FrameFaultKind::OtherExtent { length, says: None } => {
+                write!(f, "the record of {length} bytes does not say where it ends")?;
             }
             FrameFaultKind::RecordTooLong { length, most } => {
                 write!(f, "the record has {length} bytes, its framing holds at most {most}")?;

@@ -1,11 +1,13 @@
 //! The writing side: record bodies into a framing.
 
+use std::sync::Arc;
+
 use memchr::{memchr, memmem};
 use quayline_core::{ByteOffset, Limits, RecordNumber};
 
 use crate::framing::{BDW, FILE_HEADER, LengthField, SDW, pad_to_4};
 use crate::spec::*;
-use crate::{FrameFault, FrameFaultKind};
+use crate::{EndOfInput, FrameFault, FrameFaultKind, RecordExtent, RecordExtentFound};
 
 /// Wraps record bodies into a framing, so that [`crate::Splitter`] with the same [`FramingSpec`] gives them back (fixed records padded).
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Framer {
     written: ByteOffset,
     /// The open block with room for its header; empty where none is open.
     block: Vec<u8>,
+    /// What finds the end of a record, for [`FramingSpec::Layout`].
+    extent: Option<Arc<dyn RecordExtent>>,
 }
 
 /// What a framing leaves to its writer.
@@ -64,7 +68,14 @@ impl Framer {
         next: RecordNumber,
     ) -> Result<Self, SpecError> {
         spec.check(limits)?;
-        Ok(Framer { spec: *spec, options, limits: limits.clone(), next, written, block: Vec::new() })
+        Ok(Framer { spec: *spec, options, limits: limits.clone(), next, written, block: Vec::new(), extent: None })
+    }
+
+    /// The same with what finds the end of a record: [`FramingSpec::Layout`] needs it to know that what it writes can be read.
+    #[must_use]
+    pub fn with_extent(mut self, extent: Option<Arc<dyn RecordExtent>>) -> Self {
+        self.extent = extent;
+        self
     }
 
     /// Appends one record to `out`, or to the open block, which comes out when it is full.
@@ -81,6 +92,7 @@ impl Framer {
             FramingSpec::Lines(spec) => self.line(&spec, body, out),
             FramingSpec::LengthField(spec) => self.length_field(&spec, body, out),
             FramingSpec::MicroFocus => self.micro_focus(body, out),
+            FramingSpec::Layout => self.layout(body, out),
         };
         if let Err(kind) = done {
             out.truncate(before);
@@ -124,6 +136,19 @@ impl Framer {
     fn within_limit(&self, body: &[u8]) -> Result<(), FrameFaultKind> {
         let most = self.limits.record_bytes_max;
         if body.len() > most { Err(too_long(body, most as u64)) } else { Ok(()) }
+    }
+
+    fn layout(&self, body: &[u8], out: &mut Vec<u8>) -> Result<(), FrameFaultKind> {
+        self.within_limit(body)?;
+        let says = match self.extent.as_ref().map(|extent| extent.extent(body, EndOfInput::Yes)) {
+            Some(RecordExtentFound::Bytes(length)) => Some(length),
+            _ => None,
+        };
+        if says != Some(body.len()) || body.is_empty() {
+            return Err(FrameFaultKind::OtherExtent { length: body.len(), says });
+        }
+        out.extend_from_slice(body);
+        Ok(())
     }
 
     fn rdw(&self, spec: &RdwSpec, body: &[u8], out: &mut Vec<u8>) -> Result<(), FrameFaultKind> {

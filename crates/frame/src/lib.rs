@@ -21,6 +21,7 @@
 
 mod block;
 mod detect;
+mod extent;
 mod fault;
 mod framer;
 mod framing;
@@ -32,6 +33,7 @@ mod splitter;
 
 pub use block::{Batch, Block, BlockEnd, BlockSplitter, Edges, RecordSpan};
 pub use detect::{FramingCandidate, detect};
+pub use extent::{ExtentFault, RecordExtent, RecordExtentFound};
 pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, empty_source};
 pub use framer::{Framer, FramerOptions};
 pub use misfit::explain_misfit;

@@ -31,6 +31,10 @@ pub fn explain_misfit(
     let breaks = walked.as_ref().and_then(|walked| walked.junk);
     // Records of one length behind lengths repeat at that distance, so the file looks like a fixed one too.
     let held = has_lengths(used) && walked.is_some_and(|walked| walked.records >= HELD_MIN);
+    // Lengths that chain are no accident: what is wrong with the records is not their framing.
+    if held && breaks.is_none() {
+        return None;
+    }
     let convinces = |c: &&FramingCandidate| {
         c.first_junk_record.is_none()
             && c.score >= CONVINCING
@@ -78,7 +82,7 @@ pub fn explain_misfit(
 /// Whether a length stands in front of every record.
 fn has_lengths(spec: &FramingSpec) -> bool {
     match spec {
-        FramingSpec::Fixed { .. } | FramingSpec::Lines(_) => false,
+        FramingSpec::Fixed { .. } | FramingSpec::Lines(_) | FramingSpec::Layout => false,
         FramingSpec::Rdw(_)
         | FramingSpec::Blocked(_)
         | FramingSpec::Spanned(_)

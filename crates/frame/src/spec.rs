@@ -20,6 +20,9 @@ pub enum FramingSpec {
     LengthField(LengthFieldSpec),
     /// Micro Focus variable format: a file header of 128 bytes, record headers of 2 or 4 bytes with a type in the first 4 bits, records padded to 4.
     MicroFocus,
+    /// Records one after another that end where their own OCCURS DEPENDING ON counters, or the views that their selectors choose, say. Needs a
+    /// [`crate::RecordExtent`].
+    Layout,
 }
 
 /// Which end of a number comes first.

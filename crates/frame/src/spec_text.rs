@@ -11,7 +11,7 @@ use crate::spec::*;
 #[non_exhaustive]
 pub enum SpecTextError {
     /// No such framing.
-    #[error("`{0}` is no framing; expected fixed, rdw, vb, vbs, lines, length, d, gnucobol or mf")]
+    #[error("`{0}` is no framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf")]
     Name(String),
     /// An option that the framing does not have.
     #[error("framing `{framing}` has no option `{option}`; it has {expected}")]
@@ -64,6 +64,7 @@ impl FramingSpec {
     /// | `d` | none: four ASCII digits, counting themselves, stripped |
     /// | `gnucobol`, `gnucobol:N` | N is `COB_VARSEQ_FORMAT`, 0 to 3 |
     /// | `mf` | none |
+    /// | `layout` | none: a record ends where its own counters say |
     ///
     /// # Errors
     /// [`SpecTextError`]. Numbers are checked against limits by [`FramingSpec::check`].
@@ -101,6 +102,7 @@ impl FramingSpec {
             }
             "length" => length_field(options()).map(FramingSpec::LengthField),
             "d" => none("d", FramingSpec::LengthField(LengthFieldSpec::ansi_d())),
+            "layout" => none("layout", FramingSpec::Layout),
             "mf" => none("mf", FramingSpec::MicroFocus),
             "gnucobol" => {
                 let format = if rest.trim().is_empty() { 0 } else { number("gnucobol", rest)? };
@@ -271,6 +273,7 @@ impl fmt::Display for FramingSpec {
                 list.flag(spec.field == FieldBytes::Strip, "strip")
             }
             FramingSpec::MicroFocus => list.f.write_str("mf"),
+            FramingSpec::Layout => list.f.write_str("layout"),
         }
     }
 }

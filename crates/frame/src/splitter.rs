@@ -1,11 +1,12 @@
 //! One record after another.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use quayline_core::{ByteOffset, Limits, RecordNumber};
 
 use crate::framing::{Framing, Measure, Reader};
-use crate::{Cause, FrameFault, FramingSpec, SpecError};
+use crate::{Cause, FrameFault, FramingSpec, RecordExtent, SpecError};
 
 /// Splits a byte stream into records. Owns no input buffer; spanned records are put together in a buffer of at most
 /// `Limits::record_bytes_max`.
@@ -80,6 +81,15 @@ impl Splitter {
         Ok(Splitter { reader: Reader::new(spec, limits), offset, next, state, scanned: 0, joined: Vec::new() })
     }
 
+    /// The same with what finds the end of a record, for [`FramingSpec::Layout`]; other framings have no use for it.
+    #[must_use]
+    pub fn with_extent(mut self, extent: Option<Arc<dyn RecordExtent>>) -> Self {
+        if let Reader::Layout(layout) = &mut self.reader {
+            layout.extent = extent;
+        }
+        self
+    }
+
     /// First byte of the source that was not consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
@@ -116,6 +126,7 @@ impl Splitter {
                 Reader::Lines(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::LengthField(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
                 Reader::MicroFocus(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
+                Reader::Layout(f) => at.step(f, input, end, &mut state, &mut self.scanned, &mut joined),
             }
         };
         self.joined = joined;

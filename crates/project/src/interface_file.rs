@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, RedefinesChoice, RedefinesPolicy};
+use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, NullAs, RedefinesChoice, RedefinesPolicy};
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use serde::Deserialize;
 use toml::Spanned;
@@ -35,6 +35,7 @@ use crate::wire;
 /// include = true
 /// rename = "balance"
 /// default = 0
+/// null = "zeros"                  # what null becomes: error (default), spaces, zeros, low-values or value
 ///
 /// [[choose]]                      # which view of shared storage a record has
 /// storage = "ADDRESS"
@@ -163,6 +164,7 @@ impl Reader {
             },
             fields: core::mem::take(&mut self.rules),
             choices: file.choose.iter().map(|choose| self.choice(choose)).collect(),
+            views: Vec::new(),
         }
     }
 
@@ -192,6 +194,9 @@ impl Reader {
             if let Some(value) = &field.default {
                 let text = self.plain(value);
                 self.rule(&field.name, |rule| set(&mut rule.default, text, "default"));
+            }
+            if let Some(null) = field.null {
+                self.rule(&field.name, |rule| set(&mut rule.null, null_as(null), "null"));
             }
         }
     }
@@ -397,6 +402,16 @@ fn set<T>(slot: &mut Option<T>, value: T, what: &'static str) -> Result<(), &'st
             *slot = Some(value);
             Ok(())
         }
+    }
+}
+
+fn null_as(null: wire::Null) -> NullAs {
+    match null {
+        wire::Null::Error => NullAs::Error,
+        wire::Null::Spaces => NullAs::Spaces,
+        wire::Null::Zeros => NullAs::Zeros,
+        wire::Null::LowValues => NullAs::LowValues,
+        wire::Null::Value => NullAs::Value,
     }
 }
 

@@ -44,7 +44,7 @@ pub use guides::{read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable};
 pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
-pub use schema::{Found, RecordTypes, Records, Schema};
+pub use schema::{Found, RecordTypes, Records, Schema, SchemaExtent, UnknownType};
 pub use shape::{Form, LAYOUT_KEYS, ShapeFile, ShapeOptions, outline_of, parse_outline};
 pub use source_text::UserText;
 pub use toml_file::TomlFile;

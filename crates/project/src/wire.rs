@@ -61,6 +61,17 @@ pub(crate) struct Field {
     pub(crate) include: Option<bool>,
     pub(crate) rename: Option<Text>,
     pub(crate) default: Option<Spanned<Plain>>,
+    pub(crate) null: Option<Null>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Null {
+    Error,
+    Spaces,
+    Zeros,
+    LowValues,
+    Value,
 }
 
 #[derive(Deserialize)]

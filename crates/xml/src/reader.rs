@@ -237,6 +237,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return self.leaf(node, occurrence, marks, form, at);
         }
         if marks.nil && occurrence.is_none() && self.plan.text[node.index()].is_none() {
+            self.sink.null_branch(node);
             return self.skip(tag, form);
         }
         self.enter(node, occurrence, &marks, at);

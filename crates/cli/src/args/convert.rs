@@ -86,7 +86,7 @@ pub(crate) struct ConvertArgs {
     /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) encoding: Option<String>,
-    /// How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
+    /// How records stand in the file: fixed, rdw, vb, vbs, lines, layout, ...
     #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FRAMING_LONG_HELP)]
     pub(crate) framing: Option<String>,
     /// Code page of the records to write, where it is another
@@ -126,6 +126,12 @@ pub(crate) struct ConvertArgs {
     /// Members missing in a document: value, initialize, low-values or error
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) absent: Option<AbsentArg>,
+    /// Null in a document: error, spaces, zeros, low-values or value
+    ///
+    /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null`, and
+    /// otherwise an error. An interface file says it for one field: null = "zeros".
+    #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
+    pub(crate) null: Option<NullArg>,
     /// Members that the records do not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) unknown: Option<UnknownArg>,
@@ -315,6 +321,21 @@ pub(crate) enum AbsentArg {
     Error,
 }
 
+/// Null in a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum NullArg {
+    /// Reject the document
+    Error,
+    /// Spaces; an error in a binary or floating-point field
+    Spaces,
+    /// Zero for numbers, spaces for text
+    Zeros,
+    /// Binary zeros
+    LowValues,
+    /// The VALUE clause where there is one, otherwise as zeros
+    Value,
+}
+
 /// Members that the records do not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum UnknownArg {
@@ -382,6 +403,7 @@ How records stand in the file, as NAME or NAME:OPTION,OPTION...
 - vbs: spanned records; no-bdw where the block headers are gone
 - lines: lf, crlf, nl (0x15) or lf25 (0x25); strip-cr
 - length: a length field; offset=N, size=N; be, le, ascii or ebcdic; whole or body; adjust=N; strip
+- layout: records one after another, each as long as its OCCURS DEPENDING ON counters say
 - d: four ASCII digits in front that count themselves
 - gnucobol, gnucobol:N: variable sequential files with COB_VARSEQ_FORMAT N, 0 to 3
 - mf: Micro Focus variable format with its file header";

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{
-    Absent, BadValue, Fillers, KeyStyle, LengthMismatch, Policies, Preserve, RedefinesPolicy, ShortRecord, Trim,
+    Absent, BadValue, Fillers, KeyStyle, LengthMismatch, NullAs, Policies, Preserve, RedefinesPolicy, ShortRecord, Trim,
 };
 use quayline_convert::{Checkpoints, definition_digest};
 use quayline_core::Limits;
 use quayline_edi::guide::{GuideDocuments, NodeNames, write_guide};
 use quayline_edi::{OutboundOptions, Rules, ValidationLevel};
 use quayline_frame::FramingSpec;
-use quayline_project::csv::{CsvStyle, Header};
+use quayline_project::csv::{CsvStyle, EmptyCell, Header};
 use quayline_project::xml::XmlStyle;
 use quayline_project::{InterfaceFile, JsonNumbers, RecordRules, Schema, TypeUse, read_guide_documents};
 
 use super::jobs::Job;
 use crate::args::{
     AbsentArg, BadValueArg, ConvertArgs, FillersArg, FromFormat, KeyStyleArg, LengthArg, LevelArg, LimitArg, NamesArg,
-    NumbersArg, OutputLevelArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
+    NullArg, NumbersArg, OutputLevelArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 use crate::cache::cache;
 use crate::console::{Console, shown};
@@ -40,6 +40,8 @@ pub(crate) struct Definitions {
     pub(crate) ignore_unknown: bool,
     delimiter: Option<u8>,
     header: Header,
+    /// What a CSV cell without content is: null where blank numbers are read as null or something says what null becomes.
+    empty: EmptyCell,
     xml: XmlStyle,
     /// The layouts in use.
     pub(crate) layouts: Vec<Layout>,
@@ -123,6 +125,7 @@ impl Definitions {
             numbers: numbers(args.numbers),
             delimiter: args.delimiter,
             header: if args.no_header { Header::Absent } else { Header::Present },
+            empty: empty_cell(args),
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
             record_length,
@@ -180,6 +183,7 @@ impl Definitions {
             numbers: numbers(args.numbers),
             delimiter: args.delimiter,
             header: if args.no_header { Header::Absent } else { Header::Present },
+            empty: empty_cell(args),
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
             record_length: 0,
@@ -220,7 +224,7 @@ impl Definitions {
     pub(crate) fn csv(&self, name: Option<&Path>) -> CsvStyle {
         let tabs = name.and_then(Path::extension).is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"));
         let delimiter = self.delimiter.unwrap_or(if tabs { b'\t' } else { b',' });
-        CsvStyle { delimiter, header: self.header, ..CsvStyle::default() }
+        CsvStyle { delimiter, header: self.header, empty: self.empty, ..CsvStyle::default() }
     }
 
     /// How XML is written and read.
@@ -334,6 +338,11 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
     }
 }
 
+fn empty_cell(args: &ConvertArgs) -> EmptyCell {
+    let is_null = args.blank == Some(BadValueArg::Null) || args.null.is_some();
+    if is_null { EmptyCell::Null } else { EmptyCell::default() }
+}
+
 fn xml(args: &ConvertArgs) -> XmlStyle {
     let mut style = XmlStyle::default();
     if let Some(root) = &args.xml_root {
@@ -374,6 +383,13 @@ fn policies(args: &ConvertArgs) -> Policies {
             Some(AbsentArg::LowValues) => Absent::LowValues,
             Some(AbsentArg::Error) => Absent::Error,
         },
+        null: args.null.map(|policy| match policy {
+            NullArg::Error => NullAs::Error,
+            NullArg::Spaces => NullAs::Spaces,
+            NullArg::Zeros => NullAs::Zeros,
+            NullArg::LowValues => NullAs::LowValues,
+            NullArg::Value => NullAs::Value,
+        }),
         short: args.short.map(|policy| match policy {
             ShortArg::Error => ShortRecord::Error,
             ShortArg::Pad => ShortRecord::Pad,

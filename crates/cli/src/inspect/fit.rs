@@ -1,12 +1,14 @@
 //! Whether a copybook fits a data file: sizes, how many records decode, and why the first that does not does not.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Interface, Policies, RecordDecoder, RecordPlan};
 use quayline_core::{ByteOffset, Finding, Limits, NodeId, RecordNumber, Sink, Value};
-use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
+use quayline_frame::{EndOfInput, FramingSpec, RecordExtent, Splitter, Step};
+use quayline_project::{Schema, SchemaExtent};
 use serde::Serialize;
 
 use super::data::{CharsetProposal, FramingProposal, length_text};
@@ -63,7 +65,9 @@ fn try_one(
     framing: &FramingSpec,
 ) -> Result<Fit, Stop> {
     let mut fit = Fit { charset, framing: *framing, decoded: 0, tried: 0, first: None };
-    let mut splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
+    let extent: Arc<dyn RecordExtent> = Arc::new(SchemaExtent::new(&Arc::new(Schema::single(plan.clone()))));
+    let splitter = Splitter::new(framing, &Limits::default()).map_err(|error| error.finding())?;
+    let mut splitter = splitter.with_extent(Some(extent));
     let mut decoder =
         if matches!(framing, FramingSpec::Lines(_)) { RecordDecoder::of_lines(plan) } else { RecordDecoder::new(plan) };
     let end = if sample.is_whole() { EndOfInput::Yes } else { EndOfInput::No };

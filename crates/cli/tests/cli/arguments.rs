@@ -94,6 +94,7 @@ fn short_help_is_a_line_an_option() {
               --record <NAME>         Record description to use, where the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
+              --replacing <TEXT=BY>   Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
@@ -139,13 +140,14 @@ fn short_help_is_a_line_an_option() {
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
           -e, --encoding <PAGE>       Code page of records such as cp037, or of EDI that names none
-          -f, --framing <FRAMING>     How records stand in the file: fixed, rdw, vb, vbs, lines, length, ...
+          -f, --framing <FRAMING>     How records stand in the file: fixed, rdw, vb, vbs, lines, layout, ...
               --to-encoding <PAGE>    Code page of the records to write, where it is another
               --to-framing <FRAMING>  How records stand in the file to write, where it is another way
           -i, --interface <FILE>      Interface file that selects, renames and gives defaults
               --record <NAME>         Record description to use, where the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
+              --replacing <TEXT=BY>   Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
           -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
@@ -158,6 +160,7 @@ fn short_help_is_a_line_an_option() {
               --short <POLICY>       Records shorter than the layout: error, pad or null
               --long <POLICY>        Records longer than the layout: error or accept
               --absent <POLICY>      Members missing in a document: value, initialize, low-values or error
+              --null <POLICY>        Null in a document: error, spaces, zeros, low-values or value
               --unknown <POLICY>     Members that the records do not have: error or ignore
               --preserve             Keep what a canonical record would lose, for byte-identical round trips
 

@@ -422,7 +422,7 @@ fn documents_that_do_not_fit_the_copybook() {
         error[REC-023]: number has 5 digits before the point, field holds 3
           at digits.jsonl:2, record 2, byte 13, $.QUANTITY (2 bytes, PIC S9(3) COMP-3)
 
-        hint: in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole
+        hint: send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -470,6 +470,8 @@ fn documents_that_do_not_fit_the_copybook() {
         --- stderr
         error[JSON-012]: expected a number, found an array
           at kind.jsonl:2:23, record 2, byte 35, $.QUANTITY
+
+        hint: write a value of the expected kind; the copybook or shape says what the member holds
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
@@ -629,7 +631,7 @@ fn framings_that_cannot_be() {
     world.run("convert items.dat -c items.cpy -e cp037 -f rwd").check(expect![[r#"
         exit 2
         --- stderr
-        error[FRM-031]: `rwd` is no framing; expected fixed, rdw, vb, vbs, lines, length, d, gnucobol or mf
+        error[FRM-031]: `rwd` is no framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf
 
         hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`
     "#]]);

@@ -9,15 +9,21 @@ impl State {
     /// Compares the record's length with its layout's, `base` being what its tables leave out.
     #[inline]
     pub(super) fn check_length(&mut self, plan: &Plan, base: usize) {
-        let expected = plan.layout.length_max.wrapping_add(base);
-        if self.loaded.len != expected && !self.lost {
-            self.other_length(plan, base, expected);
+        let whole = plan.layout.length_max.wrapping_add(base);
+        if (self.loaded.len != whole || !plan.tails.is_empty()) && !self.lost {
+            self.other_length(plan, base, whole);
         }
     }
 
-    #[cold]
-    fn other_length(&mut self, plan: &Plan, base: usize, expected: usize) {
+    /// `whole` has the longest view at its end.
+    #[inline(never)]
+    fn other_length(&mut self, plan: &Plan, base: usize, whole: usize) {
         let found = self.loaded.len;
+        let cut = if plan.tails.is_empty() { 0 } else { plan.tail_cut(|choice| self.chosen(plan, choice)) };
+        let expected = whole.saturating_sub(cut);
+        if found == expected {
+            return;
+        }
         if found < expected {
             if self.short == ShortRecord::Error {
                 let field = missing_field(plan, found, base);
@@ -27,9 +33,10 @@ impl State {
             }
             return;
         }
-        // A record with tables may be padded to its maximum, as a COMMAREA is.
+        // A record with tables may be padded to its maximum, as a COMMAREA is, and one with a short view to its longest.
         let rest = &self.loaded.raw[expected..found];
-        let kind = if found == plan.layout.length_max {
+        let is_full = found == plan.layout.length_max || found == whole;
+        let kind = if is_full {
             if is_padding(rest) {
                 return;
             }
@@ -39,7 +46,7 @@ impl State {
         };
         match plan.policies.long {
             LengthMismatch::Accept => self.note(plan, NoteKind::Ignored, None, expected),
-            LengthMismatch::Error if plan.policies.preserve == Preserve::Yes && found == plan.layout.length_max => {}
+            LengthMismatch::Error if plan.policies.preserve == Preserve::Yes && is_full => {}
             LengthMismatch::Error => {
                 self.faults.push(RecordFault { kind, field: None, offset: expected, path: String::new() });
             }

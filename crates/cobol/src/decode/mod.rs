@@ -13,13 +13,13 @@ use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
 use crate::layout::{ByteOrder, Encoding, FieldIndex};
-use crate::plan::{Item, Op, Plan, SignCode, Table};
+use crate::plan::{Choice, Item, Op, Plan, SignCode, Table};
 use crate::{
     BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
     ShortRecord,
 };
 
-pub(crate) use item::{integer, read};
+pub(crate) use item::{as_text, integer, read};
 use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
@@ -215,7 +215,7 @@ impl Table {
     /// Base behind the table, from the base behind its last occurrence and the one before its first: what is behind it has the offset of a
     /// table at its maximum.
     #[inline(always)]
-    fn behind(self, last: usize, outer: usize) -> usize {
+    pub(crate) fn behind(self, last: usize, outer: usize) -> usize {
         if self.slides { last.wrapping_sub(self.max as usize * self.stride) } else { outer }
     }
 }
@@ -480,17 +480,7 @@ impl State {
         }
         let end = |i: usize| starts[i] + union.views[i].len as usize;
         if let Some(choice) = &union.choice {
-            let item = &plan.items[plan.captures[choice.slot as usize] as usize];
-            let at = self.slots[choice.slot as usize];
-            let State { loaded, padded, scratch, .. } = self;
-            let value = match read(plan, item, loaded, at, scratch) {
-                Err(FaultKind::ShortRecord { .. }) => {
-                    read_short(plan, item, loaded, at, self.short, padded, scratch).ok().and_then(item::as_text)
-                }
-                value => value.ok().and_then(item::as_text),
-            };
-            let chosen = value.and_then(|v| choice.cases.iter().find(|(case, _)| *case == v).map(|(_, view)| *view));
-            return match chosen.or(choice.otherwise) {
+            return match self.chosen(plan, choice) {
                 Some(view) => self.run(plan, starts[view], end(view), base, sink),
                 None => {
                     let first = &union.views[0];
@@ -534,6 +524,20 @@ impl State {
             self.faults.extend(first_faults);
         }
         behind
+    }
+
+    /// The view that a choice has for this record.
+    fn chosen(&mut self, plan: &Plan, choice: &Choice) -> Option<usize> {
+        let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+        let at = self.slots[choice.slot as usize];
+        let State { loaded, padded, scratch, .. } = self;
+        let value = match read(plan, item, loaded, at, scratch) {
+            Err(FaultKind::ShortRecord { .. }) => {
+                read_short(plan, item, loaded, at, self.short, padded, scratch).ok().and_then(as_text)
+            }
+            value => value.ok().and_then(as_text),
+        };
+        choice.view(value.as_deref())
     }
 
     #[inline(always)]

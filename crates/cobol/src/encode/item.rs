@@ -5,8 +5,8 @@ use quayline_core::{Run, Value};
 
 use super::edited;
 use crate::layout::{ByteOrder, Encoding, FloatFormat, ZonedSign};
-use crate::plan::{Item, Plan};
-use crate::{BadValue, FaultKind};
+use crate::plan::{Item, Plan, initial};
+use crate::{BadValue, FaultKind, NullAs};
 
 /// Most digits that a value may bring and still be looked at.
 const DIGITS_MAX: usize = 64;
@@ -25,10 +25,7 @@ pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mu
         (Encoding::Text { justified: false, .. }, Value::Ascii(run)) if plan.text.ascii_whole => {
             ascii_text(plan, run.bytes(), bytes)
         }
-        (_, Value::Null) => {
-            null(plan, item, bytes);
-            Ok(())
-        }
+        (_, Value::Null) => null(plan, item, bytes),
         (_, Value::Raw(raw)) => raw_bytes(raw, bytes),
         (
             Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean,
@@ -75,24 +72,30 @@ pub(super) fn hex_into(hex: &[u8], to: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// What null writes: what the policies read as null, else the initial value that is there already.
-fn null(plan: &Plan, item: &Item, bytes: &mut [u8]) {
-    let numeric = !matches!(
-        item.encoding,
-        Encoding::Text { .. }
-            | Encoding::TextEdited { .. }
-            | Encoding::National { .. }
-            | Encoding::Utf8
-            | Encoding::Dbcs
-    );
-    if !numeric || matches!(item.encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_)) {
-        return;
+/// What null writes, where anything says it.
+fn null(plan: &Plan, item: &Item, bytes: &mut [u8]) -> Result<(), FaultKind> {
+    match item.null {
+        NullAs::Error => return Err(FaultKind::NullValue),
+        // Spaces are a number in these, which nobody sent.
+        NullAs::Spaces
+            if matches!(
+                item.encoding,
+                Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_) | Encoding::Dbcs
+            ) =>
+        {
+            return Err(FaultKind::NullValue);
+        }
+        NullAs::Spaces => match item.encoding {
+            Encoding::National { .. } => fill(bytes, Charset::Utf16(Utf16Order::BigEndian).space()),
+            Encoding::Utf8 => bytes.fill(b' '),
+            Encoding::Text { .. } => fill(bytes, plan.charset.space()),
+            _ => bytes.fill(plan.text.space),
+        },
+        NullAs::Zeros => initial(plan, item, None, bytes),
+        NullAs::LowValues => bytes.fill(0),
+        NullAs::Value => initial(plan, item, plan.layout.field(item.field).value.as_ref(), bytes),
     }
-    if plan.policies.blank == BadValue::Null {
-        bytes.fill(plan.text.space);
-    } else if plan.policies.low_values == BadValue::Null {
-        bytes.fill(0);
-    }
+    Ok(())
 }
 
 fn raw_bytes(raw: &[u8], bytes: &mut [u8]) -> Result<(), FaultKind> {
@@ -286,8 +289,7 @@ fn number(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mut [u8]) -> Resul
         Value::Text(run) | Value::Ascii(run) => {
             let text = run.bytes().trim_ascii();
             if text.is_empty() {
-                null(plan, item, bytes);
-                return Ok(());
+                return null(plan, item, bytes);
             }
             if let Ok(text) = core::str::from_utf8(text)
                 && let Some(raw) = raw_form(plan, text)

@@ -13,7 +13,7 @@ mod slide;
 
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
-use crate::decode::{Loaded, Scratch, integer, read};
+use crate::decode::{Loaded, Scratch, as_text, integer, read};
 use crate::plan::{Item, ItemIndex, Plan, Target, TargetKind};
 use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
 
@@ -69,6 +69,9 @@ struct State {
     deferred: Vec<Deferred>,
     /// The record is wanted in spite of such values: to find out what is to be preserved.
     lenient: bool,
+    end: End,
+    /// Nulls of views, until it is known whether another view of the same bytes is there: item, place in the image, node.
+    null_views: Vec<(ItemIndex, usize, NodeId)>,
     faults: Vec<RecordFault>,
 }
 
@@ -78,7 +81,17 @@ struct Deferred {
     item: ItemIndex,
     /// In the image.
     at: usize,
-    value: Vec<u8>,
+    /// `None` for null.
+    value: Option<Vec<u8>>,
+}
+
+/// Whether a record ends with the view that is chosen for its last storage.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    /// It has the length of the longest view: the memory of a program.
+    Storage,
+    /// It ends with the view: a record of a file.
+    View,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +157,8 @@ impl RecordEncoder {
             preserved: None,
             deferred: Vec::new(),
             lenient: false,
+            end: End::Storage,
+            null_views: Vec::new(),
             faults: Vec::new(),
         };
         RecordEncoder { plan: plan.clone(), state }
@@ -151,8 +166,17 @@ impl RecordEncoder {
 
     /// An encoder that leaves out values without canonical bytes.
     pub(crate) fn lenient(plan: &RecordPlan) -> Self {
-        let mut encoder = RecordEncoder::new(plan);
+        let mut encoder = RecordEncoder::of_files(plan);
         encoder.state.lenient = true;
+        encoder
+    }
+
+    /// An encoder of a file's records: one whose last storage has a chosen view ends with that view, as variable-length segments do.
+    /// [`RecordEncoder::new`] gives every record the length of the longest view, as a program's memory has it.
+    #[must_use]
+    pub fn of_files(plan: &RecordPlan) -> Self {
+        let mut encoder = RecordEncoder::new(plan);
+        encoder.state.end = End::View;
         encoder
     }
 
@@ -184,10 +208,12 @@ impl State {
         self.seen.fill(0);
         self.preserved = None;
         self.deferred.clear();
+        self.null_views.clear();
         self.faults.clear();
     }
 
     fn end(&mut self, plan: &Plan) {
+        self.settle_null_views(plan);
         self.merge_text(plan);
         self.set_counters(plan);
         if self.faults.is_empty() {
@@ -197,6 +223,10 @@ impl State {
             } else if let Err(fault) = slide::compact(plan, &self.image, &mut self.record) {
                 self.faults.push(fault);
             }
+        }
+        if self.end == End::View && !plan.tails.is_empty() && self.faults.is_empty() {
+            let cut = self.tail_cut(plan);
+            self.record.truncate(self.record.len().saturating_sub(cut));
         }
         if let Some(patch) = self.preserved.take()
             && self.faults.is_empty()
@@ -216,11 +246,44 @@ impl State {
             let item = &plan.items[item as usize];
             let bytes = slide::position(plan, &self.image, at).and_then(|at| self.record.get(at..at + item.size));
             let mut scratch = Scratch::default();
-            let right = bytes.is_some_and(|bytes| {
-                read(plan, item, &loaded(plan, bytes), 0, &mut scratch).is_ok_and(|read| agree::same_as(&value, read))
-            });
+            let right = match (bytes, &value) {
+                (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
+                    .is_ok_and(|read| agree::same_as(value, read)),
+                // Bytes that are no value, or that the record does not have, were read as null.
+                (Some(bytes), None) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch).is_err(),
+                (None, None) => true,
+                (None, Some(_)) => false,
+            };
             if !right && self.faults.len() < RecordFaults::MAX {
                 self.faults.push(fault);
+            }
+        }
+    }
+
+    /// Bytes that the record is shorter than its storage. A view that is longer than the chosen one and was written keeps its bytes.
+    fn tail_cut(&self, plan: &Plan) -> usize {
+        let cut = plan.tail_cut(|choice| {
+            let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+            let bytes = loaded(plan, &self.image[item.offset..item.offset + item.size]);
+            let mut scratch = Scratch::default();
+            let value = read(plan, item, &bytes, 0, &mut scratch).ok().and_then(as_text);
+            choice.view(value.as_deref())
+        });
+        let tail = self.image.len() - cut..;
+        if self.written.get(tail).is_some_and(|tail| tail.contains(&true)) { 0 } else { cut }
+    }
+
+    /// A null view says that the bytes are another view's. Where no other is there, it is a null like any other.
+    fn settle_null_views(&mut self, plan: &Plan) {
+        for (index, at, node) in core::mem::take(&mut self.null_views) {
+            let item = &plan.items[index as usize];
+            let range = at..at + item.size;
+            if self.lenient || self.written[range.clone()].contains(&true) {
+                continue;
+            }
+            match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
+                Ok(()) => self.written[range].fill(true),
+                Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
             }
         }
     }
@@ -293,9 +356,6 @@ impl State {
     /// Writes a value whose bytes other views may have written already.
     #[cold]
     fn write_view(&mut self, plan: &Plan, item: &Item, at: usize, value: Value<'_>) -> Result<(), FaultKind> {
-        if matches!(value, Value::Null) {
-            return Ok(());
-        }
         let range = at..at + item.size;
         let mut scratch = Scratch::default();
         // What an earlier view wrote may read as this value though it is not how this view would write it.
@@ -365,7 +425,13 @@ impl State {
         let Some(group) = self.groups.pop() else { return };
         for child in plan.shape.children(node) {
             let target = &plan.targets[child.index()];
-            let optional = target.view.is_some() || matches!(target.kind, TargetKind::Ignored | TargetKind::Preserve);
+            let optional = target.view.is_some()
+                || match target.kind {
+                    TargetKind::Ignored | TargetKind::Preserve => true,
+                    // It is set from its list.
+                    TargetKind::Item(item) => self.counters[item as usize],
+                    TargetKind::Group => false,
+                };
             if !optional && self.seen[child.index()] != group {
                 self.fault(plan, FaultKind::Missing, child);
             }
@@ -374,7 +440,7 @@ impl State {
 }
 
 /// A stretch of bytes as a record of its own.
-fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
+pub(crate) fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
     let text = bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]).collect();
     Loaded { raw: bytes.to_vec(), text, len: bytes.len() }
 }
@@ -403,6 +469,10 @@ impl Sink for RecordEncoder {
     #[inline]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         self.state.value(&self.plan.0, node, value);
+    }
+
+    fn null_branch(&mut self, node: NodeId) {
+        self.state.null_branch(&self.plan.0, node);
     }
 
     fn discard(&mut self) {
@@ -526,7 +596,14 @@ impl State {
         let index = item;
         let item = &plan.items[item as usize];
         at += item.offset;
-        let done = if self.has_unions && target.view.is_some() {
+        let is_view = self.has_unions && target.view.is_some();
+        let done = if matches!(value, Value::Null) && (is_view || self.lenient) {
+            // Views are judged together at the end; what is only to be compared with its bytes has no policy.
+            if is_view {
+                self.null_views.push((index, at, node));
+            }
+            Ok(())
+        } else if is_view {
             self.write_view(plan, item, at, value)
         } else {
             self.write(plan, item, at, value)
@@ -538,24 +615,57 @@ impl State {
             self.note_seen(node);
         }
         if let Err(kind) = done {
-            let known = self.faults.len();
-            // The index points behind the element that is meant.
-            if target_is_list(plan, node)
-                && let Some(open) = self.lists.last_mut()
-            {
-                open.index -= 1;
-                self.fault(plan, kind, node);
-                if let Some(open) = self.lists.last_mut() {
-                    open.index += 1;
-                }
-            } else {
-                self.fault(plan, kind, node);
+            self.refuse(plan, kind, node, index, at, value);
+        }
+    }
+
+    /// A value that has no bytes in its field.
+    #[cold]
+    fn refuse(&mut self, plan: &Plan, kind: FaultKind, node: NodeId, item: ItemIndex, at: usize, value: Value<'_>) {
+        let known = self.faults.len();
+        // The index points behind the element that is meant.
+        if target_is_list(plan, node)
+            && let Some(open) = self.lists.last_mut()
+        {
+            open.index -= 1;
+            self.fault(plan, kind, node);
+            if let Some(open) = self.lists.last_mut() {
+                open.index += 1;
             }
-            if plan.preserve_node.is_some()
-                && let Some(value) = agree::owned(value)
-                && let Some(fault) = self.faults.drain(known..).next()
-            {
-                self.deferred.push(Deferred { fault, item: index, at, value });
+        } else {
+            self.fault(plan, kind, node);
+        }
+        let kept = agree::owned(value);
+        if plan.preserve_node.is_some()
+            && (kept.is_some() || matches!(value, Value::Null))
+            && let Some(fault) = self.faults.drain(known..).next()
+        {
+            self.deferred.push(Deferred { fault, item, at, value: kept });
+        }
+    }
+
+    /// A group or list that is null: another view of the same bytes, or what null becomes in each field of a group.
+    #[cold]
+    fn null_branch(&mut self, plan: &Plan, node: NodeId) {
+        if plan.targets[node.index()].view.is_some() || self.beyond > 0 {
+            return;
+        }
+        if !self.seen.is_empty() {
+            self.note_seen(node);
+        }
+        let Target { list, kind, .. } = &plan.targets[node.index()];
+        if *kind != TargetKind::Group || list.is_some() {
+            // A list has no bytes of its own that null could be.
+            if plan.policies.null.is_none() {
+                self.fault(plan, FaultKind::NullValue, node);
+            }
+            return;
+        }
+        let children: Vec<NodeId> = plan.shape.children(node).collect();
+        for child in children {
+            match (plan.targets[child.index()].list, &plan.shape.node(child).kind) {
+                (None, NodeKind::Scalar(_)) => self.general(plan, child, Value::Null),
+                (None, NodeKind::Group) | (Some(_), _) => self.null_branch(plan, child),
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{
     Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
-use crate::{Fillers, Interface, Policies, Preserve, RedefinesPolicy, Trim};
+use crate::{BadValue, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
 
 /// Node of an item that no sink sees.
 pub(super) const HIDDEN: NodeId = NodeId(u32::MAX);
@@ -45,6 +45,7 @@ pub(super) fn compile(
         captures: Vec::new(),
         slots: HashMap::new(),
         choices: HashMap::new(),
+        chosen_views: HashSet::new(),
         redefinitions: redefinitions(layout),
         fillers_seen: 0,
         view: None,
@@ -65,6 +66,7 @@ pub(super) fn compile(
         unions,
         captures,
         selection,
+        chosen_views,
         mut findings,
         ..
     } = compiler;
@@ -90,8 +92,12 @@ pub(super) fn compile(
         ascii: Vec::new(),
         is_text: Vec::new(),
         slides,
+        tails: Vec::new(),
+        extent_ops: Vec::new(),
         preserve_node,
     };
+    plan.tails = super::tails::tails(&plan, &chosen_views);
+    plan.extent_ops = super::extent::operations(&plan);
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
     TextTables::find(&mut plan);
@@ -139,6 +145,8 @@ struct Compiler<'a> {
     captures: Vec<ItemIndex>,
     slots: HashMap<FieldIndex, u32>,
     choices: HashMap<FieldIndex, ChoiceSpec>,
+    /// The views that every record has.
+    chosen_views: HashSet<FieldIndex>,
     /// Of each field that has some, in the order of the copybook.
     redefinitions: HashMap<FieldIndex, Vec<FieldIndex>>,
     fillers_seen: u32,
@@ -162,6 +170,9 @@ impl Compiler<'_> {
             }
         }
         let interface = self.interface;
+        for view in &interface.views {
+            self.chosen_views.extend(resolve_one(self.layout, view, "view of every record", &mut self.findings));
+        }
         for choice in &interface.choices {
             let what = "choice of a view";
             let storage = resolve_one(self.layout, &choice.storage, what, &mut self.findings);
@@ -257,7 +268,8 @@ impl Compiler<'_> {
             return known;
         }
         let item = index(self.items.len());
-        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone() });
+        let null = null_as(self.layout, &self.selection, self.policies, field, encoding);
+        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone(), null });
         self.item_of.insert(field, item);
         item
     }
@@ -534,7 +546,8 @@ impl Compiler<'_> {
             let view = View { field: rename.from, len: 1, scalar: Some(node) };
             self.unions.push(Union { views: vec![view], choice: None });
             let item = index(self.items.len());
-            self.items.push(Item { field: rename.from, node, offset: rename.offset, size: rename.size, encoding });
+            let (offset, size, null) = (rename.offset, rename.size, NullAs::Error);
+            self.items.push(Item { field: rename.from, node, offset, size, encoding, null });
             self.push(Op::Union { union, len: 1 }, item);
             self.push(Op::Item(item), item);
         }
@@ -632,6 +645,32 @@ impl Compiler<'_> {
         self.ops.push(op);
         self.op_items.push(item);
     }
+}
+
+/// What null becomes in a field: by the rule nearest to it, by the policy, or as decoding made it.
+pub(super) fn null_as(
+    layout: &Layout,
+    selection: &Selection,
+    policies: &Policies,
+    field: FieldIndex,
+    encoding: &Encoding,
+) -> NullAs {
+    let ruled = core::iter::successors(Some(field), |at| layout.field(*at).parent)
+        .find_map(|at| selection.null.get(at.index()).copied().flatten());
+    let blankless = matches!(encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_));
+    let textual = matches!(
+        encoding,
+        Encoding::Text { .. }
+            | Encoding::TextEdited { .. }
+            | Encoding::National { .. }
+            | Encoding::Utf8
+            | Encoding::Dbcs
+    );
+    ruled.or(policies.null).unwrap_or(match (policies.blank, policies.low_values) {
+        (BadValue::Null, _) if !blankless => NullAs::Spaces,
+        (_, BadValue::Null) if !blankless && !textual => NullAs::LowValues,
+        _ => NullAs::Error,
+    })
 }
 
 fn redefinitions(layout: &Layout) -> HashMap<FieldIndex, Vec<FieldIndex>> {

@@ -6,9 +6,11 @@
 //! So nested, repeated and sliding tables need no layout to be rebuilt for a record, and an excluded field has no operation at all.
 
 mod compile;
+mod extent;
 mod key;
 mod rows;
 mod select;
+mod tails;
 mod template;
 
 use std::sync::Arc;
@@ -17,10 +19,11 @@ use quayline_charset::Charset;
 use quayline_core::{Findings, NodeId, Shape, TextPlace};
 
 use crate::layout::{Encoding, FieldIndex, Layout};
-use crate::{Interface, Policies};
+use crate::{Interface, NullAs, Policies};
 use rows::TextTables;
 
-pub(crate) use template::SignCode;
+pub use extent::Extent;
+pub(crate) use template::{SignCode, initial};
 
 /// A compiled record description. Cheap to clone; one serves any number of decoders and encoders on any number of threads.
 #[derive(Clone, Debug)]
@@ -131,6 +134,10 @@ pub(crate) struct Plan {
     pub(crate) is_text: Vec<u8>,
     /// Walk over sliding tables that compacts an encoded record.
     pub(crate) slides: Vec<Slide>,
+    /// Storage at the end of the record whose view is chosen.
+    pub(crate) tails: Vec<Tail>,
+    /// The operations that say where a record ends: captures and tables that slide.
+    pub(crate) extent_ops: Vec<Op>,
     /// Node of the member that keeps dirty bytes.
     pub(crate) preserve_node: Option<NodeId>,
 }
@@ -180,6 +187,54 @@ pub(crate) struct Item {
     pub(crate) offset: usize,
     pub(crate) size: usize,
     pub(crate) encoding: Encoding,
+    /// What null becomes in it.
+    pub(crate) null: NullAs,
+}
+
+/// Storage at the end of the record whose view is chosen: a record may end with the view.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    /// The tail and its view that this one is the end of.
+    pub(crate) inside: Option<(usize, usize)>,
+    /// Bytes that each view is shorter than the storage, in the order of the copybook.
+    pub(crate) lacks: Vec<usize>,
+    pub(crate) view: TailView,
+}
+
+/// Which view of a tail a record has.
+#[derive(Debug)]
+pub(crate) enum TailView {
+    /// The same in every record.
+    Always(usize),
+    /// By the choice of this union.
+    Chosen(u32),
+}
+
+impl Plan {
+    /// Bytes that a record is shorter than one with the longest view at its end.
+    pub(crate) fn tail_cut(&self, mut chosen: impl FnMut(&Choice) -> Option<usize>) -> usize {
+        let mut views: Vec<Option<usize>> = Vec::with_capacity(self.tails.len());
+        let mut cut = 0;
+        for tail in &self.tails {
+            let applies = tail.inside.is_none_or(|(outer, view)| views[outer] == Some(view));
+            let view = match tail.view {
+                _ if !applies => None,
+                TailView::Always(view) => Some(view),
+                TailView::Chosen(union) => self.unions[union as usize].choice.as_ref().and_then(&mut chosen),
+            };
+            cut += view.map_or(0, |view| tail.lacks[view]);
+            views.push(view);
+        }
+        cut
+    }
+}
+
+impl Choice {
+    /// The view for a selector's value.
+    pub(crate) fn view(&self, value: Option<&str>) -> Option<usize> {
+        let case = value.and_then(|value| self.cases.iter().find(|(case, _)| case == value));
+        case.map(|(_, view)| *view).or(self.otherwise)
+    }
 }
 
 /// One step of decoding. The first variants are the common encodings in the form that their fast path wants.

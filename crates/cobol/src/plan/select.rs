@@ -2,8 +2,8 @@
 
 use quayline_core::{Code, Fault, Finding};
 
-use crate::Interface;
 use crate::layout::{FieldIndex, Layout};
+use crate::{Interface, NullAs};
 
 /// What the interface says of each field.
 pub(crate) struct Selection {
@@ -13,13 +13,16 @@ pub(crate) struct Selection {
     pub(crate) rename: Vec<Option<String>>,
     /// Default given per field.
     pub(crate) default: Vec<Option<String>>,
+    /// What null becomes, per field or group.
+    pub(crate) null: Vec<Option<NullAs>>,
 }
 
 impl Selection {
     /// Resolves every rule; unknown and ambiguous names become findings.
     pub(crate) fn new(layout: &Layout, interface: &Interface, findings: &mut Vec<Finding>) -> Self {
         let n = layout.fields.len();
-        let mut selection = Selection { explicit: vec![None; n], rename: vec![None; n], default: vec![None; n] };
+        let mut selection =
+            Selection { explicit: vec![None; n], rename: vec![None; n], default: vec![None; n], null: vec![None; n] };
         for rule in &interface.fields {
             for field in resolve(layout, &rule.field, "interface rule", findings) {
                 let i = field.index();
@@ -31,6 +34,9 @@ impl Selection {
                 }
                 if let Some(default) = &rule.default {
                     selection.default[i] = Some(default.clone());
+                }
+                if rule.null.is_some() {
+                    selection.null[i] = rule.null;
                 }
             }
         }

@@ -126,15 +126,15 @@ pub(super) fn template(
                 offset: field.offset,
                 size: field.size,
                 encoding: encoding.clone(),
+                null: crate::NullAs::Error,
             },
             |item| plan.items[*item as usize].clone(),
         );
         let mut bytes = vec![fill; field.size];
-        if plan.policies.absent != Absent::LowValues {
-            initialise(plan, &item, &mut bytes);
-        }
-        if let (Absent::Value, Some(value)) = (plan.policies.absent, &field.value) {
-            literal(plan, &item, value, &mut bytes);
+        match plan.policies.absent {
+            Absent::LowValues => {}
+            Absent::Value => initial(plan, &item, field.value.as_ref(), &mut bytes),
+            Absent::Initialize | Absent::Error => initial(plan, &item, None, &mut bytes),
         }
         if let Some(default) = default
             && let Err(fault) = encode_item(plan, &item, Value::Text(Run::from(default.as_bytes())), &mut bytes)
@@ -185,6 +185,14 @@ fn in_redefinition(plan: &Plan, index: FieldIndex) -> bool {
         at = plan.layout.field(field).parent;
     }
     false
+}
+
+/// The bytes of a VALUE clause, or otherwise what INITIALIZE writes.
+pub(crate) fn initial(plan: &Plan, item: &Item, value: Option<&Literal>, bytes: &mut [u8]) {
+    initialise(plan, item, bytes);
+    if let Some(value) = value {
+        literal(plan, item, value, bytes);
+    }
 }
 
 fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {

@@ -2,6 +2,7 @@
 
 mod found;
 mod laws;
+mod null;
 mod odo;
 mod probes;
 mod reviewed;

@@ -328,7 +328,7 @@ impl<'c> Ends<'c> {
         };
         let prologue = Framed::prologue(spec, options.clone(), self.limits).map_err(spec_error)?;
         let output = TextOutput::start(out, &prologue, Vec::new(), 0)?;
-        let framed = || Framed::new(spec, options.clone(), self.limits).map_err(spec_error);
+        let framed = || Framed::new(spec, options.clone(), self.limits, self.target_schema).map_err(spec_error);
         let lane = |_| match self.target_schema.records() {
             Records::One(plan) => self.lane(RecordTarget::new(plan, framed()?), header),
             Records::Types(types) => self.lane(TypedTarget::new(types, self.shape().len(), framed()?), header),

@@ -37,7 +37,7 @@ enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, split: bool },
     Xml { shape: &'c Shape, style: &'c XmlStyle, split: bool },
     Csv { shape: &'c Shape, style: CsvStyle },
-    Records { schema: &'c Schema, spec: &'c FramingSpec, options: FramerOptions },
+    Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
     Edi { options: &'c EdiWriterOptions, defaults: Arc<[(String, String)]> },
     Columns { sink: ColumnSink, encoders: Vec<Option<ParquetEncoder>> },
 }
@@ -115,8 +115,11 @@ impl<'c> Ends<'c> {
                     self.mapped(plan, Alone(part), host, header)?
                 }
                 [Maker::Records { schema, spec, options }] if let Records::One(record) = schema.records() => {
-                    let part =
-                        RecordPart::new(OneRecord::new(record), self.framed(spec, options)?, Arc::clone(&folder));
+                    let part = RecordPart::new(
+                        OneRecord::new(record),
+                        self.framed(spec, options, schema)?,
+                        Arc::clone(&folder),
+                    );
                     self.mapped(plan, Alone(part), host, header)?
                 }
                 makers => {
@@ -143,7 +146,7 @@ impl<'c> Ends<'c> {
         &self,
         stage: &MapStage,
         format: &'c TargetFormat,
-        schema: &'c Schema,
+        schema: &'c Arc<Schema>,
         out: OutFile,
         state: &[u8],
         n: usize,
@@ -230,7 +233,7 @@ impl<'c> Ends<'c> {
                 AnyPart::Csv(TextPart::new(CsvWriter::new(shape, *style, self.limits)?, false, folder))
             }
             Maker::Records { schema, spec, options } => {
-                let framed = self.framed(spec, options)?;
+                let framed = self.framed(spec, options, schema)?;
                 match schema.records() {
                     Records::One(plan) => {
                         AnyPart::Record(Box::new(RecordPart::new(OneRecord::new(plan), framed, folder)))
@@ -249,8 +252,13 @@ impl<'c> Ends<'c> {
         })
     }
 
-    fn framed(&self, spec: &FramingSpec, options: &FramerOptions) -> Result<Framed, ConvertError> {
-        Framed::new(spec, options.clone(), self.limits).map_err(spec_error)
+    fn framed(
+        &self,
+        spec: &FramingSpec,
+        options: &FramerOptions,
+        schema: &Arc<Schema>,
+    ) -> Result<Framed, ConvertError> {
+        Framed::new(spec, options.clone(), self.limits, schema).map_err(spec_error)
     }
 }
 

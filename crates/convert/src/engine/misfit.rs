@@ -27,11 +27,13 @@ pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<
     if !first || !(mostly_rejected || broken) {
         return None;
     }
+    let unknown_only =
+        !lot.findings.is_empty() && lot.findings.iter().all(|finding| finding.code == codes::UNKNOWN_TYPE);
     let sample = &block.bytes[..block.filled];
     let junk = lot.findings.iter().filter_map(|finding| finding.place.record).min();
     let found = explain_misfit(sample, facts.bytes, facts.record_length, &facts.framing, junk).or_else(|| {
         let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
-        (!broken).then(|| {
+        (!broken && !unknown_only).then(|| {
             Finding::warning(codes::MISFIT, Fault::Config, message)
                 .hint("no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it")
         })

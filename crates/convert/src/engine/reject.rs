@@ -24,9 +24,11 @@ impl RejectForm {
             FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus => {
                 RejectForm::Framed { spec: *spec, limits: limits.clone(), pad }
             }
-            FramingSpec::Fixed { .. } | FramingSpec::Rdw(_) | FramingSpec::Lines(_) | FramingSpec::LengthField(_) => {
-                RejectForm::Raw(*spec)
-            }
+            FramingSpec::Fixed { .. }
+            | FramingSpec::Rdw(_)
+            | FramingSpec::Lines(_)
+            | FramingSpec::LengthField(_)
+            | FramingSpec::Layout => RejectForm::Raw(*spec),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use quayline_cobol::layout::FieldIndex;
 use quayline_cobol::{RecordNote, RecordPlan};
-use quayline_core::{ByteOffset, Code, Fault, Finding, Place};
+use quayline_core::{ByteOffset, Code, Fault, Finding, Place, Severity};
 
 /// Different findings that are kept apart; what comes beyond is counted together by code.
 const KEYS_MAX: usize = 1_000;
@@ -14,6 +14,8 @@ const KEYS_MAX: usize = 1_000;
 pub(crate) enum RepeatKey {
     /// A field of the plan of a record type.
     Field(usize, Option<FieldIndex>),
+    /// The value that tells a record's type.
+    Value(String),
     /// Too many to keep apart.
     Others,
 }
@@ -37,6 +39,7 @@ pub(crate) struct Words {
     /// Goes behind any other number.
     pub(crate) many: String,
     pub(crate) hint: String,
+    pub(crate) severity: Severity,
 }
 
 impl Repeats {
@@ -69,7 +72,7 @@ impl Repeats {
             };
             let words = || {
                 let (one, many) = note.kind.words(plan, note.field);
-                Words { one, many, hint: note.kind.hint().to_owned() }
+                Words { one, many, hint: note.kind.hint().to_owned(), severity: Severity::Warning }
             };
             self.add(note.kind.code(), RepeatKey::Field(of_type, note.field), first, words);
         }
@@ -99,7 +102,8 @@ impl Repeats {
                 1 => format!("1 {}", words.one),
                 count => format!("{count} {}; the first is here", words.many),
             };
-            Finding::warning(*code, Fault::Sender, message).at(repeat.first.clone()).hint(words.hint.clone())
+            let finding = Finding::warning(*code, Fault::Sender, message).at(repeat.first.clone());
+            Finding { severity: words.severity, ..finding.hint(words.hint.clone()) }
         };
         all.into_iter().map(finding).collect()
     }

@@ -434,7 +434,8 @@ impl Run {
     fn report(&self, writer: &Writer<'_>, output: Option<PathBuf>, totals: &Totals) -> Report {
         let state = &writer.state;
         let mut findings = self.warnings.clone();
-        findings.extend(state.findings.iter().cloned());
+        // Records of unknown types are one finding a value: each stands in `repeated`, and beside the rejects.
+        findings.extend(state.findings.iter().filter(|finding| finding.code != codes::UNKNOWN_TYPE).cloned());
         if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
             findings.push(quayline_frame::empty_source().at(place));

@@ -100,7 +100,7 @@ fn documents_that_do_not_encode_are_rejected_as_lines() {
     expect![[r#"
         {"record":2,"byte":9,"code":"REC-023","severity":"error","message":"number has 5 digits before the point, field holds 4","path":"$.ID","detail":"4 bytes, PIC 9(4)"
         {"record":3,"byte":22,"code":"REC-021","severity":"error","message":"text has 8 characters, field holds 6","path":"$.NAME","detail":"6 bytes, PIC X(6)"
-        {"record":4,"byte":49,"code":"JSON-012","severity":"error","message":"expected a number, found an object","path":"$.ID"}
+        {"record":4,"byte":49,"code":"JSON-012","severity":"error","message":"expected a number, found an object","path":"$.ID"
         {"record":4,"byte":59,"code":"JSON-002","severity":"error","message":"the document ends where `,` or `}` is expected","path":"$""#]].assert_eq(&lines.join("\n"));
     expect![[r#"
         {"ID":12345}

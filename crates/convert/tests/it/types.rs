@@ -94,7 +94,7 @@ fn check(interface: &str, file: &[&str], expected: Expect) {
         "in {} out {} rejected {} skipped {}",
         t.records_in, t.records_out, t.records_rejected, t.records_skipped
     );
-    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    let findings: Vec<String> = report.findings.iter().chain(&report.repeated).map(ToString::to_string).collect();
     expected.assert_eq(&format!(
         "{}{counts} documents {}\n{}\n",
         kit.text("out"),
@@ -155,10 +155,10 @@ fn records_that_belong_nowhere_are_rejected() {
               at in.dat, record 4, byte 15
 
             hint: the file is not in order, or the parent was rejected as being of no known type
-            error[CNV-026]: no record type has this record's value
+            error[CNV-026]: 1 record has the value `X` (1 byte from byte 0 on), which no record type has
               at in.dat, record 5, byte 21
 
-            hint: add its value to a [[records.type]], or set otherwise = "skip" in [records]
+            hint: known values are `H`, `T`, `C`, `O`, `L`, `N`; add the value to a [[records.type]], or set otherwise = "skip" in [records]
         "#]],
     );
 }
@@ -281,7 +281,7 @@ fn documents_of_types_encode_to_their_records() {
         error[REC-023]: number has 3 digits before the point, field holds 2
           at in.dat:1, record 4, byte 83, ORDER-REC: $.ORDER-NO (2 bytes, PIC 9(2))
 
-        hint: in a binary field (COMP) that uses the full range of its bytes, `--set truncate=no`; what `--preserve` decoded also comes back whole"#]]
+        hint: send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole"#]]
     .assert_eq(&findings.join("\n"));
 }
 

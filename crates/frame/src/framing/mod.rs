@@ -2,6 +2,7 @@
 
 mod blocked;
 mod fixed;
+mod layout;
 mod length_field;
 mod lines;
 mod micro_focus;
@@ -14,6 +15,7 @@ use quayline_core::Limits;
 
 pub(crate) use blocked::{BDW, Blocked};
 pub(crate) use fixed::Fixed;
+pub(crate) use layout::Layout;
 pub(crate) use length_field::LengthField;
 pub(crate) use lines::Lines;
 pub(crate) use micro_focus::{FILE_HEADER, MicroFocus, pad_to_4};
@@ -67,6 +69,7 @@ pub(crate) enum Reader {
     Lines(Lines),
     LengthField(LengthField),
     MicroFocus(MicroFocus),
+    Layout(Layout),
 }
 
 impl Reader {
@@ -82,6 +85,7 @@ impl Reader {
             FramingSpec::Lines(spec) => Reader::Lines(Lines { spec: *spec, limit: limits.line_bytes_max }),
             FramingSpec::LengthField(spec) => Reader::LengthField(LengthField { spec: *spec, limit }),
             FramingSpec::MicroFocus => Reader::MicroFocus(MicroFocus { limit }),
+            FramingSpec::Layout => Reader::Layout(Layout { extent: None, limit }),
         }
     }
 }

@@ -106,7 +106,11 @@ impl<S: Sink> Pass<'_, S> {
 
     fn branch(&mut self, child: NodeId, member: Member) -> Result<(), Stop> {
         match self.peek() {
-            Some(b'n') if !self.reader.strict => self.literal(b"null", Some(child)),
+            Some(b'n') if !self.reader.strict => {
+                self.literal(b"null", Some(child))?;
+                self.sink.null_branch(child);
+                Ok(())
+            }
             Some(b'[') if member.list => {
                 self.reader.steps.push(Step { node: child, index: Some(0) });
                 self.sink.open_list(child);

@@ -10,7 +10,13 @@ pub(crate) struct Test {
     length: usize,
     form: Form,
     values: Vec<Vec<u8>>,
+    /// The values as the user wrote them.
+    written: Vec<String>,
+    charset: Charset,
 }
+
+/// Bytes of a value that are shown.
+const SHOWN_MAX: usize = 16;
 
 /// How bytes are compared with values.
 #[derive(Clone, Copy, Debug)]
@@ -79,9 +85,54 @@ impl Test {
         Test::new(offset, length, Form::Text { blank: blank(charset) }, values, charset)
     }
 
-    fn new(offset: usize, length: usize, form: Form, values: &[String], charset: Charset) -> Result<Self, Unfit> {
-        let values = values.iter().map(|value| form.value(value.trim(), charset)).collect::<Option<Vec<_>>>();
-        Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)? })
+    fn new(offset: usize, length: usize, form: Form, written: &[String], charset: Charset) -> Result<Self, Unfit> {
+        let values = written.iter().map(|value| form.value(value.trim(), charset)).collect::<Option<Vec<_>>>();
+        let written = written.iter().map(|value| value.trim().to_owned()).collect();
+        Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)?, written, charset })
+    }
+
+    /// The values, as the user wrote them.
+    pub(crate) fn written(&self) -> &[String] {
+        &self.written
+    }
+
+    /// What the record has at the place: a number or text where it is one, and otherwise its first bytes in hexadecimal.
+    pub(crate) fn shown(&self, record: &[u8]) -> String {
+        let start = self.offset.min(record.len());
+        let bytes = &record[start..(self.offset + self.length).min(record.len())];
+        let digits = |digits: &mut dyn Iterator<Item = u8>| -> Option<String> {
+            digits.map(|digit| (digit <= 9).then(|| char::from(b'0' + digit))).collect()
+        };
+        let shown = match self.form {
+            Form::Text { .. } => {
+                let mut text = Vec::new();
+                self.charset.decode_into(bytes, &mut text).ok().and_then(|()| String::from_utf8(text).ok())
+            }
+            Form::Zoned => digits(&mut bytes.iter().map(|byte| byte & 0x0f)),
+            Form::Packed { sign } => {
+                let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
+                digits(&mut nibbles.take((bytes.len() * 2).saturating_sub(usize::from(sign))))
+            }
+            Form::Binary { order, signed } => binary(bytes, order, signed).map(|number| number.to_string()),
+        };
+        let shown = shown.map(|text| text.trim_end().to_owned());
+        match shown.filter(|text| text.chars().count() <= SHOWN_MAX && !text.chars().any(char::is_control)) {
+            Some(text) => text,
+            None => {
+                let hex: String = bytes.iter().take(SHOWN_MAX).map(|byte| format!("{byte:02x}")).collect();
+                format!("0x{hex}{}", if bytes.len() > SHOWN_MAX { "…" } else { "" })
+            }
+        }
+    }
+
+    /// First byte and number of bytes.
+    pub(crate) fn place(&self) -> (usize, usize) {
+        (self.offset, self.length)
+    }
+
+    /// Bytes from the start of a record that the test looks at.
+    pub(crate) fn end(&self) -> usize {
+        self.offset + self.length
     }
 
     /// Whether the record has one of the values; one that ends before the field has none, unless it is blank.

@@ -283,6 +283,7 @@ impl Compiler<'_> {
         };
         interface.fields.extend(others.into_iter().map(|other| rule(other, false)));
         interface.fields.push(rule(index, true));
+        interface.views.push(layout.path(index));
     }
 
     fn plan(&mut self, layout: &Layout, interface: Interface) -> Option<RecordPlan> {

@@ -2,6 +2,7 @@
 
 mod chooser;
 mod compile;
+mod extent;
 mod record_types;
 
 use crate::InterfaceFile;
@@ -11,7 +12,8 @@ use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Shape};
 use quayline_edi::guide::GuideDocuments;
 
-pub use record_types::{Found, RecordTypes};
+pub use extent::SchemaExtent;
+pub use record_types::{Found, RecordTypes, UnknownType};
 
 /// The shape of the documents of a conversion and, for record files, the plans behind it.
 ///
@@ -122,7 +124,7 @@ impl Schema {
     pub fn record_length(&self) -> Option<usize> {
         let mut lengths = self.plans().map(|plan| {
             let layout = plan.layout();
-            (layout.length_min == layout.length_max).then_some(layout.length_max)
+            (layout.length_min == layout.length_max && !plan.has_extent()).then_some(layout.length_max)
         });
         let first = lengths.next()?;
         lengths.all(|length| length == first).then_some(first)?

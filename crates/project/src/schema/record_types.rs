@@ -48,6 +48,20 @@ pub(crate) enum Unmatched {
     Type(usize),
 }
 
+/// What tells that a record is of no known type, as text for people.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnknownType {
+    /// The value that the record has, and where.
+    pub value: String,
+    /// The values that are known.
+    pub known: String,
+}
+
+impl UnknownType {
+    const PLACES_MAX: usize = 3;
+    const KNOWN_MAX: usize = 20;
+}
+
 /// The type of a record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Found {
@@ -91,6 +105,35 @@ impl RecordTypes {
             TypeKind::Skip => Found::Skip,
             TypeKind::Record { .. } => Found::Type(index),
         }
+    }
+
+    /// What a record that no type fits has in place of a type's value.
+    #[must_use]
+    pub fn unknown(&self, record: &[u8]) -> UnknownType {
+        let mut places: Vec<&Test> = Vec::new();
+        for test in self.types.iter().flat_map(|of_type| &of_type.tests) {
+            if !places.iter().any(|known| known.place() == test.place()) {
+                places.push(test);
+            }
+        }
+        let value = |test: &&Test| {
+            let (offset, length) = test.place();
+            let bytes = if length == 1 { "byte" } else { "bytes" };
+            format!("`{}` ({length} {bytes} from byte {offset} on)", test.shown(record))
+        };
+        let values: Vec<String> = places.iter().take(UnknownType::PLACES_MAX).map(value).collect();
+        let written = self.types.iter().flat_map(|of_type| &of_type.tests).flat_map(Test::written);
+        let mut known: Vec<&str> = written.map(String::as_str).collect();
+        known.dedup();
+        let more = known.len() > UnknownType::KNOWN_MAX;
+        known.truncate(UnknownType::KNOWN_MAX);
+        let known = known.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+        UnknownType { value: values.join(" and "), known: if more { format!("{known}, …") } else { known } }
+    }
+
+    /// Bytes from the start of a record that say its type.
+    pub(crate) fn front(&self) -> usize {
+        self.types.iter().flat_map(|of_type| &of_type.tests).map(Test::end).max().unwrap_or(0)
     }
 
     /// Whether a record begins a document: it is of a type that is nested in no other.

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Limits, Place, RecordNumber};
 use quayline_frame::{
-    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, SpecError, Splitter,
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, RecordExtent, SpecError,
+    Splitter,
 };
 use quayline_project::{RecordTypes, Schema};
 
 use crate::codes;
 use crate::engine::block::{Block, Position, Units};
 use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::engine::target::extent;
 
 /// Cuts a source of framed records. Blocks end where a document begins: a record with children never stands apart from them.
 pub(crate) struct RecordCutter {
@@ -20,6 +22,8 @@ pub(crate) struct RecordCutter {
     splitter: BlockSplitter,
     /// Set for nested types.
     families: Option<Arc<Schema>>,
+    /// Set for records that end by their own counters.
+    extent: Option<Arc<dyn RecordExtent>>,
     file: Arc<str>,
 }
 
@@ -34,8 +38,10 @@ impl RecordCutter {
         let types = schema.types();
         let edges = types.map(RecordTypes::edges).unwrap_or_default();
         let families = types.is_some_and(RecordTypes::is_nested).then(|| Arc::clone(schema));
-        let splitter = splitter(spec, limits, from, edges)?;
-        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, file: Arc::clone(file) })
+        let extent = extent(spec, schema);
+        let splitter = splitter(spec, limits, from, edges, extent.as_ref())?;
+        let file = Arc::clone(file);
+        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, extent, file })
     }
 
     fn fault(&self, fault: &FrameFault) -> Finding {
@@ -52,11 +58,11 @@ impl RecordCutter {
         let end = batch.span(last).frame as usize;
         // Cut again up to there, without holding trailers back: those stand behind.
         let edges = Edges { skip_last: 0, ..self.edges };
-        let mut again = splitter(&self.spec, &self.limits, &block.before, edges).ok()?;
+        let mut again = splitter(&self.spec, &self.limits, &block.before, edges, self.extent.as_ref()).ok()?;
         let cut = again.block(&block.bytes[..end], EndOfInput::No, batch);
         block.skipped = cut.skipped;
         let at = Position::at(again.offset(), again.next_record(), again.state());
-        self.splitter = splitter(&self.spec, &self.limits, &at, self.edges).ok()?;
+        self.splitter = splitter(&self.spec, &self.limits, &at, self.edges, self.extent.as_ref()).ok()?;
         Some(cut.consumed)
     }
 }
@@ -99,7 +105,7 @@ impl Cutter for RecordCutter {
                     let hint = "convert the record types without `parent`, or allow more with `--limit record-bytes=N`";
                     return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };
                 }
-                if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges) {
+                if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges, self.extent.as_ref()) {
                     self.splitter = splitter;
                 }
                 Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } }
@@ -112,6 +118,13 @@ impl Cutter for RecordCutter {
     }
 }
 
-fn splitter(spec: &FramingSpec, limits: &Limits, from: &Position, edges: Edges) -> Result<BlockSplitter, SpecError> {
-    BlockSplitter::over(Splitter::resume(spec, limits, from.offset, from.next, from.state)?, edges)
+fn splitter(
+    spec: &FramingSpec,
+    limits: &Limits,
+    from: &Position,
+    edges: Edges,
+    extent: Option<&Arc<dyn RecordExtent>>,
+) -> Result<BlockSplitter, SpecError> {
+    let splitter = Splitter::resume(spec, limits, from.offset, from.next, from.state)?;
+    BlockSplitter::over(splitter.with_extent(extent.cloned()), edges)
 }

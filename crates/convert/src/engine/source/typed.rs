@@ -3,15 +3,15 @@
 use core::ops::Range;
 
 use quayline_cobol::RecordDecoder;
-use quayline_core::{Fault, Finding, NodeId, Sink, Value};
+use quayline_core::{Fault, Finding, NodeId, Severity, Sink, Value};
 use quayline_frame::FramingSpec;
-use quayline_project::{Found, RecordTypes};
+use quayline_project::{Found, RecordTypes, UnknownType};
 
 use crate::codes;
 use crate::engine::block::Block;
 use crate::engine::lane::{LaneFacts, Source, Target};
 use crate::engine::lot::{Lot, locate, place_of};
-use crate::engine::repeats::Repeats;
+use crate::engine::repeats::{RepeatKey, Repeats, Words};
 use crate::engine::source::record::decoder;
 
 /// Decodes a record with everything below it into one document.
@@ -53,7 +53,12 @@ impl<'s> TypedSource<'s> {
         while next < block.len() {
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),
-                Found::Unknown => self.refuse(facts, block, next, lot, None),
+                Found::Unknown => {
+                    self.refuse(facts, block, next, lot, None);
+                    if facts.stop_at_reject {
+                        return next + 1;
+                    }
+                }
                 Found::Type(of_type) => match self.types.parent(of_type) {
                     None if !self.family.is_empty() => return next,
                     None => {
@@ -82,8 +87,22 @@ impl<'s> TypedSource<'s> {
     #[cold]
     fn refuse(&self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot, parent: Option<usize>) {
         let finding = match parent {
-            None => Finding::error(codes::UNKNOWN_TYPE, Fault::Sender, "no record type has this record's value")
-                .hint("add its value to a [[records.type]], or set otherwise = \"skip\" in [records]"),
+            None => {
+                let UnknownType { value, known } = self.types.unknown(block.body(at));
+                let hint = format!(
+                    "known values are {known}; add the value to a [[records.type]], or set otherwise = \"skip\" in [records]"
+                );
+                let words = || Words {
+                    one: format!("record has the value {value}, which no record type has"),
+                    many: format!("records have the value {value}, which no record type has"),
+                    hint: hint.clone(),
+                    severity: Severity::Error,
+                };
+                let place = || place_of(block, at, &facts.file);
+                lot.repeats.add(codes::UNKNOWN_TYPE, RepeatKey::Value(value.clone()), place, words);
+                let message = format!("no record type has this record's value {value}");
+                Finding::error(codes::UNKNOWN_TYPE, Fault::Sender, message).hint(hint)
+            }
             Some(parent) => {
                 let name =
                     self.types.plan(parent).map_or("its parent", |plan| plan.shape().node(NodeId::ROOT).name.as_str());

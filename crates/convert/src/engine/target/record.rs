@@ -1,11 +1,19 @@
 //! Records of one description in a framing.
 
+use std::sync::Arc;
+
 use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
 use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
-use quayline_frame::{Framer, FramerOptions, FramingSpec, SpecError};
+use quayline_frame::{Framer, FramerOptions, FramingSpec, RecordExtent, SpecError};
+use quayline_project::{Schema, SchemaExtent};
 
 use crate::engine::lane::Target;
 use crate::engine::lot::Payload;
+
+/// What finds the end of a schema's records, where the framing needs it.
+pub(crate) fn extent(spec: &FramingSpec, schema: &Arc<Schema>) -> Option<Arc<dyn RecordExtent>> {
+    (*spec == FramingSpec::Layout).then(|| Arc::new(SchemaExtent::new(schema)) as Arc<dyn RecordExtent>)
+}
 
 /// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint may stand there and lanes need not
 /// know of each other.
@@ -18,9 +26,15 @@ pub(crate) struct Framed {
 pub(crate) struct FramedMark(Framer, usize);
 
 impl Framed {
-    pub(crate) fn new(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Self, SpecError> {
+    pub(crate) fn new(
+        spec: &FramingSpec,
+        options: FramerOptions,
+        limits: &Limits,
+        schema: &Arc<Schema>,
+    ) -> Result<Self, SpecError> {
         // The beginning of the file is written by the run, so every lane goes on.
         let framer = Framer::resume(spec, options, limits, ByteOffset(1), RecordNumber::FIRST)?;
+        let framer = framer.with_extent(extent(spec, schema));
         Ok(Framed { framer, out: Vec::new() })
     }
 
@@ -83,7 +97,7 @@ pub(crate) struct RecordTarget {
 
 impl RecordTarget {
     pub(crate) fn new(plan: &RecordPlan, framed: Framed) -> Self {
-        RecordTarget { plan: plan.clone(), encoder: RecordEncoder::new(plan), framed }
+        RecordTarget { plan: plan.clone(), encoder: RecordEncoder::of_files(plan), framed }
     }
 }
 

@@ -76,7 +76,7 @@ impl<'s> TypedEncoder<'s> {
             if plan.is_some() {
                 group_of[types.group(index).index()] = u16::try_from(index).ok();
             }
-            encoders.push(plan.map(RecordEncoder::new));
+            encoders.push(plan.map(RecordEncoder::of_files));
         }
         TypedEncoder {
             types,
@@ -193,6 +193,15 @@ impl Sink for TypedEncoder<'_> {
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         if let Some((encoder, node)) = self.inner(node) {
             encoder.value(node, value);
+        }
+    }
+
+    fn null_branch(&mut self, node: NodeId) {
+        // A record that is null is none; what it held would be a record of its own.
+        if self.group_of[node.index()].is_none()
+            && let Some((encoder, node)) = self.inner(node)
+        {
+            encoder.null_branch(node);
         }
     }
 

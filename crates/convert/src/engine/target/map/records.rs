@@ -27,7 +27,7 @@ pub(crate) struct One {
 
 impl One {
     pub(crate) fn new(plan: &RecordPlan) -> Self {
-        One { encoder: RecordEncoder::new(plan), plan: plan.clone() }
+        One { encoder: RecordEncoder::of_files(plan), plan: plan.clone() }
     }
 }
 
@@ -59,6 +59,9 @@ impl Sink for One {
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         self.encoder.value(node, value);
+    }
+    fn null_branch(&mut self, node: NodeId) {
+        self.encoder.null_branch(node);
     }
     fn discard(&mut self) {
         self.encoder.discard();
