@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use quayline_charset::Charset;
 use quayline_convert::{
     AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict,
 };
 use quayline_core::{Finding, Limits};
-use quayline_edi::Rules;
 use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Stamp};
 use quayline_edi::guide::GuideSet;
+use quayline_edi::{CharacterRules, Rules};
 use quayline_project::read_guides;
 use serde::Serialize;
 
@@ -24,6 +25,7 @@ use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::convert::{Bar, check_interchanges, head_of, level};
 use crate::exit::{Exit, Stop, argument};
+use crate::inspect::charset_named;
 use crate::interrupt;
 use crate::memory;
 use crate::render::{count_of, finding_json, finding_text, grouped};
@@ -34,20 +36,22 @@ pub(crate) fn run(args: &ValidateArgs, console: &Console) -> Result<Exit, Stop> 
     check(args)?;
     let limits = Limits { findings_max: args.max_findings, ..LimitArg::limits(&args.limit) };
     let guides = guides(args, &limits)?;
+    let charset = args.encoding.as_deref().map(charset_named).transpose()?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut acknowledgment = acknowledgment(args)?;
     let to_stdout = args.ack.is_some() && output(args).is_none();
     let mut printer = Printer::new(console, to_stdout)?;
     let mut exit = Exit::Done;
     for input in &args.inputs {
-        let report = match validate(input, args, &guides, &limits, &stop, acknowledgment.as_mut(), &mut printer) {
-            Ok(report) => report,
-            Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
-            Err(error) => {
-                printer.flush().map_err(Stop::from)?;
-                return Ok(ended(&error, &stop, console));
-            }
-        };
+        let report =
+            match validate(input, (args, charset), &guides, &limits, &stop, acknowledgment.as_mut(), &mut printer) {
+                Ok(report) => report,
+                Err(ConvertError::ClosedPipe) => return Err(Stop::ClosedPipe),
+                Err(error) => {
+                    printer.flush().map_err(Stop::from)?;
+                    return Ok(ended(&error, &stop, console));
+                }
+            };
         printer.flush().map_err(Stop::from)?;
         if to_stdout && printer.begun {
             console.something_was_said();
@@ -127,7 +131,7 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
 
 fn validate(
     input: &Path,
-    args: &ValidateArgs,
+    (args, charset): (&ValidateArgs, Option<Charset>),
     guides: &Option<Arc<GuideSet>>,
     limits: &Limits,
     stop: &Arc<AtomicBool>,
@@ -147,6 +151,7 @@ fn validate(
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: guides.clone(),
         level: level(level_of(args)),
+        characters: CharacterRules::Checked(charset),
         lanes: usize::from(args.jobs),
         limits: limits.clone(),
         cancel: Arc::clone(stop),

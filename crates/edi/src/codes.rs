@@ -40,6 +40,17 @@ impl EdiError {
             EdiError::Noise { .. } | EdiError::NoInterchange | EdiError::Columns { .. } => none,
             // 1: transaction set not supported; 14: value not supported in this position.
             EdiError::NoGuide { .. } => AcknowledgmentCodes { transaction: Some("1"), contrl: Some("14"), ..none },
+            // 1: transaction set not supported; I6: implementation convention not supported.
+            EdiError::ImplementationDiffers => AcknowledgmentCodes {
+                transaction: Some("1"),
+                implementation_transaction: Some("I6"),
+                contrl: Some("14"),
+                ..none
+            },
+            // 18: transaction set not in functional group.
+            EdiError::GroupDiffers { .. } => {
+                AcknowledgmentCodes { transaction: Some("18"), contrl: Some("14"), ..none }
+            }
             // What is wrong there is told by the checks of the guide.
             EdiError::NotInDocument { .. } => none,
             EdiError::Content(error) => error.acknowledgment(),
@@ -73,6 +84,7 @@ impl EdiError {
             EdiError::LineBreakInside
             | EdiError::BreakBehind
             | EdiError::Characters
+            | EdiError::Repertoire { .. }
             | EdiError::CodeExtension { .. } => AcknowledgmentCodes {
                 interchange_note: Some("022"),
                 transaction: Some("5"),
@@ -190,6 +202,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         | EdiError::DelimiterTwice { .. }
         | EdiError::RepetitionKind
         | EdiError::Syntax { .. } => Some((Level::Interchange, Side::Header)),
+        EdiError::ImplementationDiffers => Some((Level::Transaction, Side::Header)),
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ pub use header::{Header, HeaderField, header_fields};
 use quayline_core::{ByteOffset, Limits};
 
 use crate::delimiters::{Delimiters, Standard};
-use crate::fault::{EdiError, EdiFault};
+use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::level::{Level, Side};
 use crate::position::Position;
 use crate::segment::Segment;
@@ -287,6 +287,15 @@ impl EnvelopePass<'_> {
     /// Puts a fault aside that a layer above found.
     pub fn put_fault(&mut self, error: EdiError, at: Position) {
         self.fault(error, at);
+    }
+
+    /// The same for the segment that was found last, whose tag acknowledgments repeat.
+    pub fn put_segment_fault(&mut self, error: EdiError, at: Position) {
+        let tag = self.pass.segment().tag().iter().take(3).map(|byte| char::from(*byte)).collect();
+        let context = FaultContext { tag, ..FaultContext::default() };
+        let splitter = self.pass.splitter();
+        splitter.fault_of(error, at, Some(context));
+        splitter.number_faults(|at| at);
     }
 
     /// Header of the transaction that began last.

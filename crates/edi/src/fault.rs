@@ -87,6 +87,58 @@ impl ServiceCharacter {
     }
 }
 
+/// The repertoires of ISO 9735 that are smaller than printable ASCII.
+///
+/// Level A has capital letters, digits, the space and `. , - ( ) / = ' + : ? ! " % & * ; < >`; level B has small letters besides. Many partners
+/// name level A and send small letters, and nobody fails to read them, so what is beyond is a leniency: a warning, and an error under strict
+/// rules.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SyntaxLevel {
+    /// `UNOA`.
+    A,
+    /// `UNOB`.
+    B,
+}
+
+impl SyntaxLevel {
+    /// The level that a syntax identifier names, if it is one of these.
+    #[must_use]
+    pub fn of(identifier: &[u8]) -> Option<Self> {
+        match identifier {
+            b"UNOA" => Some(SyntaxLevel::A),
+            b"UNOB" => Some(SyntaxLevel::B),
+            _ => None,
+        }
+    }
+
+    /// Whether printable ASCII, line breaks and service characters aside, is all of the level. Other bytes are not looked at.
+    #[must_use]
+    pub fn has_all(self, text: &[u8]) -> bool {
+        // Ranges, so that the compiler makes vectors of it.
+        let beyond = |byte: u8| {
+            matches!(byte, b'#' | b'$' | b'@' | b'[' | b'\\' | b']' | b'^' | b'_' | b'`' | b'{' | b'|' | b'}' | b'~')
+        };
+        let small = |byte: u8| self == SyntaxLevel::A && byte.is_ascii_lowercase();
+        !text.iter().fold(false, |found, byte| found | beyond(*byte) | small(*byte))
+    }
+
+    fn missing(self) -> &'static str {
+        match self {
+            SyntaxLevel::A => "such as small letters or #; here and further on in this message",
+            SyntaxLevel::B => "such as # or @; here and further on in this message",
+        }
+    }
+}
+
+impl core::fmt::Display for SyntaxLevel {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            SyntaxLevel::A => "UNOA",
+            SyntaxLevel::B => "UNOB",
+        })
+    }
+}
+
 /// What is wrong. `Display` is the message without the place; it never holds data.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -332,7 +384,24 @@ pub enum EdiError {
         /// What is not known, or wrong.
         problem: CodeProblem,
     },
-    /// `EDI-101` to `EDI-130`: something that the guide of the transaction does not allow.
+    /// `EDI-047`: a transaction set of another implementation guide than its group.
+    #[error("ST03 names another implementation guide than GS08")]
+    ImplementationDiffers,
+    /// `EDI-048`: characters that the syntax level of UNB does not have.
+    #[error("the text has characters that {level} does not have, {}", level.missing())]
+    Repertoire {
+        /// The level.
+        level: SyntaxLevel,
+    },
+    /// `EDI-049`: a transaction set in a functional group of another kind.
+    #[error("GS01 is not {expected}, the functional group of transaction set {transaction}")]
+    GroupDiffers {
+        /// ST01.
+        transaction: Box<str>,
+        /// What the guide for it has as GS01.
+        expected: Box<str>,
+    },
+    /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
 }
@@ -378,6 +447,9 @@ impl EdiError {
             EdiError::NoGuide { .. } => "EDI-044",
             EdiError::NotInDocument { .. } => "EDI-045",
             EdiError::CodeExtension { .. } => "EDI-046",
+            EdiError::ImplementationDiffers => "EDI-047",
+            EdiError::Repertoire { .. } => "EDI-048",
+            EdiError::GroupDiffers { .. } => "EDI-049",
             EdiError::Content(error) => error.code(),
         })
     }
@@ -394,6 +466,7 @@ impl EdiError {
                 | EdiError::LineBreakInside
                 | EdiError::Empty
                 | EdiError::Characters
+                | EdiError::Repertoire { .. }
                 | EdiError::HeaderElements { .. }
         )
     }
@@ -421,6 +494,9 @@ impl EdiError {
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
+            EdiError::ImplementationDiffers => Some("X12.6, ST03 and GS08"),
+            EdiError::GroupDiffers { .. } => Some("X12.6, GS01 and ST01"),
+            EdiError::Repertoire { .. } => Some("ISO 9735-1, character repertoires, levels A and B"),
             EdiError::LineBreakInside | EdiError::BreakBehind | EdiError::Characters => {
                 Some("X12.6, character set, and ISO 9735-1, character repertoires")
             }
@@ -505,6 +581,13 @@ impl EdiError {
             EdiError::Characters => "name the character set of the data, such as utf-8, or the right one in UNB",
             EdiError::CodeExtension { .. } => {
                 "send the interchange in a character set that has the text, such as UTF-8 with UNOW or UNOY, or name its character set if it is not by code extension"
+            }
+            EdiError::ImplementationDiffers => {
+                "write the value of GS08 into ST03, or put the transaction set into a group of its own guide"
+            }
+            EdiError::Repertoire { .. } => "name a larger set in UNB, such as UNOC, or leave the characters out",
+            EdiError::GroupDiffers { expected, .. } => {
+                return Some(format!("put the transaction set into a functional group with {expected} in GS01"));
             }
             EdiError::HeaderElements { .. } => {
                 "remove them, or look whether the header is shifted by a superfluous separator"

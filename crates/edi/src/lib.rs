@@ -45,7 +45,7 @@ pub use codes::AcknowledgmentCodes;
 pub use delimiters::{Delimiters, Standard};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
 pub use excerpt::{ExcerptWriter, Surroundings};
-pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter};
+pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter, SyntaxLevel};
 pub use generic::{
     DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError, EdiWriter,
     EdiWriterOptions, GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
@@ -57,5 +57,6 @@ pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;
 pub use validate::{
-    BrokenRule, ContentError, ContentErrorKind, RuleSubject, ValidationLevel, Validator, ValidatorOptions, header_day,
+    BrokenRule, CharacterRules, ContentError, ContentErrorKind, RuleSubject, ValidationLevel, Validator,
+    ValidatorOptions, header_day,
 };

@@ -308,7 +308,7 @@ impl SegmentSplitter {
     }
 
     #[cold]
-    fn fault_of(&mut self, error: EdiError, at: Position, context: Option<FaultContext>) {
+    pub(crate) fn fault_of(&mut self, error: EdiError, at: Position, context: Option<FaultContext>) {
         self.cut |= matches!(error, EdiError::Unterminated | EdiError::BinaryCut { .. });
         if self.faults.len() >= self.faults_max {
             self.faults_more += 1;

@@ -1,5 +1,6 @@
 //! Whether transactions are what their guides say.
 
+mod characters;
 mod element;
 mod error;
 mod explain;
@@ -22,9 +23,11 @@ use crate::fault::{EdiError, EdiFault, FaultContext};
 use crate::guide::compile::{ItemId, ItemKind, reference};
 use crate::guide::rules::Asks;
 use crate::guide::walk::{Mark, StructureFault, StructureKind};
-use crate::guide::{Asked, CompiledGuide, GuideSet, Placement, Walk};
+use crate::guide::{CompiledGuide, GuideSet, Placement, Walk};
 use crate::position::Position;
 use crate::segment::Segment;
+use characters::CharacterCheck;
+pub use characters::CharacterRules;
 use element::Settings;
 pub use error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
 use explain::{ElementFault, Explanation};
@@ -45,6 +48,7 @@ pub struct Validator {
     /// The transaction that is open has a guide.
     active: bool,
     settings: Settings,
+    characters: CharacterCheck,
     /// Of the transaction's header.
     base: Position,
     standard: Standard,
@@ -68,6 +72,7 @@ impl Validator {
             walk: None,
             active: false,
             settings: Settings { day: None, decimal_mark: b'.' },
+            characters: CharacterCheck::default(),
             base: Position::default(),
             standard: Standard::X12,
             hl: HlCheck::default(),
@@ -84,6 +89,7 @@ impl Validator {
     /// Dated codes are checked against the day of the options, or else of the group, or else of the interchange.
     pub fn begin(&mut self, guide: Option<&Arc<CompiledGuide>>, pass: &EnvelopePass<'_>) {
         self.active = false;
+        self.characters = CharacterCheck::of(self.options.characters, pass);
         let Some(guide) = guide.filter(|_| self.options.level > ValidationLevel::Envelope) else { return };
         self.active = true;
         let same = self.walk.as_ref().is_some_and(|walk| Arc::ptr_eq(walk.guide(), guide));
@@ -117,22 +123,28 @@ impl Validator {
             return false;
         }
         let header = pass.transaction();
-        let chosen = guides.and_then(|guides| Some(guides.compiled(guides.choose(header, pass.group())?)));
-        let chosen = chosen.or_else(|| acknowledgment_guide(header, pass.group()));
-        if let Some(guide) = chosen {
+        let chosen = guides.and_then(|guides| Some((guides, guides.choose(header, pass.group())?)));
+        // Acknowledgments have guides of ours. A guide that a user wrote goes before them; one that was imported does only if it is for a
+        // longer version, since what dictionaries have of acknowledgments is less than what is shipped.
+        let shipped = acknowledgment_guide(header, pass.group());
+        let chosen = chosen.filter(|(guides, number)| {
+            let is_longer =
+                |shipped: &Arc<CompiledGuide>| guides.compiled(*number).version().len() > shipped.version().len();
+            shipped.is_none_or(|shipped| guides.guide(*number).source.is_none() || is_longer(shipped))
+        });
+        if let Some(guide) = chosen.map(|(guides, number)| guides.compiled(number)).or(shipped) {
             self.begin(Some(guide), pass);
             return true;
         }
-        let fault = guides.map(|guides| {
-            let asked = Asked::of(header, pass.group()).words().into();
-            let standard = header.delimiters().standard;
-            (EdiError::NoGuide { standard, asked, known: guides.known().into() }, header.position())
-        });
-        self.begin(None, pass);
+        let fault = guides.map(|guides| (guides.none_for(header, pass.group()), header.position()));
+        // In a group of another kind, the guide is clear all the same.
+        let other =
+            guides.and_then(|guides| Some(guides.compiled(guides.choose_of_another_group(header, pass.group())?)));
+        self.begin(other, pass);
         if let Some((error, at)) = fault {
             pass.put_fault(error, at);
         }
-        false
+        other.is_some()
     }
 
     /// The transaction that is open is taken back: nothing of it is checked or told.
@@ -148,6 +160,13 @@ impl Validator {
         let placement = self.place(pass);
         self.check(pass, placement);
         placement
+    }
+
+    /// What is wrong with the characters of the segment, where the options ask for that, and where: each kind is told once in a transaction,
+    /// with a guide or without.
+    #[inline(always)]
+    pub fn characters(&mut self, pass: &EnvelopePass<'_>) -> Option<(EdiError, Position)> {
+        self.characters.look(&pass.segment(), || pass.position())
     }
 
     /// Where the next segment of the transaction stands; [`Validator::check`] or [`Validator::pass_over`] is to follow.

@@ -24,6 +24,11 @@ pub(crate) struct ValidateArgs {
     /// guides of ours. It is `rules` where it is left out.
     #[arg(short, long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelArg>,
+    /// Character set of the data, such as utf-8 or iso-8859-2
+    ///
+    /// EDIFACT interchanges name their character set in UNB. X12 interchanges name none and are checked as ASCII.
+    #[arg(short, long, value_name = "CHARSET")]
+    pub(crate) encoding: Option<String>,
     /// Departures from the standards that are warnings else are errors
     #[arg(long)]
     pub(crate) strict: bool,

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, World};
-use quayline_edi::Rules;
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Stamp};
+use quayline_edi::{CharacterRules, Rules};
 use quayline_project::EdiRead;
 
 use crate::args::{AckArg, LimitArg, TranslateArgs};
@@ -73,6 +73,8 @@ pub(super) fn start(
         rules: if args.strict { Rules::Strict } else { Rules::Lenient },
         guides: read.guides.as_ref().map(|documents| Arc::new(documents.guides().clone())),
         level: read.level,
+        // The translation tells of characters.
+        characters: CharacterRules::Unchecked,
         lanes: 1,
         limits: LimitArg::limits(&args.limit),
         cancel: Arc::clone(&cancel),

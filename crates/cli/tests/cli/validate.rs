@@ -398,3 +398,32 @@ fn a_killed_run_leaves_the_old_acknowledgment_or_none() {
     assert_eq!(world.read("ack"), world.read("want"));
     assert!(!world.files().contains(&"ack.partial".to_owned()));
 }
+
+/// Characters were not looked at, and no option named the character set.
+#[test]
+fn characters_are_checked_against_the_set_that_is_named() {
+    let text = b"UNB+UNOA:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++\xdc'UNT+3+1'UNZ+1+1'";
+    let world = World::with([("unoa.edi", &text[..])]);
+    let ran = world.run("validate unoa.edi");
+    assert!(ran.code(0).out().contains("warning[EDI-041]"), "{}", ran.out());
+    let ran = world.run("validate unoa.edi --strict --ack contrl");
+    assert!(ran.code(1).out().contains("UCM+1+ORDERS:D:96A:UN+4"), "{}", ran.out());
+    let ran = world.run("validate unoa.edi --strict --encoding iso-8859-1");
+    assert_eq!(ran.code(0).out(), "");
+    let ran = world.run("validate unoa.edi --encoding nonsense");
+    assert!(ran.code(2).err().contains("nonsense"), "{}", ran.err());
+}
+
+/// A wrong GS01 was "none of the guides is for 850", and the guides that it named were for 850.
+#[test]
+fn a_wrong_functional_group_is_named() {
+    let world = World::new();
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.x12")).expect("readable");
+    world.write("in.x12", text.replacen("GS*PO*", "GS*IN*", 1));
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
+    let ran = world.run(&format!("validate in.x12 --guide {guide} --ack 997 --ack-output out.x12"));
+    assert!(ran.code(1).out().contains("error[EDI-049]: GS01 is not PO"), "{}", ran.out());
+    assert!(!ran.out().contains("EDI-044"), "{}", ran.out());
+    assert!(String::from_utf8_lossy(&world.read("out.x12")).contains("AK5*R*18"), "the code says which");
+}

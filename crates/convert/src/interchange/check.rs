@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_edi::guide::GuideSet;
-use quayline_edi::{EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
+use quayline_edi::{CharacterRules, EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
 
 use crate::error::ConvertError;
 
@@ -32,18 +32,18 @@ pub(crate) enum PassEnd {
 }
 
 impl Checker {
-    pub(crate) fn new(guides: Option<&Arc<GuideSet>>, level: ValidationLevel) -> Self {
+    pub(crate) fn new(guides: Option<&Arc<GuideSet>>, level: ValidationLevel, characters: CharacterRules) -> Self {
         let by_guide = level > ValidationLevel::Envelope;
         Checker {
             guides: guides.filter(|_| by_guide).cloned(),
-            validator: Checker::validator(level),
+            validator: Checker::validator(level, characters),
             faults: Vec::new(),
         }
     }
 
     /// A validator between transactions. What is told is bounded by who tells it.
-    pub(crate) fn validator(level: ValidationLevel) -> Validator {
-        Validator::new(ValidatorOptions { level, findings_max: usize::MAX, ..ValidatorOptions::default() })
+    pub(crate) fn validator(level: ValidationLevel, characters: CharacterRules) -> Validator {
+        Validator::new(ValidatorOptions { level, findings_max: usize::MAX, characters, ..ValidatorOptions::default() })
     }
 
     /// Goes through a pass.
@@ -58,6 +58,9 @@ impl Checker {
             match event {
                 Event::Segment => {
                     self.validator.segment(pass);
+                    if let Some((error, at)) = self.validator.characters(pass) {
+                        pass.put_segment_fault(error, at);
+                    }
                 }
                 Event::TransactionEnd(closed) => {
                     self.validator.end(closed, pass);

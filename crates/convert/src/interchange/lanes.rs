@@ -15,7 +15,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use quayline_core::{ByteOffset, RecordNumber};
-use quayline_edi::{Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator};
+use quayline_edi::{
+    CharacterRules, Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator,
+};
 
 use super::check::{Checker, Listener};
 use super::teller::{Counts, Teller};
@@ -166,7 +168,7 @@ impl Listener for Checked {
 pub(super) struct CheckLane {
     checker: Checker,
     reader: EnvelopeReader,
-    level: ValidationLevel,
+    checks: (ValidationLevel, CharacterRules),
     relay: Arc<Relay>,
     acknowledges: bool,
 }
@@ -175,11 +177,11 @@ impl CheckLane {
     pub(super) fn new(
         checker: Checker,
         reader: EnvelopeReader,
-        level: ValidationLevel,
+        checks: (ValidationLevel, CharacterRules),
         relay: &Arc<Relay>,
         acknowledges: bool,
     ) -> Self {
-        CheckLane { checker, reader, level, relay: Arc::clone(relay), acknowledges }
+        CheckLane { checker, reader, checks, relay: Arc::clone(relay), acknowledges }
     }
 }
 
@@ -210,7 +212,7 @@ impl Lane for CheckLane {
         debug_assert_eq!(pass.finish(), part.len, "a block ends where the cutter's reader had done with it");
         debug_assert_eq!(checked.counts.transactions, part.documents, "the cutter found the same transactions");
         if block.after.state == INSIDE {
-            let next = Checker::validator(self.level);
+            let next = Checker::validator(self.checks.0, self.checks.1);
             self.relay.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
         }
         lot.checked = Some(Box::new(checked));

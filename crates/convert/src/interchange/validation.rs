@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use quayline_core::{Code, Fault, Finding, Limits};
 use quayline_edi::guide::GuideSet;
-use quayline_edi::{EnvelopeReader, Rules, ValidationLevel};
+use quayline_edi::{CharacterRules, EnvelopeReader, Rules, ValidationLevel};
 use quayline_meter::{Meter, Phase};
 
 use super::acknowledgment::AcknowledgmentFile;
@@ -39,6 +39,8 @@ pub struct Validation {
     pub guides: Option<Arc<GuideSet>>,
     /// How much is checked.
     pub level: ValidationLevel,
+    /// How characters are checked.
+    pub characters: CharacterRules,
     /// Threads that check, at least 1. What is told and acknowledged is the same for any number. Each beyond the first takes up to twelve
     /// megabytes: transactions are checked side by side, each whole.
     pub lanes: usize,
@@ -120,7 +122,7 @@ impl Validation {
         let (source, path, bytes_total) = open_input(&mut self.input)?;
         let mut reader = self.reader();
         let mut feed = Feed::new(source);
-        let mut checker = Checker::new(self.guides.as_ref(), self.level);
+        let mut checker = Checker::new(self.guides.as_ref(), self.level, self.characters);
         let mut teller = Teller::new(&self.name, self.limits.findings_max, acknowledgment, tell);
         let mut done = 0;
         let mut bytes = 0;
@@ -170,8 +172,10 @@ impl Validation {
         let relay = Arc::default();
         let acknowledges = acknowledgment.is_some();
         let lane = |_| {
-            let checker = Checker::new(self.guides.as_ref(), self.level);
-            Box::new(CheckLane::new(checker, self.reader(), self.level, &relay, acknowledges)) as Box<dyn Lane>
+            let characters = self.characters;
+            let checker = Checker::new(self.guides.as_ref(), self.level, characters);
+            Box::new(CheckLane::new(checker, self.reader(), (self.level, characters), &relay, acknowledges))
+                as Box<dyn Lane>
         };
         let lanes: Vec<Box<dyn Lane>> = (0..self.lanes).map(lane).collect();
         let telling = Telling {

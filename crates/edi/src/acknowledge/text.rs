@@ -95,7 +95,9 @@ impl Text {
             let component = components.as_mut().and_then(Iterator::next);
             let data = component.map_or(&b""[..], |component| component.data(&mut scratch).bytes());
             let data = cut(data, *most);
-            self.data(if data.is_empty() { otherwise.as_bytes() } else { data });
+            // Blanks alone are no value.
+            let is_blank = data.iter().all(|byte| *byte == b' ');
+            self.data(if is_blank { otherwise.as_bytes() } else { data });
             if self.solid > end {
                 end = self.solid;
             }

@@ -41,6 +41,10 @@ pub(crate) enum Check {
     Digits(usize, usize),
     /// One of these characters.
     OneOf(&'static str),
+    /// Two characters that are in a list, which is named for people.
+    Listed(&'static [[u8; 2]], &'static str),
+    /// A version of the interchange control segments, `00200` to `00909`: later ones are known by their form.
+    Version,
     /// `YYMMDD`, or with the century.
     Date,
     /// `HHMM`, further digits allowed.
@@ -69,9 +73,14 @@ impl Check {
                 let expected = match characters {
                     "01" => "0 or 1",
                     "AER" => "A, E or R",
+                    "TX" => "T or X",
                     _ => "P, T or I",
                 };
                 (one, expected)
+            }
+            Check::Listed(list, expected) => (list.iter().any(|one| one == value), expected),
+            Check::Version => {
+                (matches!(value, [b'0', b'0', b'2'..=b'9', b'0', b'0'..=b'9']), "a version such as 00401 or 00501")
             }
             Check::Date => (digits && is_date(value), "a date (YYMMDD or CCYYMMDD)"),
             Check::Time => (digits && is_time(value), "a time (HHMM)"),
@@ -133,19 +142,34 @@ pub(super) static TA1: [HeaderField; 5] = [
     f("note", "TA105", 5, 1, Check::Digits(3, 3)),
 ];
 
+/// X12 data element I01, all versions.
+static AUTHORIZATION: [[u8; 2]; 7] = [*b"00", *b"01", *b"02", *b"03", *b"04", *b"05", *b"06"];
+
+/// X12 data element I03.
+static SECURITY: [[u8; 2]; 2] = [*b"00", *b"01"];
+
+/// X12 data element I05, all versions. It is closed although headers' code lists are open elsewhere: partners cannot agree on a qualifier of
+/// their own, for which there is `ZZ`, and a wrong one sends the answer to nobody.
+#[rustfmt::skip]
+static PARTNER: [[u8; 2]; 42] = [
+    *b"01", *b"02", *b"03", *b"04", *b"07", *b"08", *b"09", *b"10", *b"11", *b"12", *b"13", *b"14", *b"15", *b"16",
+    *b"17", *b"18", *b"19", *b"20", *b"21", *b"22", *b"23", *b"24", *b"25", *b"26", *b"27", *b"28", *b"29", *b"30",
+    *b"31", *b"32", *b"33", *b"34", *b"35", *b"36", *b"37", *b"38", *b"AM", *b"NR", *b"SA", *b"SN", *b"ZN", *b"ZZ",
+];
+
 static ISA: [HeaderField; 15] = [
-    f("authorization_qualifier", "ISA01", 1, 1, Check::Text(2, 2)),
+    f("authorization_qualifier", "ISA01", 1, 1, Check::Listed(&AUTHORIZATION, "a code of I01: 00 to 06")),
     f("authorization", "ISA02", 2, 1, Check::Any),
-    f("security_qualifier", "ISA03", 3, 1, Check::Text(2, 2)),
+    f("security_qualifier", "ISA03", 3, 1, Check::Listed(&SECURITY, "a code of I03: 00 or 01")),
     f("security", "ISA04", 4, 1, Check::Any),
-    f("sender_qualifier", "ISA05", 5, 1, Check::Text(2, 2)),
+    f("sender_qualifier", "ISA05", 5, 1, Check::Listed(&PARTNER, "a code of I05, such as 01, 14, 30 or ZZ")),
     f("sender", "ISA06", 6, 1, Check::Present),
-    f("receiver_qualifier", "ISA07", 7, 1, Check::Text(2, 2)),
+    f("receiver_qualifier", "ISA07", 7, 1, Check::Listed(&PARTNER, "a code of I05, such as 01, 14, 30 or ZZ")),
     f("receiver", "ISA08", 8, 1, Check::Present),
     f("date", "ISA09", 9, 1, Check::Date),
     f("time", "ISA10", 10, 1, Check::Time),
     f("standards_id", "ISA11", 11, 1, Check::Present),
-    f("version", "ISA12", 12, 1, Check::Digits(5, 5)),
+    f("version", "ISA12", 12, 1, Check::Version),
     f("control_number", "ISA13", 13, 1, Check::Digits(9, 9)),
     f("acknowledgment_requested", "ISA14", 14, 1, Check::OneOf("01")),
     f("test", "ISA15", 15, 1, Check::OneOf("PTI")),
@@ -158,7 +182,7 @@ static GS: [HeaderField; 8] = [
     f("date", "GS04", 4, 1, Check::Date),
     f("time", "GS05", 5, 1, Check::Time),
     f("control_number", "GS06", 6, 1, Check::Digits(1, 9)),
-    f("agency", "GS07", 7, 1, Check::Present),
+    f("agency", "GS07", 7, 1, Check::OneOf("TX")),
     f("version", "GS08", 8, 1, Check::Present),
 ];
 

@@ -107,6 +107,9 @@ impl Envelope {
     }
 }
 
+/// Bytes of the version, release and subrelease with which GS08 begins; what follows names an implementation guide.
+const STANDARD_VERSION_BYTES: usize = 6;
+
 impl EnvelopePass<'_> {
     #[cold]
     pub(super) fn fault(&mut self, error: EdiError, at: Position) {
@@ -243,6 +246,9 @@ impl EnvelopePass<'_> {
             let at = at.element(place(field.element)).component(component);
             self.fault(error, at);
         }
+        if level == Level::Transaction && standard == Standard::X12 {
+            self.check_implementation(at);
+        }
         let control = {
             let header = &self.envelope.level(level).header;
             let number = header.control_number();
@@ -254,6 +260,22 @@ impl EnvelopePass<'_> {
         if !control.is_empty() && !self.envelope.level(level).seen.add(&control) {
             let element = level.control_element(standard);
             self.fault(EdiError::ControlTwice { standard, level }, at.element(element));
+        }
+    }
+
+    /// ST03 names the implementation guide of one transaction set and goes before GS08, but all of a group are of one guide. A group that names
+    /// the standard only (`005010`) says nothing of guides, so any guide of that standard may stand in it.
+    fn check_implementation(&mut self, at: Position) {
+        if !self.envelope.group.is_open {
+            return;
+        }
+        let transaction = self.envelope.transaction.header.field("implementation");
+        let group = self.envelope.group.header.field("version");
+        let (transaction, group) = (transaction.trim_ascii_end(), group.trim_ascii_end());
+        let (short, long) = if transaction.len() < group.len() { (transaction, group) } else { (group, transaction) };
+        let names_standard = short.len() <= STANDARD_VERSION_BYTES && long.starts_with(short);
+        if transaction != group && !transaction.is_empty() && !group.is_empty() && !names_standard {
+            self.fault(EdiError::ImplementationDiffers, at.element(3));
         }
     }
 

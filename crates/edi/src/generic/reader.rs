@@ -10,7 +10,7 @@ use super::text::{Characters, Fit, delimiter_name};
 use crate::envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, header_fields};
 use crate::excerpt::Surroundings;
 use crate::fault::{EdiError, EdiFault};
-use crate::guide::{Asked, GuideBody, GuideDocuments, Left, Sent};
+use crate::guide::{GuideBody, GuideDocuments, Left, Sent};
 use crate::position::Position;
 use crate::segment::{Element, Segment};
 use crate::splitter::{EndOfInput, LineBreak, Rules};
@@ -497,10 +497,10 @@ impl DocumentPass<'_> {
     fn no_guide(&mut self, in_group: bool) {
         let Some(body) = &self.state.body else { return };
         let header = self.pass.transaction();
-        let asked = Asked::of(header, in_group.then(|| self.pass.last_group())).words();
-        let known = body.documents().guides().known();
-        let (standard, at) = (header.delimiters().standard, header.position());
-        self.fault(EdiError::NoGuide { standard, asked: asked.into(), known: known.into() }, at);
+        let group = in_group.then(|| self.pass.last_group());
+        let error = body.documents().guides().none_for(header, group);
+        let at = header.position();
+        self.fault(error, at);
     }
 
     /// A segment of a transaction that has a guide.

@@ -8,6 +8,10 @@ use quayline_core::{Code, Fault, Finding, Findings, Packed, Place, Severity, Unp
 use super::{CompiledGuide, Guide};
 use crate::delimiters::Standard;
 use crate::envelope::Header;
+use crate::fault::EdiError;
+
+/// Guides that a message names: it is told for each transaction, and folders hold hundreds.
+const KNOWN_MAX: usize = 5;
 
 /// Two guides that answer to the same.
 const SAME: Code = Code("GDE-015");
@@ -116,6 +120,14 @@ impl GuideSet {
         self.choose_asked(&Asked::of(transaction, group))
     }
 
+    /// The number of the guide for a transaction set whose functional group is of another kind (GS01): one that fits but for that.
+    #[must_use]
+    pub fn choose_of_another_group(&self, transaction: &Header, group: Option<&Header>) -> Option<usize> {
+        let asked = Asked::of(transaction, group);
+        asked.group.as_ref()?;
+        self.choose_asked(&Asked { group: None, ..asked })
+    }
+
     /// The number of the guide for what is asked for.
     #[must_use]
     pub fn choose_asked(&self, asked: &Asked) -> Option<usize> {
@@ -138,16 +150,28 @@ impl GuideSet {
         Some(usize::MAX - best.3)
     }
 
-    /// What the guides are for, in words, for messages.
+    /// Why no guide is for a transaction: its functional group is of another kind, or there is none.
     #[must_use]
-    pub fn known(&self) -> String {
-        let each: Vec<String> = self
-            .guides
-            .iter()
-            .map(|entry| &entry.compiled)
-            .map(|guide| format!("{} {} ({})", guide.transaction(), guide.version(), guide.name()))
-            .collect();
-        each.join(", ")
+    pub fn none_for(&self, transaction: &Header, group: Option<&Header>) -> EdiError {
+        let asked = Asked::of(transaction, group);
+        let other = self.choose_of_another_group(transaction, group).map(|number| self.compiled(number));
+        if let Some(expected) = other.and_then(|guide| guide.functional_group()) {
+            return EdiError::GroupDiffers { transaction: asked.transaction.into(), expected: expected.into() };
+        }
+        let known = self.known(&asked).into();
+        EdiError::NoGuide { standard: asked.standard, asked: asked.words().into(), known }
+    }
+
+    /// What the guides are for, in words, for messages: those for the transaction that is asked for first, and no more than some.
+    #[must_use]
+    pub fn known(&self, asked: &Asked) -> String {
+        let mut guides: Vec<&CompiledGuide> = self.guides.iter().map(|entry| &*entry.compiled).collect();
+        guides.sort_by_key(|guide| (guide.standard() != asked.standard, guide.transaction() != asked.transaction));
+        let words = |guide: &&CompiledGuide| format!("{} {} ({})", guide.transaction(), guide.version(), guide.name());
+        let each: Vec<String> = guides.iter().take(KNOWN_MAX).map(words).collect();
+        let more = guides.len().saturating_sub(KNOWN_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", each.join(", "))
     }
 }
 

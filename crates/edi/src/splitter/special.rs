@@ -57,7 +57,8 @@ impl Pass<'_> {
             self.splitter.fault(EdiError::LineBreakInside, Position { byte, ..at });
         }
         let Some(tag) = tag else {
-            self.splitter.fault(EdiError::Tag { bytes: raw_tag_len }, at);
+            // Acknowledgments name the segment by as much of its tag as they have room for.
+            self.tell_of(EdiError::Tag { bytes: raw_tag_len }, at, begin);
             return Verdict::Step(Step::Segment);
         };
         if usize::from(tag.len) != raw_tag_len {

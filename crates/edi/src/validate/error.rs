@@ -157,6 +157,8 @@ pub enum ContentErrorKind {
     },
     /// `EDI-130`: a balance or rule of the guide is broken.
     Rule(Box<BrokenRule>),
+    /// `EDI-131`: a mandatory text of blanks only.
+    Blank,
 }
 
 /// A rule that does not hold.
@@ -218,6 +220,7 @@ impl ContentError {
             ContentErrorKind::HlLevel { .. } => "EDI-129",
             ContentErrorKind::HlChild { .. } => "EDI-128",
             ContentErrorKind::Rule(_) => "EDI-130",
+            ContentErrorKind::Blank => "EDI-131",
         }
     }
 
@@ -246,6 +249,7 @@ impl ContentError {
             }
             ContentErrorKind::ElementTooShort { .. }
             | ContentErrorKind::ElementTooLong { .. }
+            | ContentErrorKind::Blank
             | ContentErrorKind::Characters { .. }
             | ContentErrorKind::Date { .. }
             | ContentErrorKind::Time { .. } => {
@@ -294,6 +298,7 @@ impl ContentError {
                 format!("write one of the codes that the guide lists for {reference}")
             }
             ContentErrorKind::ElementMissing => format!("write {reference}"),
+            ContentErrorKind::Blank => format!("write a value into {reference}"),
             ContentErrorKind::ElementTooShort { min, .. } => format!("write at least {min} characters"),
             ContentErrorKind::ElementTooLong { max, .. } => format!("write at most {max} characters"),
             ContentErrorKind::CodeOutOfDate { .. } => {
@@ -370,6 +375,8 @@ impl ContentError {
             ContentErrorKind::ElementMissing => element("1", "13"),
             ContentErrorKind::ElementTooShort { .. } => element("4", "40"),
             ContentErrorKind::ElementTooLong { .. } => element("5", "39"),
+            // A string has at least one character that is not a blank (X12.6), so a mandatory one is missing.
+            ContentErrorKind::Blank => element("1", "13"),
             // 6 invalid character in data element; 37 invalid type of character(s).
             ContentErrorKind::Characters { .. } => element("6", "37"),
             ContentErrorKind::Date { .. } => element("8", "12"),
@@ -441,6 +448,7 @@ impl fmt::Display for ContentError {
                 let why = if *listed { "a code that the guide does not have here" } else { "no code of the list" };
                 write!(f, " is {why}, so the segment has no place")
             }
+            ContentErrorKind::Blank => f.write_str(" holds blanks only"),
             ContentErrorKind::ElementTooShort { min, found } => {
                 write!(f, " has {found} characters, expected at least {min}")
             }

@@ -217,6 +217,9 @@ impl Explanation<'_, '_> {
             Form::Text if data.iter().any(|byte| *byte < b' ') => {
                 Some(Kind::Characters { expected: "printable characters" })
             }
+            Form::Text if spec.mandatory && spec.codes == 0 && data.iter().all(|byte| *byte == b' ') => {
+                Some(Kind::Blank)
+            }
             Form::Text => length(characters),
             Form::Letters if !is_letters(data) => Some(Kind::Characters { expected: "letters" }),
             Form::Letters => length(characters),

@@ -1,5 +1,7 @@
 //! How much is checked.
 
+use super::characters::CharacterRules;
+
 /// Settings of a [`super::Validator`].
 #[derive(Clone, Debug)]
 pub struct ValidatorOptions {
@@ -9,13 +11,21 @@ pub struct ValidatorOptions {
     pub day: Option<u32>,
     /// Findings kept in full; later ones are only counted. Default 1,000.
     pub findings_max: usize,
+    /// Whether characters are checked against the character set. Default: no.
+    pub characters: CharacterRules,
     /// Values that rules hold at a time: those of one list or group of a rule. Default 100,000.
     pub rule_values_max: usize,
 }
 
 impl Default for ValidatorOptions {
     fn default() -> Self {
-        ValidatorOptions { level: ValidationLevel::Rules, day: None, findings_max: 1_000, rule_values_max: 100_000 }
+        ValidatorOptions {
+            level: ValidationLevel::Rules,
+            day: None,
+            findings_max: 1_000,
+            characters: CharacterRules::Unchecked,
+            rule_values_max: 100_000,
+        }
     }
 }
 

@@ -71,6 +71,8 @@ impl Check<'_> {
         let form = |key| is_of_form(cell, key, self.settings.decimal_mark, || self.word(before));
         match cell.way {
             Way::Length => cell.fits(len),
+            // Text that begins with a blank is rare; whether it is all blanks is for the careful check.
+            Way::Filled => cell.fits(len) && self.text[from] != b' ',
             Way::Code => cell.fits(len) && self.is_code(cell, key()),
             Way::Form => form(key()),
             Way::FormAndCode => form(key()) && self.is_code(cell, key()),

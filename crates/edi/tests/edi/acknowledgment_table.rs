@@ -7,7 +7,7 @@ use quayline_charset::CodeProblem;
 use quayline_edi::acknowledge::AcknowledgmentList;
 use quayline_edi::{
     AcknowledgmentCodes, BrokenRule, ContentError, ContentErrorKind, EdiError, Level, RuleSubject, ServiceCharacter,
-    Standard,
+    Standard, SyntaxLevel,
 };
 
 const BEGIN: &str = "<!-- made by the tests: faults -->\n";
@@ -54,6 +54,12 @@ fn errors() -> Vec<(EdiError, &'static str)> {
         (EdiError::Columns { limit: 50 }, "more elements than columns"),
         (EdiError::NoGuide { standard, asked: "".into(), known: "".into() }, "no guide for the transaction"),
         (EdiError::NotInDocument { together: true }, "no place in the document"),
+        (EdiError::ImplementationDiffers, "ST03 and GS08 differ"),
+        (EdiError::Repertoire { level: SyntaxLevel::A }, "characters beyond UNOA or UNOB"),
+        (
+            EdiError::GroupDiffers { transaction: "".into(), expected: "".into() },
+            "transaction set in another functional group",
+        ),
     ];
     let of = |level, words: [&'static str; 3]| match level {
         Level::Interchange => words[0],
@@ -134,6 +140,7 @@ fn content() -> Vec<(ContentErrorKind, &'static str)> {
         (ContentErrorKind::Qualifier { listed: false }, "qualifier not a code"),
         (ContentErrorKind::Qualifier { listed: true }, "qualifier not used by the guide"),
         (ContentErrorKind::ElementMissing, "element missing"),
+        (ContentErrorKind::Blank, "mandatory element of blanks"),
         (ContentErrorKind::ElementTooShort { min: 2, found: 1 }, "too short"),
         (ContentErrorKind::ElementTooLong { max: 1, found: 2 }, "too long"),
         (ContentErrorKind::Code { listed: false }, "not a code"),

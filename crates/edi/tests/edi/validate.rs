@@ -72,7 +72,7 @@ fn compiled(text: &str) -> Arc<CompiledGuide> {
     Arc::new(CompiledGuide::new(&guide).unwrap_or_else(|findings| panic!("{findings}")))
 }
 
-fn check_with(guide: &str, body: &str, options: &ValidatorOptions) -> String {
+pub(crate) fn check_with(guide: &str, body: &str, options: &ValidatorOptions) -> String {
     let guide = compiled(guide);
     let count = body.matches('~').count() + 2;
     let text = format!(
@@ -102,6 +102,18 @@ fn check_with(guide: &str, body: &str, options: &ValidatorOptions) -> String {
 #[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
 fn check(body: &str, expected: Expect) {
     expected.assert_eq(&check_with(X12, body, &ValidatorOptions::default()));
+}
+
+/// A mandatory text of blanks was as good as any other.
+#[test]
+fn a_mandatory_text_holds_more_than_blanks() {
+    check(
+        "AAA*  ~AAA* A~AAA*A*AB***20240229****  ~",
+        expect![[r#"
+        EDI-131 2.1 8/1 13: AAA01 (Text) holds blanks only
+        EDI-124 4.3 8/2 13: AAA03 (Amount) is missing by the note P0203
+    "#]],
+    );
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub(crate) struct Cell {
 pub(crate) enum Way {
     /// By its length.
     Length,
+    /// By its length, and it may not be blanks only: a mandatory text.
+    Filled,
     /// By its length, and it is one of some codes.
     Code,
     /// By its form.
@@ -92,6 +94,7 @@ impl Cell {
                 Way::Composite
             }
             _ if spec.max < spec.min => Way::Never,
+            (Form::Text, false) if spec.mandatory => Way::Filled,
             (Form::Text | Form::Binary, false) => Way::Length,
             (Form::Text | Form::Binary, true) => Way::Code,
             (Form::EdifactPeriod, _) => Way::EdifactPeriod,
@@ -147,5 +150,5 @@ pub(super) fn build(layouts: &Layouts) -> Cells {
 packed!(struct Cells { rows, cells, composites, notes });
 packed!(struct Row { cells, notes, mandatory, beyond });
 packed!(struct Cell { min, span, more, way, form });
-packed!(enum Way { 0 Length, 1 Code, 2 Form, 3 FormAndCode, 4 Composite, 5 EdifactPeriod, 6 Never });
+packed!(enum Way { 0 Length, 1 Code, 2 Form, 3 FormAndCode, 4 Composite, 5 EdifactPeriod, 6 Never, 7 Filled });
 packed!(struct NoteMask { first, all, kind });

@@ -1,0 +1,73 @@
+//! Whether text is in the character set of its interchange.
+
+use quayline_charset::Charset;
+use quayline_core::Run;
+
+use crate::envelope::EnvelopePass;
+use crate::fault::{EdiError, SyntaxLevel};
+use crate::generic::{Characters, Fit};
+use crate::position::Position;
+use crate::segment::Segment;
+
+/// Whether a validator looks at characters.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum CharacterRules {
+    /// No: whoever translates them tells of them.
+    #[default]
+    Unchecked,
+    /// Against the set that is named here, or else by the interchange: of X12, which names none, ASCII.
+    Checked(Option<Charset>),
+}
+
+/// What is still looked for in the transaction that is open; each is told once, so that findings do not depend on how work is shared.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CharacterCheck {
+    characters: Option<Characters>,
+    level: Option<SyntaxLevel>,
+}
+
+impl CharacterCheck {
+    pub(super) fn of(rules: CharacterRules, pass: &EnvelopePass<'_>) -> Self {
+        let CharacterRules::Checked(named) = rules else { return CharacterCheck::default() };
+        let header = pass.interchange();
+        let identifier = header.field("syntax_identifier");
+        let level = if named.is_none() { SyntaxLevel::of(&identifier) } else { None };
+        CharacterCheck { characters: Some(Characters::of(header, named)), level }
+    }
+
+    /// What is wrong with the characters of a segment, the first thing only.
+    #[inline(always)]
+    pub(super) fn look(&mut self, segment: &Segment<'_>, at: impl Fn() -> Position) -> Option<(EdiError, Position)> {
+        if self.level.is_none() && (segment.is_printable() || self.characters.is_none()) {
+            return None;
+        }
+        self.look_closely(segment, at())
+    }
+
+    #[inline(never)]
+    fn look_closely(&mut self, segment: &Segment<'_>, at: Position) -> Option<(EdiError, Position)> {
+        if segment.binary().is_some() {
+            return None;
+        }
+        let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+        if let Some(level) = self.level
+            && !level.has_all(segment.raw())
+        {
+            let delimiters = segment.delimiters();
+            let beyond = |raw: &[u8]| raw.iter().any(|byte| !delimiters.is_service(*byte) && !level.has_all(&[*byte]));
+            if let Some(found) = segment.raw_elements().position(beyond) {
+                self.level = None;
+                return Some((EdiError::Repertoire { level }, at.element(number(found))));
+            }
+        }
+        let characters = self.characters?;
+        if segment.is_printable() || segment.raw().is_ascii() {
+            return None;
+        }
+        let mut scratch = Vec::new();
+        let found =
+            segment.raw_elements().position(|raw| characters.value(Run::from(raw), &mut scratch).1 == Fit::Foreign)?;
+        self.characters = None;
+        Some((EdiError::Characters, at.element(number(found))))
+    }
+}

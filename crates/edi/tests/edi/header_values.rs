@@ -1,0 +1,182 @@
+//! Values of headers that only other values make wrong, and characters: each has a finding with the code that acknowledgments give it.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use quayline_charset::Charset;
+use quayline_core::{Limits, Severity};
+use quayline_edi::{CharacterRules, EndOfInput, EnvelopeReader, Event, Rules, Validator, ValidatorOptions};
+
+const X12: &str = "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*00501*000000001*0*T*:~\
+     GS*BE*S*R*20260401*1200*1*X*005010X220A1~ST*834*0001*005010X220A1~REF*A~SE*3*0001~GE*1*1~IEA*1*000000001~";
+
+/// What is wrong with a file, and the codes of TA1, AK9, AK5, IK5 and CONTRL.
+fn faults(text: &[u8], rules: Rules, named: Option<Charset>) -> String {
+    let mut reader = EnvelopeReader::new(&Limits::default(), rules);
+    let characters = CharacterRules::Checked(named);
+    let mut validator = Validator::new(ValidatorOptions { characters, ..ValidatorOptions::default() });
+    let mut pass = reader.over(text, EndOfInput::Yes);
+    let mut out = String::new();
+    loop {
+        let event = pass.advance();
+        match event {
+            Event::TransactionStart => validator.begin(None, &pass),
+            Event::Segment => {
+                if let Some((error, at)) = validator.characters(&pass) {
+                    pass.put_segment_fault(error, at);
+                }
+            }
+            _ => {}
+        }
+        for fault in pass.take_faults() {
+            let codes = fault.error.acknowledgment();
+            let of = |code: Option<&'static str>| code.unwrap_or("-");
+            let _ = writeln!(
+                out,
+                "{}{} {}.{} {}/{}/{}/{}/{}: {}",
+                if fault.severity == Severity::Error { "" } else { "warning " },
+                fault.error.code(),
+                fault.at.segment,
+                fault.at.element,
+                of(codes.interchange_note),
+                of(codes.group),
+                of(codes.transaction),
+                of(codes.implementation_transaction),
+                of(codes.contrl),
+                fault.error
+            );
+        }
+        if event == Event::Done {
+            return out;
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "expect! is written in place")]
+fn check(changes: &[(&str, &str)], expected: Expect) {
+    let mut out = String::new();
+    for (from, to) in changes {
+        assert!(from.is_empty() || X12.contains(from), "{from}");
+        let text = if from.is_empty() { X12.to_owned() } else { X12.replacen(from, to, 1) };
+        let _ = write!(out, "{to}\n{}", faults(text.as_bytes(), Rules::Lenient, None));
+    }
+    expected.assert_eq(&out);
+}
+
+/// ISA and GS were looked at for widths only, so that a qualifier that nobody has was acknowledged as right.
+#[test]
+fn qualifiers_and_versions_of_the_envelope_are_of_their_lists() {
+    check(
+        &[
+            ("", "unchanged"),
+            ("ISA*00*", "ISA*99*"),
+            ("*00*          *ZZ*", "*77*          *ZZ*"),
+            ("*ZZ*SENDER", "*QQ*SENDER"),
+            ("*ZZ*SENDER", "*zz*SENDER"),
+            ("*ZZ*RECEIVER", "*QQ*RECEIVER"),
+            ("*ZZ*RECEIVER", "*14*RECEIVER"),
+            ("*00501*", "*99999*"),
+            ("*00501*", "*00708*"),
+            ("*X*005010X220A1~ST", "*Q*005010X220A1~ST"),
+            ("*X*005010X220A1~ST", "*T*005010X220A1~ST"),
+        ],
+        expect![[r#"
+            unchanged
+            ISA*99*
+            EDI-038 1.1 010/-/-/-/12: ISA01 is not a code of I01: 00 to 06
+            *77*          *ZZ*
+            EDI-038 1.3 012/-/-/-/12: ISA03 is not a code of I03: 00 or 01
+            *QQ*SENDER
+            EDI-038 1.5 005/-/-/-/12: ISA05 is not a code of I05, such as 01, 14, 30 or ZZ
+            *zz*SENDER
+            EDI-038 1.5 005/-/-/-/12: ISA05 is not a code of I05, such as 01, 14, 30 or ZZ
+            *QQ*RECEIVER
+            EDI-038 1.7 007/-/-/-/12: ISA07 is not a code of I05, such as 01, 14, 30 or ZZ
+            *14*RECEIVER
+            *99999*
+            EDI-038 1.12 017/-/-/-/12: ISA12 is not a version such as 00401 or 00501
+            *00708*
+            *Q*005010X220A1~ST
+            EDI-038 2.7 -/2/-/-/12: GS07 is not T or X
+            *T*005010X220A1~ST
+        "#]],
+    );
+}
+
+/// ST03 went before GS08 silently, and where no guide had its name, GS08 was taken.
+#[test]
+fn st03_is_of_the_guide_of_its_group() {
+    check(
+        &[
+            ("*0001*005010X220A1~REF", "*0001*005010X999~REF"),
+            ("*0001*005010X220A1~REF", "*0001*005010X220~REF"),
+            ("*0001*005010X220A1~REF", "*0001~REF"),
+            ("*0001*005010X220A1~REF", "*0001*005010~REF"),
+            ("*X*005010X220A1~ST", "*X*005010~ST"),
+        ],
+        expect![[r#"
+            *0001*005010X999~REF
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *0001*005010X220~REF
+            EDI-047 1.3 -/-/1/I6/14: ST03 names another implementation guide than GS08
+            *0001~REF
+            *0001*005010~REF
+            *X*005010~ST
+        "#]],
+    );
+}
+
+/// `validate` did not look at characters at all.
+#[test]
+fn characters_are_of_the_set_that_the_interchange_names() {
+    let edifact = |set: &str, text: &[u8]| {
+        let mut out = format!("UNB+{set}:3+A+B+990802:1557+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++").into_bytes();
+        out.extend_from_slice(text);
+        out.extend_from_slice(b"'FTX+AAI+++");
+        out.extend_from_slice(text);
+        out.extend_from_slice(b"'UNT+4+1'UNZ+1+1'");
+        out
+    };
+    let mut out = String::new();
+    let mut show = |what: &str, text: &[u8], rules, named| {
+        let _ = write!(out, "{what}\n{}", faults(text, rules, named));
+    };
+    show("UNOA, capitals", &edifact("UNOA", b"ABC 12.,-()/=!\"%&*;<>"), Rules::Lenient, None);
+    show("UNOA, small letters", &edifact("UNOA", b"abc"), Rules::Lenient, None);
+    show("UNOA, small letters, strict", &edifact("UNOA", b"abc"), Rules::Strict, None);
+    show("UNOA, #", &edifact("UNOA", b"A#"), Rules::Strict, None);
+    show("UNOB, small letters", &edifact("UNOB", b"abc"), Rules::Strict, None);
+    show("UNOB, @", &edifact("UNOB", b"a@b"), Rules::Strict, None);
+    show("UNOA, U with dots", &edifact("UNOA", b"\xdc"), Rules::Strict, None);
+    show("UNOC, U with dots", &edifact("UNOC", b"\xdc"), Rules::Strict, None);
+    show("UNOA, U with dots as named", &edifact("UNOA", b"\xdc"), Rules::Strict, Charset::by_name("iso-8859-1").ok());
+    show("UNOW, not UTF-8", &edifact("UNOW", b"\xdc"), Rules::Lenient, None);
+    show("X12, U with dots", &X12.replacen("REF*A", "REF*\u{dc}", 1).into_bytes(), Rules::Lenient, None);
+    show(
+        "X12, as named",
+        &X12.replacen("REF*A", "REF*\u{dc}", 1).into_bytes(),
+        Rules::Lenient,
+        Charset::by_name("utf-8").ok(),
+    );
+    expect![[r#"
+        UNOA, capitals
+        UNOA, small letters
+        warning EDI-048 2.4 022/-/5/-/21: the text has characters that UNOA does not have, such as small letters or #; here and further on in this message
+        UNOA, small letters, strict
+        EDI-048 2.4 022/-/5/-/21: the text has characters that UNOA does not have, such as small letters or #; here and further on in this message
+        UNOA, #
+        EDI-048 2.4 022/-/5/-/21: the text has characters that UNOA does not have, such as small letters or #; here and further on in this message
+        UNOB, small letters
+        UNOB, @
+        EDI-048 2.4 022/-/5/-/21: the text has characters that UNOB does not have, such as # or @; here and further on in this message
+        UNOA, U with dots
+        EDI-041 2.4 022/-/5/-/21: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
+        UNOC, U with dots
+        UNOA, U with dots as named
+        UNOW, not UTF-8
+        warning EDI-041 2.4 022/-/5/-/21: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
+        X12, U with dots
+        warning EDI-041 2.1 022/-/5/-/21: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
+        X12, as named
+    "#]].assert_eq(&out);
+}
