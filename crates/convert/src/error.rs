@@ -1,9 +1,10 @@
 //! Why a run ended early.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use quayline_core::{Fault, Finding, Findings, Place, RecordNumber, system_error_text};
+use quayline_core::{Fault, Finding, Findings, RecordNumber};
+use quayline_pipeline::{PipelineError, io_finding};
 
 use crate::codes;
 
@@ -88,6 +89,15 @@ impl ConvertError {
     }
 }
 
+impl From<PipelineError> for ConvertError {
+    fn from(error: PipelineError) -> Self {
+        match error {
+            PipelineError::Refused(findings) => ConvertError::Refused(findings),
+            PipelineError::Io { doing, path, source } => ConvertError::Io { doing, path, source },
+        }
+    }
+}
+
 impl From<Findings> for ConvertError {
     fn from(findings: Findings) -> Self {
         ConvertError::Refused(findings)
@@ -102,24 +112,4 @@ impl From<Finding> for ConvertError {
 
 fn closed_pipe() -> Finding {
     Finding::error(codes::CLOSED_PIPE, Fault::Environment, "the reader of the output closed it before the end")
-}
-
-fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
-    let message = format!("cannot {doing}: {}", system_error_text(source));
-    let finding = Finding::error(codes::IO, Fault::Environment, message)
-        .at(Place { file: Some(path.display().to_string().into()), ..Place::default() });
-    match source.kind() {
-        io::ErrorKind::StorageFull if path.starts_with("<output>") => finding.hint("free space where the output goes"),
-        io::ErrorKind::StorageFull if path.extension().is_some_and(|extension| extension == "partial") => {
-            finding.hint("free space on the disk or name a file elsewhere; what was written so far is not complete")
-        }
-        io::ErrorKind::StorageFull => finding.hint("free space on the disk or name a file elsewhere"),
-        io::ErrorKind::FileTooLarge => finding.hint(
-            "the shell (`ulimit -f`) or the file system allows no larger file: raise it, or name a file elsewhere",
-        ),
-        io::ErrorKind::IsADirectory => finding.hint("name a file, not a folder"),
-        io::ErrorKind::NotFound => finding.hint("check the path"),
-        io::ErrorKind::AlreadyExists => finding.hint("remove it, or name a file elsewhere"),
-        _ => finding,
-    }
 }

@@ -24,7 +24,7 @@ pub use conversion::*;
 pub use engine::{Destination, definition_digest, partial_path, write_whole};
 pub use error::{ConvertError, Stopped};
 pub use interchange::*;
-pub use map_stage::{Lookup, MapStage, World};
+pub use map_stage::MapStage;
 pub use progress::{Advance, Progress};
 pub use report::Report;
 pub use sync::{SyncHook, SyncPoint};

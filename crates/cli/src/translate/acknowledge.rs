@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, World};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Stamp};
 use quayline_edi::{CharacterRules, Rules};
+use quayline_pipeline::World;
 use quayline_project::EdiRead;
 
 use crate::args::{AckArg, LimitArg, TranslateArgs};

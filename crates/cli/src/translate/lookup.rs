@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_convert::Lookup;
 use quayline_core::{Value, write_number};
+use quayline_pipeline::Lookup;
 
 use crate::console::shown;
 use crate::copybook::unreadable;

@@ -14,12 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_charset::Charset;
 use quayline_convert::{
-    Checkpoints, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start, World,
+    Checkpoints, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start,
     definition_digest, partial_path,
 };
 use quayline_core::{Fault, Finding, Severity};
 use quayline_edi::Rules;
 use quayline_map::Coverage;
+use quayline_pipeline::World;
 use quayline_project::{EdiRead, Form, JsonRead, MapFile, ShapeOptions, SourceFormat};
 
 use crate::args::{FromFormat, LimitArg, TranslateArgs, UnknownArg};

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quayline_convert::World;
+use quayline_pipeline::World;
 
 use super::lookup::CsvLookup;
 use crate::args::TranslateArgs;

@@ -5,14 +5,11 @@
 //! or is Arrow, waits beside it. So memory does not depend on how long a transaction is.
 
 use core::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
 
 use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetMark};
+use quayline_pipeline::{Columns, Page, Payload, PipelineError, Spool, SpoolFolder, SpoolReader, SpoolWriter};
 
-use crate::engine::lot::{Columns, Page, Payload};
 use crate::engine::output::{OutFile, OutputWriter};
-use crate::engine::spool::{Spool, SpoolReader, SpoolWriter};
 use crate::engine::writer::Writer;
 use crate::error::ConvertError;
 
@@ -57,7 +54,7 @@ impl Writer<'_> {
 
     fn write_page(&mut self, payload: &mut Payload, page: Page, raw: &[u8]) -> Result<(), ConvertError> {
         if page.is_first {
-            let folder = Arc::clone(&self.spool_folder);
+            let folder = SpoolFolder::clone(&self.spool_folder);
             let before = self.output().hold(&folder)?;
             self.hold = Some(Hold { before, is_bad: false, pages: 0, documents: 0, raw: Spool::default() });
         }
@@ -74,8 +71,8 @@ impl Writer<'_> {
             }
         }
         if self.rejects.is_some() {
-            let io = ConvertError::io("write a temporary file in", &*self.spool_folder);
-            let mut put = |bytes: &[u8]| hold.raw.push(bytes, &self.spool_folder);
+            let io = PipelineError::spool(&*self.spool_folder);
+            let mut put = |bytes: &[u8]| hold.raw.push(bytes, &*self.spool_folder);
             page.front
                 .map_or(Ok(()), |mut front| front.read(0, &mut put))
                 .and_then(|()| put(&raw[page.raw]))
@@ -121,7 +118,7 @@ impl Writer<'_> {
 }
 
 impl OutputWriter {
-    /// The end of a payload in the unit of [`crate::engine::lane::Target::mark`].
+    /// The end of a payload in the unit of [`quayline_pipeline::Page::output`].
     fn end_of(&self, payload: &Payload) -> usize {
         match self {
             OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => payload.columns.len(),
@@ -157,7 +154,7 @@ impl OutputWriter {
     }
 
     /// From here on, what is written may be taken back.
-    fn hold(&mut self, folder: &Arc<Path>) -> Result<OutputMark, ConvertError> {
+    fn hold(&mut self, folder: &SpoolFolder) -> Result<OutputMark, ConvertError> {
         match self {
             OutputWriter::Text(output) => Ok(output.hold(folder)),
             OutputWriter::Edi(output) => Ok(output.text().hold(folder)),
@@ -170,7 +167,7 @@ impl OutputWriter {
                 Ok(OutputMark::Parquet(mark))
             }
             OutputWriter::Arrow(output) => {
-                let out = SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) };
+                let out = SpoolWriter { spool: Spool::default(), folder: SpoolFolder::clone(folder) };
                 Ok(OutputMark::Arrow(Box::new(output.with(|writer| writer.beside(out))?)))
             }
         }
@@ -208,7 +205,7 @@ impl OutputWriter {
 }
 
 impl crate::engine::output::TextOutput {
-    fn hold(&mut self, folder: &Arc<Path>) -> OutputMark {
+    fn hold(&mut self, folder: &SpoolFolder) -> OutputMark {
         let mark = OutputMark::Text { bytes: self.out.bytes(), drop_first: self.drop_first };
         self.out.hold(folder);
         mark

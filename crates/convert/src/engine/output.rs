@@ -3,15 +3,14 @@
 use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetWriter};
+use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetEncoder, ParquetWriter};
 use quayline_edi::EdiWriter;
+use quayline_pipeline::{Columns, DraftOutput, Drafts, OutputStart, Payload, Spool, SpoolFolder, SpoolWriter};
 
-use crate::engine::lot::{Columns, Payload};
+use crate::engine::checkpoint_file::bad_state;
 use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
-use crate::engine::spool::{Spool, SpoolWriter};
 use crate::error::ConvertError;
 
 /// Where bytes go.
@@ -66,13 +65,15 @@ impl OutFile {
     }
 
     /// From here on, what is written may be taken back.
-    pub(crate) fn hold(&mut self, folder: &Arc<Path>) {
+    pub(crate) fn hold(&mut self, folder: &SpoolFolder) {
         match self {
             OutFile::Folder(split) => split.hold(),
             _ if self.is_stream() => {
                 let stream = Box::new(core::mem::replace(self, OutFile::nowhere()));
-                *self =
-                    OutFile::Held { stream, held: SpoolWriter { spool: Spool::default(), folder: Arc::clone(folder) } };
+                *self = OutFile::Held {
+                    stream,
+                    held: SpoolWriter { spool: Spool::default(), folder: SpoolFolder::clone(folder) },
+                };
             }
             // A file is cut.
             _ => {}
@@ -207,18 +208,19 @@ pub(crate) struct ColumnOutput<W> {
 }
 
 impl TextOutput {
-    /// Starts with `prologue`, unless the file goes on.
+    /// Starts with `prologue`, unless the file goes on. `separator` bytes of the first document of all are left out.
     pub(crate) fn start(
         mut out: OutFile,
         prologue: &[u8],
         mut epilogue: Vec<u8>,
-        drop_first: usize,
+        separator: usize,
     ) -> Result<Self, ConvertError> {
         if let OutFile::Folder(folder) = &mut out {
             folder.prologue = prologue.to_vec();
             folder.epilogue = core::mem::take(&mut epilogue);
             return Ok(TextOutput { out, epilogue, drop_first: 0 });
         }
+        let drop_first = if out.bytes() > prologue.len() as u64 { 0 } else { separator };
         let mut output = TextOutput { out, epilogue, drop_first };
         if output.out.bytes() == 0 {
             output.put(prologue)?;
@@ -291,6 +293,47 @@ fn column_error(error: ColumnError, name: &Path, stream: bool) -> ConvertError {
 }
 
 impl OutputWriter {
+    /// Starts an output, or goes on in one that has this state behind its last lot.
+    pub(crate) fn start(start: OutputStart<'_>, out: OutFile, state: &[u8]) -> Result<OutputWriter, ConvertError> {
+        Ok(match start {
+            OutputStart::Text { prologue, epilogue, separator } => {
+                OutputWriter::Text(TextOutput::start(out, &prologue, epilogue, separator)?)
+            }
+            OutputStart::Edi(options) => {
+                let text = TextOutput::start(out, &[], Vec::new(), 0)?;
+                let writer = if state.is_empty() {
+                    Some(EdiWriter::new(options.clone()))
+                } else {
+                    EdiWriter::resume(options.clone(), state)
+                };
+                OutputWriter::Edi(Box::new(EdiOutput::new(text, writer.ok_or_else(bad_state)?)))
+            }
+            OutputStart::Parquet { sink, options } => {
+                let output = ColumnOutput::start(out, |out| ParquetWriter::new(out, &sink, &options))?;
+                OutputWriter::Parquet(Box::new(output))
+            }
+            OutputStart::Arrow { sink, framing } => {
+                OutputWriter::Arrow(ColumnOutput::start(out, |out| ArrowIpcWriter::new(out, &sink, framing))?)
+            }
+        })
+    }
+
+    /// An encoder of the pages of a Parquet file.
+    pub(crate) fn encoder(&self) -> Option<ParquetEncoder> {
+        match self {
+            OutputWriter::Parquet(output) => output.writer.as_ref().map(ParquetWriter::encoder),
+            OutputWriter::Text(_) | OutputWriter::Arrow(_) | OutputWriter::Edi(_) => None,
+        }
+    }
+
+    /// Bytes of the next document that are not written.
+    pub(crate) fn drop_first(&self) -> u64 {
+        match self {
+            OutputWriter::Text(output) => output.drop_first as u64,
+            OutputWriter::Parquet(_) | OutputWriter::Arrow(_) | OutputWriter::Edi(_) => 0,
+        }
+    }
+
     /// Bytes of the output so far.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
@@ -386,6 +429,18 @@ impl OutputWriter {
         match self {
             OutputWriter::Edi(output) => &output.state,
             OutputWriter::Text(_) | OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => &[],
+        }
+    }
+}
+
+impl DraftOutput for OutputWriter {
+    fn drafts(&mut self) -> Option<Drafts<'_>> {
+        match self {
+            OutputWriter::Edi(output) => {
+                let is_split = output.is_split();
+                Some(Drafts { writer: &mut output.writer, is_split, name: output.name.as_deref() })
+            }
+            OutputWriter::Text(_) | OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => None,
         }
     }
 }

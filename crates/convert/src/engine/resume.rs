@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use quayline_core::{ByteOffset, Checkpoint, Fault, Finding, Place, SourceDigest};
+use quayline_pipeline::Position;
 
 use crate::codes;
-use crate::engine::block::Position;
 use crate::engine::checkpoint_file::DONE;
 use crate::engine::destination::{partial_path, real_path};
 use crate::engine::partial::PartialFile;

@@ -10,29 +10,24 @@ use std::time::Instant;
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
 use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
+use quayline_pipeline::{
+    Apart, Clock, CodeCounts, CsvHeader, Ends, Exchange, Intake, Lane, LaneFacts, MapEnds, Paging, PipelineError,
+    Position, Repeats, SourceFacts, SpoolFolder, Unsettled, read_csv_header,
+};
 use quayline_project::{SourceFormat, TargetFormat};
 
 use crate::codes;
 use crate::conversion::{Conversion, Input, Output, Rejects, Start, Target};
-use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
-use crate::engine::csv_header::{self, CsvHeader};
 use crate::engine::destination::{Destination, partial_path, real_path, with_suffix};
 use crate::engine::digest::{definition_digest, source_digest};
-use crate::engine::exchange::{Clock, Exchange};
 use crate::engine::findings_file::FindingsFile;
-use crate::engine::intake::Intake;
-use crate::engine::lane::LaneFacts;
-use crate::engine::lanes::{Ends, ended};
-use crate::engine::lot::CodeCounts;
-use crate::engine::map_lanes;
-use crate::engine::misfit::SourceFacts;
 use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
-use crate::engine::repeats::Repeats;
 use crate::engine::resume::{self, Resume};
-use crate::engine::settle::Unsettled;
 use crate::engine::split::SplitFolder;
+use crate::engine::temporary::TemporaryFolder;
+use crate::engine::threads::run_all;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
 use crate::error::{ConvertError, Stopped};
 use crate::report::Report;
@@ -116,12 +111,12 @@ impl Run {
     fn read_header(&mut self, file: Option<File>) -> Result<Option<File>, ConvertError> {
         let SourceFormat::Csv(style) = self.conversion.source.format else { return Ok(file) };
         let (limits, name) = (&self.conversion.limits, &self.conversion.source.name);
-        let io_error = ConvertError::io("read", &self.source_path);
+        let io_error = PipelineError::io("read", &self.source_path);
         let (header, reader) = match &file {
-            None => csv_header::read(core::mem::replace(&mut self.reader, ended()), style, limits, name, io_error)?,
+            None => read_csv_header(core::mem::replace(&mut self.reader, ended()), style, limits, name, io_error)?,
             Some(file) => {
                 let reader = file.try_clone().map_err(ConvertError::io("read", &self.source_path))?;
-                (csv_header::read(Box::new(reader), style, limits, name, io_error)?.0, ended())
+                (read_csv_header(Box::new(reader), style, limits, name, io_error)?.0, ended())
             }
         };
         self.reader = reader;
@@ -281,32 +276,21 @@ impl Run {
         };
         let split = matches!(outs[0], OutFile::Folder(_));
         let begun: Vec<PathBuf> = outs.iter().filter(|_| self.resumed.is_none()).filter_map(OutFile::partial).collect();
-        let made = match &conversion.map {
-            Some(stage) => {
-                let more = self.states.more.iter().map(|(_, state)| state.clone());
-                let states: Vec<Vec<u8>> = core::iter::once(self.states.output.clone()).chain(more).collect();
-                ends.map_writers_and_lanes(stage, outs, &states, self.header.as_ref(), n)
-            }
-            None => {
-                let out = outs.into_iter().next().expect("there is one output at least");
-                ends.writer_and_lanes(out, tally.records_out > 0, &self.states.output, self.header.as_ref(), n)
-                    .map(|(output, lanes)| (vec![output], lanes))
-            }
-        };
+        let made = outputs_and_lanes(&ends, outs, &self.states, self.header.as_ref());
         let (outputs, lanes) = made.inspect_err(|_| {
             // Nothing was converted: the ends do not fit together.
             for path in &begun {
                 let _ = std::fs::remove_file(path);
             }
         })?;
-        let spool_folder = map_lanes::spool_folder(conversion.map.as_ref());
+        let spool_folder = spool_folder(conversion);
         let rejects_max = match &conversion.rejects {
             Rejects::Stop => None,
             Rejects::File { max, .. } => *max,
         };
         let writer = Writer {
             outputs,
-            spool_folder: Arc::clone(&spool_folder),
+            spool_folder: SpoolFolder::clone(&spool_folder),
             rejects: self.rejects.take(),
             rejects_max,
             findings_max: conversion.limits.findings_max,
@@ -351,7 +335,7 @@ impl Run {
             intake.end();
         }
         let exchange = Exchange::new(intake, writer, n, &conversion.cancel, &facts, &self.source_path);
-        let mut totals = exchange.run_all(lanes, || ends.block(), &self.meter, &mut clock);
+        let mut totals = run_all(&exchange, lanes, || ends.block(), &self.meter, &mut clock);
         let (writer, error) = exchange.finish();
         let mut writer = writer.expect("every lane gave the writer back");
         let stopped = conversion.cancel.load(Ordering::Relaxed);
@@ -435,7 +419,8 @@ impl Run {
         let state = &writer.state;
         let mut findings = self.warnings.clone();
         // Records of unknown types are one finding a value: each stands in `repeated`, and beside the rejects.
-        findings.extend(state.findings.iter().filter(|finding| finding.code != codes::UNKNOWN_TYPE).cloned());
+        findings
+            .extend(state.findings.iter().filter(|finding| finding.code != quayline_pipeline::UNKNOWN_TYPE).cloned());
         if state.tally.records_in == 0 && matches!(self.conversion.source.format, SourceFormat::Records(_)) {
             let place = Place { file: Some(Arc::clone(&self.conversion.source.name)), ..Place::default() };
             findings.push(quayline_frame::empty_source().at(place));
@@ -477,9 +462,62 @@ fn ends(conversion: &Conversion) -> Ends<'_> {
         schema: &conversion.schema,
         target_schema: conversion.target_schema.as_ref().unwrap_or(&conversion.schema),
         limits: &conversion.limits,
-        map: conversion.map.as_ref(),
+        map: conversion.map.as_ref().map(|stage| MapEnds {
+            plan: &stage.plan,
+            schemas: &stage.schemas,
+            more: stage.more.iter().map(|target| &target.format).collect(),
+            world: &stage.world,
+            spool_folder: spool_folder(conversion),
+            trace: stage.trace.clone(),
+            coverage: stage.coverage.clone(),
+        }),
         lanes: conversion.lanes,
+        paging: Paging::Pages,
     }
+}
+
+/// Where output waits: beside what is written, or among temporary files.
+fn spool_folder(conversion: &Conversion) -> SpoolFolder {
+    let folder = conversion.map.as_ref().map_or_else(std::env::temp_dir, |stage| stage.spool_folder.clone());
+    Arc::new(TemporaryFolder(folder))
+}
+
+/// A reader that has ended: what a resumed run reads when its checkpoint is at the end of the source.
+fn ended() -> Box<dyn Read + Send> {
+    Box::new(io::empty())
+}
+
+/// The writers of the outputs, and the lanes.
+type OutputsAndLanes<'c> = (Vec<OutputWriter>, Vec<Box<dyn Lane + 'c>>);
+
+fn outputs_and_lanes<'c>(
+    ends: &Ends<'c>,
+    outs: Vec<OutFile>,
+    states: &States,
+    header: Option<&CsvHeader>,
+) -> Result<OutputsAndLanes<'c>, ConvertError> {
+    let mut writers = Vec::new();
+    let mut outputs = Vec::new();
+    let more = states.more.iter().map(|(_, state)| &state[..]);
+    let states = core::iter::once(&states.output[..]).chain(more).chain(core::iter::repeat(&[][..]));
+    for ((number, out), state) in outs.into_iter().enumerate().zip(states) {
+        let apart = if matches!(out, OutFile::Folder(_)) { Apart::FileEach } else { Apart::Together };
+        let (start, mut output) = ends.output(number, apart)?;
+        let mut writer = OutputWriter::start(start, out, state)?;
+        if let (OutputWriter::Edi(output), Some(map)) = (&mut writer, &ends.map)
+            && map.schemas.len() > 1
+        {
+            output.name = map.plan.output_name(number).map(str::to_owned);
+        }
+        if let Some(encoder) = writer.encoder() {
+            output.encode_by(encoder);
+        }
+        writers.push(writer);
+        outputs.push(output);
+    }
+    let written: Vec<u64> = writers.iter().map(|writer| writer.bytes() - writer.drop_first()).collect();
+    let lanes = ends.lanes(&outputs, &written, header)?;
+    Ok((writers, lanes))
 }
 
 struct OpenSource {

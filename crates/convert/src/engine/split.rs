@@ -1,13 +1,13 @@
 //! One file a document.
 
+use quayline_pipeline::{Payload, Spool};
+
 use core::ops::Range;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::engine::destination::partial_path;
-use crate::engine::lot::Payload;
 use crate::engine::partial::{PartialFile, sync_folder_of};
-use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 
 /// A folder that gets a file for each document: its number, what is known of it, and the extension, such as `000001-837-0001.json`. Each is
@@ -103,30 +103,5 @@ impl SplitFolder {
     /// Makes the names durable.
     pub(crate) fn finish(&self) -> io::Result<()> {
         sync_folder_of(&self.folder.join("."))
-    }
-}
-
-/// What a file's name says of a transaction: type and control number, of which only letters, digits and points in the middle are taken.
-pub(crate) fn name_of(parts: &[&[u8]]) -> String {
-    const PART_MAX: usize = 35;
-    let mut name = String::new();
-    for part in parts.iter().filter(|part| !part.is_empty()) {
-        name.push('-');
-        for byte in part.iter().take(PART_MAX) {
-            name.push(if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' });
-        }
-    }
-    name
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_control_number_leads_out_of_the_folder() {
-        assert_eq!(name_of(&[b"837", b"0001"]), "-837-0001");
-        assert_eq!(name_of(&[b"OR/..", b"../../etc\0\n"]), "-OR___-______etc__");
-        assert_eq!(name_of(&[b"", b""]), "");
     }
 }

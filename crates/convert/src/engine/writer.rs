@@ -2,27 +2,23 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 use quayline_core::{Checkpoint, Code, Fault, Finding, SourceDigest, Tally};
 use quayline_edi::{ExcerptWriter, Surroundings};
 use quayline_meter::Phase;
+use quayline_pipeline::{
+    Clock, CodeCounts, Lot, Outlet, Position, Repeats, Spool, SpoolFolder, Unsettled, settle, settle_end,
+};
 
 use crate::codes;
 use crate::conversion::Checkpoints;
-use crate::engine::block::Position;
 use crate::engine::checkpoint_file::{CheckpointFile, DONE, States};
 use crate::engine::destination::real_path;
-use crate::engine::exchange::{Clock, Outlet};
 use crate::engine::findings_file::FindingsFile;
 use crate::engine::hold::Hold;
-use crate::engine::lot::{CodeCounts, Lot};
 use crate::engine::output::OutputWriter;
 use crate::engine::partial::{PartialFile, sync_folder_of};
-use crate::engine::repeats::Repeats;
-use crate::engine::settle::{Unsettled, settle, settle_end};
-use crate::engine::spool::Spool;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 use crate::sync::{SyncHook, SyncPoint};
@@ -35,7 +31,7 @@ pub(crate) struct Writer<'r> {
     /// The output; of a map with several, all of them in its order.
     pub(crate) outputs: Vec<OutputWriter>,
     /// Where temporary files stand.
-    pub(crate) spool_folder: Arc<Path>,
+    pub(crate) spool_folder: SpoolFolder,
     pub(crate) rejects: Option<RejectFiles>,
     /// Most rejects; `Some(0)` where the first ends the run.
     pub(crate) rejects_max: Option<u64>,
@@ -87,9 +83,11 @@ pub(crate) struct CheckpointWriter {
 }
 
 impl Outlet for Writer<'_> {
+    type Error = ConvertError;
+
     fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), ConvertError> {
         let stop_at_reject = self.rejects.is_none();
-        settle(&mut self.outputs, lot, stop_at_reject, &mut self.unsettled, &self.spool_folder)?;
+        settle(&mut self.outputs, lot, stop_at_reject, &mut self.unsettled, &*self.spool_folder)?;
         let rejects = lot.tally.records_rejected > 0 || lot.pages.iter().any(|page| page.is_bad);
         if stop_at_reject && rejects {
             self.take_back()?;

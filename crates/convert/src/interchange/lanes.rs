@@ -9,6 +9,7 @@
 //! validator of the one before. Acknowledgments are made by whoever writes: it goes over the envelopes of the block once more, with the
 //! faults that the lane found, since they depend on all that came before.
 
+use core::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -18,14 +19,12 @@ use quayline_core::{ByteOffset, RecordNumber};
 use quayline_edi::{
     CharacterRules, Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator,
 };
+use quayline_pipeline::{
+    Attachment, Block, Clock, Cut, CutEnd, Cutter, EdiPart, Lane, LaneFacts, Lot, Outlet, Position, SourceEnd, Units,
+};
 
 use super::check::{Checker, Listener};
 use super::teller::{Counts, Teller};
-use crate::engine::block::{Block, EdiPart, Position, Units};
-use crate::engine::exchange::{Clock, Outlet};
-use crate::engine::intake::{Cut, CutEnd, Cutter, SourceEnd};
-use crate::engine::lane::{Lane, LaneFacts};
-use crate::engine::lot::Lot;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 
@@ -139,9 +138,8 @@ struct Noted {
     fault: EdiFault,
 }
 
-impl Checked {
-    /// Bytes of memory, about.
-    pub(crate) fn memory(&self) -> usize {
+impl Attachment for Checked {
+    fn memory(&self) -> usize {
         const TEXTS: usize = 64;
         self.faults.len() * (size_of::<Noted>() + TEXTS) + self.again.as_ref().map_or(0, |(_, bytes)| bytes.capacity())
     }
@@ -207,7 +205,7 @@ impl Lane for CheckLane {
         };
         let mut pass = self.reader.over(input, end_of(part.is_last));
         if let Err(error) = self.checker.pass(&mut pass, &mut checked) {
-            lot.end = Some(error);
+            lot.end = Some(error.findings().into());
         }
         debug_assert_eq!(pass.finish(), part.len, "a block ends where the cutter's reader had done with it");
         debug_assert_eq!(checked.counts.transactions, part.documents, "the cutter found the same transactions");
@@ -215,7 +213,7 @@ impl Lane for CheckLane {
             let next = Checker::validator(self.checks.0, self.checks.1);
             self.relay.put(block.seq + 1, core::mem::replace(&mut self.checker.validator, next));
         }
-        lot.checked = Some(Box::new(checked));
+        lot.attachment = Some(Box::new(checked));
     }
 }
 
@@ -275,8 +273,12 @@ pub(super) struct Telling<'v> {
 }
 
 impl Outlet for Telling<'_> {
+    type Error = ConvertError;
+
     fn write(&mut self, lot: &mut Lot, _clock: &mut Clock) -> Result<(), ConvertError> {
-        let Some(checked) = lot.checked.take() else { return Ok(()) };
+        let Some(attachment) = lot.attachment.take() else { return Ok(()) };
+        let checked: Box<dyn Any> = attachment;
+        let checked: Box<Checked> = checked.downcast().expect("the lanes of a validation attach what they checked");
         match &checked.again {
             None => self.tell(&checked)?,
             Some((before, bytes)) => {

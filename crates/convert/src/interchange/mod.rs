@@ -8,8 +8,6 @@ mod survey;
 mod teller;
 mod validation;
 
-pub(crate) use lanes::Checked;
-
 pub use acknowledgment::{AcknowledgmentFile, AcknowledgmentTarget};
 pub use survey::{InterchangeFacts, Partners, Survey, TransactionKind};
 pub use validation::{Validation, ValidationReport, Verdict};

@@ -7,6 +7,7 @@ use quayline_core::{Code, Fault, Finding, Limits};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{CharacterRules, EnvelopeReader, Rules, ValidationLevel};
 use quayline_meter::{Meter, Phase};
+use quayline_pipeline::{BLOCK_BYTES, Block, EdiPart, Exchange, Intake, Lane, LaneFacts, RejectForm, Units};
 
 use super::acknowledgment::AcknowledgmentFile;
 use super::check::{Checker, PassEnd};
@@ -15,12 +16,9 @@ use super::lanes::{CheckLane, Telling, TransactionCutter};
 use super::teller::{Counts, Teller};
 use crate::codes;
 use crate::conversion::Input;
-use crate::engine::block::{BLOCK_BYTES, Block, EdiPart, Units};
-use crate::engine::exchange::Exchange;
-use crate::engine::intake::Intake;
-use crate::engine::lane::{Lane, LaneFacts};
 use crate::engine::open_input;
-use crate::engine::reject::RejectForm;
+use crate::engine::temporary::TemporaryFolder;
+use crate::engine::threads::run_all;
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 
@@ -189,7 +187,7 @@ impl Validation {
         let facts = LaneFacts {
             file: Arc::clone(&self.name),
             reject_form: RejectForm::Interchanges,
-            spool_folder: std::env::temp_dir().into(),
+            spool_folder: Arc::new(TemporaryFolder(std::env::temp_dir())),
             stop_at_reject: false,
             split: false,
             records: None,
@@ -197,7 +195,7 @@ impl Validation {
         let intake = Intake::new(source, Box::new(TransactionCutter::new(self.reader())), BLOCK_BYTES, &self.limits);
         let exchange = Exchange::new(intake, telling, self.lanes, &self.cancel, &facts, &path);
         let block = || Block::new(Units::Interchanges(EdiPart::default()));
-        let mut totals = exchange.run_all(lanes, block, &meter, &mut clock);
+        let mut totals = run_all(&exchange, lanes, block, &meter, &mut clock);
         totals.merge(&clock.finish());
         let (telling, error) = exchange.finish();
         let telling = telling.expect("every lane gave the writer back");

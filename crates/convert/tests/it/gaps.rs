@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_flat::CsvStyle;
+use quayline_project::csv::CsvStyle;
+use quayline_project::xml::XmlStyle;
 use quayline_project::{EdiDocuments, EdiRead, Schema, SourceFormat, TargetFormat};
-use quayline_xml::XmlStyle;
 
 use crate::kit::*;
 

@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quayline_convert::{
     Checkpoints, Conversion, ConvertError, Input, MapStage, Output, Rejects, Report, Source, Start, SyncHook,
-    SyncPoint, Target, World,
+    SyncPoint, Target,
 };
 use quayline_core::{Limits, NodeId, NodeKind, Occurs, Scalar, Shape};
 use quayline_edi::EdiWriterOptions;
 use quayline_edi::guide::{GuideDocuments, NodeNames};
 use quayline_map::{Absent, MapSpec, NoFiles, Options, Output as MapOutput, SourceOrder, compile};
+use quayline_pipeline::World;
 use quayline_project::csv::CsvStyle;
 use quayline_project::{EdiRead, JsonRead, JsonWrite, Schema, SourceFormat, TargetFormat, read_guides};
 

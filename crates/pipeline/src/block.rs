@@ -1,0 +1,193 @@
+//! Whole records of the source in one buffer.
+
+use std::sync::Arc;
+
+use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::{DocumentReader, EnvelopeReader};
+use quayline_frame::{Batch, RecordSpan};
+
+/// Bytes of a block before it has to grow for a record that does not fit. A block and its output stay in a core's second-level cache, and
+/// one read call moves enough to hide its cost.
+pub const BLOCK_BYTES: usize = 256 << 10;
+
+/// Where the source stands: between two records.
+#[derive(Clone, Debug)]
+pub struct Position {
+    /// First byte not consumed.
+    pub offset: ByteOffset,
+    /// Number of the record that begins there.
+    pub next: RecordNumber,
+    /// The cutter's state there.
+    pub state: u64,
+    /// Of a source of interchanges: a reader that goes on there.
+    pub reader: Option<Arc<DocumentReader>>,
+    /// Of a source of interchanges that is validated: the same.
+    pub envelope: Option<Arc<EnvelopeReader>>,
+}
+
+impl Position {
+    /// The start of a source.
+    pub const START: Position = Position::at(ByteOffset(0), RecordNumber::FIRST, 0);
+
+    /// Whether a checkpoint may be written here.
+    #[must_use]
+    pub fn can_resume(&self) -> bool {
+        self.reader.as_ref().is_none_or(|reader| reader.state().is_some())
+    }
+
+    /// A position of a source that needs no reader.
+    #[must_use]
+    pub const fn at(offset: ByteOffset, next: RecordNumber, state: u64) -> Position {
+        Position { offset, next, state, reader: None, envelope: None }
+    }
+}
+
+/// Whole records of the source. Each lane has one and reuses its memory.
+#[derive(Debug)]
+pub struct Block {
+    /// Which of the source's blocks, from 0 in this run.
+    pub seq: u64,
+    /// The bytes, `..filled` of them from the source; behind them are zeros.
+    pub bytes: Vec<u8>,
+    /// Bytes that came from the source.
+    pub filled: usize,
+    /// Where the records lie.
+    pub units: Units,
+    /// Records in front of or behind the units that are left out.
+    pub skipped: u64,
+    /// Where the block's first byte is in the source.
+    pub before: Position,
+    /// Where the source stands behind the block.
+    pub after: Position,
+}
+
+/// Where the records of a block lie.
+#[derive(Debug)]
+pub enum Units {
+    /// Records that the framing found.
+    Records(Batch),
+    /// Documents of a text format.
+    Documents(Vec<DocumentSpan>),
+    /// A part of a stream of interchanges; its reader finds the documents again. It is one unit, so that it converts as one.
+    Interchanges(EdiPart),
+}
+
+/// A part of a stream of interchanges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EdiPart {
+    /// Its bytes in the block; what is behind them is the next block's.
+    pub len: usize,
+    /// Whether the source ends with it.
+    pub is_last: bool,
+    /// Whether it ends inside a transaction, whose last document in it is a page that others follow.
+    pub ends_page: bool,
+    /// Documents in it.
+    pub documents: u64,
+    /// Whether it ends inside a document, which goes on in the next block of the same lane.
+    pub goes_on: bool,
+}
+
+/// One document of a text format.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DocumentSpan {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+    /// Where it begins in the text, from 1; 0 where the format does not tell.
+    line: u64,
+    column: u64,
+}
+
+impl Block {
+    /// An empty block for units of this kind.
+    #[must_use]
+    pub fn new(units: Units) -> Self {
+        Block {
+            seq: 0,
+            bytes: Vec::new(),
+            filled: 0,
+            units,
+            skipped: 0,
+            before: Position::START,
+            after: Position::START,
+        }
+    }
+
+    /// How many records.
+    pub(crate) fn len(&self) -> usize {
+        match &self.units {
+            Units::Records(batch) => batch.len(),
+            Units::Documents(spans) => spans.len(),
+            Units::Interchanges(part) => usize::from(part.len > 0 || part.is_last),
+        }
+    }
+
+    /// Whether the next block belongs to the same lane.
+    pub(crate) fn goes_on(&self) -> bool {
+        matches!(&self.units, Units::Interchanges(part) if part.goes_on)
+    }
+
+    /// The bytes of record `i` without framing.
+    #[inline]
+    pub(crate) fn body(&self, i: usize) -> &[u8] {
+        match &self.units {
+            Units::Records(batch) => batch.body(&self.bytes, i),
+            Units::Documents(spans) => &self.bytes[spans[i].start as usize..][..spans[i].len as usize],
+            Units::Interchanges(part) => &self.bytes[..part.len],
+        }
+    }
+
+    /// Number of record `i` in the source.
+    pub(crate) fn number(&self, i: usize) -> RecordNumber {
+        match &self.units {
+            Units::Records(batch) => batch.number(i),
+            Units::Documents(_) | Units::Interchanges(_) => RecordNumber(self.before.next.0 + i as u64),
+        }
+    }
+
+    /// Where record `i` begins in the source.
+    pub(crate) fn offset(&self, i: usize) -> ByteOffset {
+        match &self.units {
+            Units::Records(batch) => batch.offset(i),
+            Units::Documents(spans) => ByteOffset(self.before.offset.0 + u64::from(spans[i].start)),
+            Units::Interchanges(_) => self.before.offset,
+        }
+    }
+
+    /// Line on which document `i` of a text begins, from 1.
+    pub(crate) fn line(&self, i: usize) -> u64 {
+        match &self.units {
+            Units::Records(_) | Units::Interchanges(_) => 0,
+            Units::Documents(spans) => spans[i].line,
+        }
+    }
+
+    /// Column in which document `i` of a text begins, from 1.
+    pub(crate) fn column(&self, i: usize) -> u64 {
+        match &self.units {
+            Units::Records(_) | Units::Interchanges(_) => 0,
+            Units::Documents(spans) => spans[i].column,
+        }
+    }
+
+    /// Where record `i` lies, where framing found it.
+    pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
+        match &self.units {
+            Units::Records(batch) => Some(batch.span(i)),
+            Units::Documents(_) | Units::Interchanges(_) => None,
+        }
+    }
+}
+
+impl DocumentSpan {
+    /// # Panics
+    /// Where a block is larger than 4 GiB: the intake's bound is far below.
+    pub(crate) fn new(start: usize, len: usize) -> Self {
+        let narrow = |n: usize| u32::try_from(n).expect("a block is smaller than 4 GiB");
+        DocumentSpan { start: narrow(start), len: narrow(len), line: 0, column: 0 }
+    }
+
+    /// The same with its place in the text.
+    pub(crate) fn on_line(self, line: u64, column: u64) -> Self {
+        DocumentSpan { line, column, ..self }
+    }
+}

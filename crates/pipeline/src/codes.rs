@@ -1,0 +1,15 @@
+//! The codes of findings about documents on their way; `docs/errors/convert.md` explains them.
+
+use quayline_core::Code;
+
+pub(crate) const IO: Code = Code("CNV-001");
+pub(crate) const NO_DESCRIPTION: Code = Code("CNV-010");
+pub(crate) const OTHER_SHAPE: Code = Code("CNV-011");
+pub(crate) const COLUMNS_OF_UNIT: Code = Code("CNV-016");
+pub(crate) const NO_PARENT: Code = Code("CNV-022");
+pub(crate) const LARGE_FAMILY: Code = Code("CNV-023");
+/// A record whose value no record type of the interface has.
+pub const UNKNOWN_TYPE: Code = Code("CNV-026");
+pub(crate) const REJECTED_WITH: Code = Code("CNV-027");
+pub(crate) const NO_RECORD: Code = Code("CNV-028");
+pub(crate) const MISFIT: Code = Code("CNV-030");

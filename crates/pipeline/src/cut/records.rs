@@ -1,0 +1,130 @@
+//! Records by framing; with nested types, whole families of records.
+
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Limits, Place, RecordNumber};
+use quayline_frame::{
+    BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, RecordExtent, SpecError,
+    Splitter,
+};
+use quayline_project::{RecordTypes, Schema};
+
+use crate::block::{Block, Position, Units};
+use crate::codes;
+use crate::intake::{Cut, CutEnd, Cutter, SourceEnd};
+use crate::sink::extent;
+
+/// Cuts a source of framed records. Blocks end where a document begins: a record with children never stands apart from them.
+pub(crate) struct RecordCutter {
+    spec: FramingSpec,
+    limits: Limits,
+    edges: Edges,
+    splitter: BlockSplitter,
+    /// Set for nested types.
+    families: Option<Arc<Schema>>,
+    /// Set for records that end by their own counters.
+    extent: Option<Arc<dyn RecordExtent>>,
+    file: Arc<str>,
+}
+
+impl RecordCutter {
+    pub(crate) fn new(
+        spec: &FramingSpec,
+        limits: &Limits,
+        schema: &Arc<Schema>,
+        from: &Position,
+        file: &Arc<str>,
+    ) -> Result<Self, SpecError> {
+        let types = schema.types();
+        let edges = types.map(RecordTypes::edges).unwrap_or_default();
+        let families = types.is_some_and(RecordTypes::is_nested).then(|| Arc::clone(schema));
+        let extent = extent(spec, schema);
+        let splitter = splitter(spec, limits, from, edges, extent.as_ref())?;
+        let file = Arc::clone(file);
+        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, extent, file })
+    }
+
+    fn fault(&self, fault: &FrameFault) -> Finding {
+        let mut finding = fault.finding();
+        finding.place.file = Some(Arc::clone(&self.file));
+        finding
+    }
+
+    /// Gives back the records of the last family: more of it may follow. `None` where the block holds only that one.
+    fn keep_last_family(&mut self, block: &mut Block, types: &RecordTypes) -> Option<usize> {
+        let Units::Records(batch) = &mut block.units else { return None };
+        let begins = |i: &usize| types.begins_document(batch.body(&block.bytes, *i));
+        let last = (1..batch.len()).rev().find(begins)?;
+        let end = batch.span(last).frame as usize;
+        // Cut again up to there, without holding trailers back: those stand behind.
+        let edges = Edges { skip_last: 0, ..self.edges };
+        let mut again = splitter(&self.spec, &self.limits, &block.before, edges, self.extent.as_ref()).ok()?;
+        let cut = again.block(&block.bytes[..end], EndOfInput::No, batch);
+        block.skipped = cut.skipped;
+        let at = Position::at(again.offset(), again.next_record(), again.state());
+        self.splitter = splitter(&self.spec, &self.limits, &at, self.edges, self.extent.as_ref()).ok()?;
+        Some(cut.consumed)
+    }
+}
+
+impl Cutter for RecordCutter {
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        let end_of_input = match end {
+            SourceEnd::No => EndOfInput::No,
+            SourceEnd::Yes => EndOfInput::Yes,
+        };
+        let started = self.position();
+        let Units::Records(batch) = &mut block.units else { unreachable!("records are cut into a block of records") };
+        let cut = self.splitter.block(&block.bytes[..block.filled], end_of_input, batch);
+        block.skipped = cut.skipped;
+        let records = batch.len();
+        let (consumed, end) = match cut.end {
+            BlockEnd::NeedMore { at_least } => (cut.consumed, CutEnd::NeedMore { at_least: cut.consumed + at_least }),
+            BlockEnd::Done => (cut.consumed, CutEnd::Done),
+            BlockEnd::Fault(fault) => {
+                let finding = self.fault(&fault);
+                let is_tail = matches!(fault.kind, FrameFaultKind::Truncated { .. }) && end == SourceEnd::Yes;
+                // A first record that never ends is not cut off: the framing is another one.
+                let torn = is_tail && fault.record > RecordNumber(1 + self.edges.skip_first);
+                (cut.consumed, if torn { CutEnd::Torn(finding) } else { CutEnd::Lost(finding) })
+            }
+        };
+        let Some(schema) = self.families.clone() else { return Cut { consumed, end } };
+        let (CutEnd::NeedMore { .. }, Some(types)) = (&end, schema.types()) else { return Cut { consumed, end } };
+        match self.keep_last_family(block, types) {
+            Some(consumed) => Cut { consumed, end },
+            None if records == 0 && consumed > 0 => Cut { consumed, end },
+            None => {
+                // One family fills the buffer: look again with more of it.
+                if block.filled > self.limits.record_bytes_max {
+                    let place =
+                        Place { file: Some(Arc::clone(&self.file)), record: Some(started.next), ..Place::default() };
+                    let limit = self.limits.record_bytes_max;
+                    let message = format!("this record and those nested in it take more than {limit} bytes");
+                    let finding = Finding::error(codes::LARGE_FAMILY, Fault::Config, message).at(place);
+                    let hint = "convert the record types without `parent`, or allow more with `--limit record-bytes=N`";
+                    return Cut { consumed: 0, end: CutEnd::Lost(finding.hint(hint)) };
+                }
+                if let Ok(splitter) = splitter(&self.spec, &self.limits, &started, self.edges, self.extent.as_ref()) {
+                    self.splitter = splitter;
+                }
+                Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } }
+            }
+        }
+    }
+
+    fn position(&self) -> Position {
+        Position::at(self.splitter.offset(), self.splitter.next_record(), self.splitter.state())
+    }
+}
+
+fn splitter(
+    spec: &FramingSpec,
+    limits: &Limits,
+    from: &Position,
+    edges: Edges,
+    extent: Option<&Arc<dyn RecordExtent>>,
+) -> Result<BlockSplitter, SpecError> {
+    let splitter = Splitter::resume(spec, limits, from.offset, from.next, from.state)?;
+    BlockSplitter::over(splitter.with_extent(extent.cloned()), edges)
+}

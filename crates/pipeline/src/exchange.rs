@@ -1,0 +1,252 @@
+//! Lanes take turns at the source and at the output; the order of the source is the order of the output.
+//!
+//! There is no reader thread and no writer thread. A lane takes an empty lot, then the next block (under the intake's lock), converts it,
+//! and hands the lot in. Whoever hands in the lot that is next in order becomes the writer and writes all lots that are ready, while the
+//! others go on. So n lanes are n threads, a block stays in the cache of the core that read it, and one lane is a plain loop.
+//!
+//! Bounded: each lane has one block, and there are some lots more than lanes, so that a lane that the system puts aside for a moment does not
+//! hold the others up at once; but no block is begun while lots of many bytes wait. A lot takes memory only when it is used. A lane holds a lot before it takes a block, so the block that is
+//! next in order always has one and the lanes cannot wait for each other in a circle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use quayline_core::{Finding, Findings};
+use quayline_meter::Phase;
+
+use crate::block::Block;
+use crate::error::PipelineError;
+use crate::intake::{Intake, Taken};
+use crate::lane::{Lane, LaneFacts};
+use crate::lot::Lot;
+use crate::misfit;
+
+/// A lane's line of time.
+pub type Clock = quayline_meter::Lane;
+
+/// Writes lots in order.
+pub trait Outlet: Send {
+    /// Why a run ends early.
+    type Error: From<PipelineError> + Send;
+
+    /// Writes one lot.
+    ///
+    /// # Errors
+    /// Whatever ends the run.
+    fn write(&mut self, lot: &mut Lot, clock: &mut Clock) -> Result<(), Self::Error>;
+}
+
+/// What the lanes of a run share.
+pub struct Exchange<'r, W: Outlet> {
+    intake: Mutex<Intake<'r>>,
+    order: Mutex<Order<W>>,
+    changed: Condvar,
+    /// Bytes of memory of lots that wait to be written, from which on no further block is begun.
+    ready_bytes_max: usize,
+    /// Bytes of memory that free lots keep.
+    free_bytes_max: usize,
+    stop: AtomicBool,
+    cancel: &'r AtomicBool,
+    facts: &'r LaneFacts,
+    source_path: &'r std::path::Path,
+}
+
+struct Order<W: Outlet> {
+    next: u64,
+    ready: Vec<Lot>,
+    /// Bytes of memory of `ready`.
+    ready_bytes: usize,
+    free: Vec<Lot>,
+    /// Bytes of memory of `free`.
+    free_bytes: usize,
+    /// `None` while a lane writes.
+    writer: Option<W>,
+    error: Option<W::Error>,
+}
+
+impl<'r, W: Outlet> Exchange<'r, W> {
+    /// Lanes take blocks from `intake` and hand lots to `writer`; `source_path` names the source in errors of reading. Set `cancel` to stop
+    /// before the next block.
+    #[must_use]
+    pub fn new(
+        intake: Intake<'r>,
+        writer: W,
+        lanes: usize,
+        cancel: &'r AtomicBool,
+        facts: &'r LaneFacts,
+        source_path: &'r std::path::Path,
+    ) -> Self {
+        let lots = lots(lanes);
+        Exchange {
+            intake: Mutex::new(intake),
+            order: Mutex::new(Order {
+                next: 0,
+                ready: Vec::with_capacity(lots),
+                ready_bytes: 0,
+                free: (0..lots).map(|_| Lot::new()).collect(),
+                free_bytes: 0,
+                writer: Some(writer),
+                error: None,
+            }),
+            changed: Condvar::new(),
+            ready_bytes_max: READY_BYTES_A_LANE * lanes,
+            free_bytes_max: if lanes == 1 { usize::MAX } else { FREE_BYTES_A_LANE * lanes },
+            stop: AtomicBool::new(false),
+            cancel,
+            facts,
+            source_path,
+        }
+    }
+
+    /// Runs one lane until the source ends or the run does. `clock` is that of the thread it runs on.
+    pub fn run(&self, lane: &mut dyn Lane, mut block: Block, clock: &mut Clock) {
+        let alarm = Alarm(self);
+        // A lane whose block ends inside a document keeps its turn: the next block belongs to the same document.
+        let mut turn: Option<MutexGuard<'_, Intake<'r>>> = None;
+        while let Some(mut lot) = self.free_lot(clock) {
+            clock.enter(Phase::Wait);
+            let mut intake = turn.take().unwrap_or_else(|| lock(&self.intake));
+            if self.stop.load(Ordering::Relaxed) || self.cancel.load(Ordering::Relaxed) {
+                break;
+            }
+            clock.enter(Phase::Read);
+            let taken = intake.take(&mut block, self.cancel);
+            lot.seq = block.seq;
+            if matches!(taken, Ok(Taken::Block)) && block.goes_on() {
+                turn = Some(intake);
+            } else {
+                drop(intake);
+            }
+            match taken {
+                Ok(Taken::End | Taken::Stopped) => break,
+                Ok(taken) => {
+                    clock.enter(Phase::Decode);
+                    self.convert(lane, &block, taken, &mut lot);
+                    clock.counters.bytes_in += lot.after.offset.0 - block.before.offset.0;
+                    clock.counters.batches += 1;
+                }
+                Err(source) => {
+                    lot.after = block.before.clone();
+                    lot.end = Some(PipelineError::io("read", self.source_path)(source));
+                }
+            }
+            self.hand_in(lot, clock);
+        }
+        drop(alarm);
+    }
+
+    /// Takes the writer back when all lanes have ended, with the error that ended the run.
+    pub fn finish(self) -> (Option<W>, Option<W::Error>) {
+        let order = self.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (order.writer, order.error)
+    }
+
+    fn convert(&self, lane: &mut dyn Lane, block: &Block, taken: Taken, lot: &mut Lot) {
+        lane.convert(self.facts, block, lot);
+        lot.end_with(taken);
+        if let Some(records) = &self.facts.records {
+            lot.misfit = misfit::explain(records, block, lot, &self.facts.file);
+        }
+    }
+
+    /// Waits for an empty lot; `None` when the run ends.
+    fn free_lot(&self, clock: &mut Clock) -> Option<Lot> {
+        clock.enter(Phase::Wait);
+        let mut order = lock(&self.order);
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            // The lot that is next in order is never among those that wait, so whoever works on it will write them and wake us.
+            if (order.ready.is_empty() || order.ready_bytes < self.ready_bytes_max)
+                && let Some(lot) = order.free.pop()
+            {
+                order.free_bytes -= lot.memory();
+                return Some(lot);
+            }
+            order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Hands a lot in, and writes while the next lot in order is there and nobody else writes.
+    fn hand_in(&self, lot: Lot, clock: &mut Clock) {
+        clock.enter(Phase::Wait);
+        let bytes = lot.memory();
+        let mut order = lock(&self.order);
+        order.ready_bytes += bytes;
+        order.ready.push(lot);
+        while order.error.is_none()
+            && let Some(at) = order.ready.iter().position(|lot| lot.seq == order.next)
+            && let Some(mut writer) = order.writer.take()
+        {
+            let mut lot = order.ready.swap_remove(at);
+            // As it was when it came: nobody has touched it.
+            order.ready_bytes -= lot.memory();
+            drop(order);
+            clock.enter(Phase::Write);
+            let misfit = lot.misfit.clone();
+            let mut done = writer.write(&mut lot, clock);
+            if let (Ok(()), Some(end)) = (&done, lot.end.take()) {
+                done = Err(with_misfit(end, misfit).into());
+            }
+            lot.clear();
+            clock.enter(Phase::Wait);
+            order = lock(&self.order);
+            order.writer = Some(writer);
+            order.next += 1;
+            if order.free_bytes + lot.memory() > self.free_bytes_max {
+                // What large documents made large waits for nobody.
+                lot = Lot::new();
+            }
+            order.free_bytes += lot.memory();
+            order.free.push(lot);
+            if let Err(error) = done {
+                order.error = Some(error);
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// Wakes the other lanes when a lane panics, so that the run ends with that panic instead of standing still.
+struct Alarm<'e, 'r, W: Outlet>(&'e Exchange<'r, W>);
+
+impl<W: Outlet> Drop for Alarm<'_, '_, W> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop.store(true, Ordering::Relaxed);
+            let _order = lock(&self.0.order);
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+/// Some lots of usual size, or one of a large document.
+const READY_BYTES_A_LANE: usize = 1 << 20;
+
+/// One lot of usual size a lane, so that a lot that is taken has its memory most often.
+const FREE_BYTES_A_LANE: usize = 2 << 20;
+
+/// How many lots circulate: a few a lane, and not many where there are many lanes anyway.
+fn lots(lanes: usize) -> usize {
+    match lanes {
+        0 | 1 => 1,
+        _ => (4 * lanes + 4).min(24).max(2 * lanes),
+    }
+}
+
+/// A broken framing in the first block with a word on the likely one.
+fn with_misfit(end: PipelineError, misfit: Option<Finding>) -> PipelineError {
+    match end {
+        PipelineError::Refused(Findings(mut findings)) => {
+            findings.extend(misfit);
+            PipelineError::Refused(Findings(findings))
+        }
+        end => end,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

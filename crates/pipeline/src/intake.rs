@@ -1,0 +1,197 @@
+//! Reading the source and cutting it into blocks of whole records.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use quayline_core::{Finding, Limits};
+
+use crate::block::{Block, Position};
+
+/// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
+const SLACK: usize = 64;
+
+/// A block that is too small for one record grows by this part of its size, or by a block. It bounds both the bytes that are read again (eight
+/// times each) and the memory that no record needs.
+const GROWTH: usize = 8;
+
+/// Finds whole records in a buffer.
+pub trait Cutter: Send {
+    /// Fills `block.units`, `block.skipped` with what `block.bytes[..block.filled]` holds whole; the bytes start at [`Cutter::position`].
+    fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut;
+
+    /// First byte not consumed, the number of the record there and the state to go on with.
+    fn position(&self) -> Position;
+}
+
+/// Whether the buffer is all there will be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SourceEnd {
+    /// More may follow.
+    No,
+    /// The buffer ends with the source.
+    Yes,
+}
+
+/// What one cut did.
+#[derive(Debug)]
+pub struct Cut {
+    /// Bytes done with; the rest is the start of the next block.
+    pub consumed: usize,
+    /// Why the cut ended there.
+    pub end: CutEnd,
+}
+
+/// Why a cut ended where it did.
+#[derive(Debug)]
+pub enum CutEnd {
+    /// The rest is no whole record; with `consumed` 0, so many bytes are needed to get further.
+    NeedMore {
+        /// Bytes that the buffer must hold.
+        at_least: usize,
+    },
+    /// The source has ended, all of it is consumed.
+    Done,
+    /// The last `rest` bytes before the end of the source, behind `consumed`, are no whole record. They go to the rejects.
+    Torn(Finding),
+    /// What follows cannot be read; the run ends.
+    Lost(Finding),
+}
+
+/// The source as blocks. Lanes take turns at it.
+pub struct Intake<'r> {
+    reader: Box<dyn Read + Send + 'r>,
+    cutter: Box<dyn Cutter>,
+    /// Read and not consumed: the start of the next block.
+    carry: Vec<u8>,
+    /// Whether `reader` has ended.
+    drained: bool,
+    /// Whether nothing more is to come.
+    done: bool,
+    seq: u64,
+    block_bytes: usize,
+    /// Most bytes one record may take with its framing.
+    record_bytes_max: usize,
+}
+
+/// What the intake gave.
+#[derive(Debug)]
+pub(crate) enum Taken {
+    /// The block holds records (or none, if it only moved the position).
+    Block,
+    /// The block holds records; behind them are bytes up to the end of the source that are no record.
+    Torn { finding: Finding, rest: Vec<u8> },
+    /// The block holds records; behind them the source cannot be read as records.
+    Lost(Finding),
+    /// Nothing is left.
+    End,
+    /// The run is to stop; the block holds nothing.
+    Stopped,
+}
+
+impl<'r> Intake<'r> {
+    /// Reads `reader` in blocks of `block_bytes`, which grow for a record that does not fit.
+    #[must_use]
+    pub fn new(
+        reader: Box<dyn Read + Send + 'r>,
+        cutter: Box<dyn Cutter>,
+        block_bytes: usize,
+        limits: &Limits,
+    ) -> Self {
+        let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(block_bytes);
+        Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, block_bytes, record_bytes_max }
+    }
+
+    /// Nothing will come: a resumed run whose checkpoint stands at the end of the source.
+    pub fn end(&mut self) {
+        self.done = true;
+    }
+
+    /// Fills `block` with the next whole records.
+    ///
+    /// Blocks are cut from full buffers, however the bytes arrive, so the same source gives the same blocks. One record can be large, so
+    /// `cancel` is looked at while a block grows.
+    ///
+    /// # Errors
+    /// The reader's; then nothing more will come.
+    pub(crate) fn take(&mut self, block: &mut Block, cancel: &AtomicBool) -> io::Result<Taken> {
+        if self.done {
+            return Ok(Taken::End);
+        }
+        block.seq = self.seq;
+        block.before = self.cutter.position();
+        block.skipped = 0;
+        block.filled = 0;
+        let mut want = self.block_bytes.max(self.carry.len());
+        make_room(block, want);
+        block.bytes[..self.carry.len()].copy_from_slice(&self.carry);
+        block.filled = self.carry.len();
+        self.carry.clear();
+        loop {
+            if let Err(error) = self.fill(block, want) {
+                self.done = true;
+                return Err(error);
+            }
+            let filled = block.filled;
+            block.bytes[filled..filled + SLACK].fill(0);
+            let end = if self.drained { SourceEnd::Yes } else { SourceEnd::No };
+            let cut = self.cutter.cut(block, end);
+            let taken = match cut.end {
+                CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
+                    if cancel.load(Ordering::Relaxed) {
+                        return Ok(Taken::Stopped);
+                    }
+                    // One record fills the buffer: the cutter's limits say no before this one does. A cutter may look at all of it again,
+                    // so the buffer grows by a share of its size.
+                    let more = (block.filled + block.filled / GROWTH).min(self.record_bytes_max);
+                    want = at_least.max(block.filled + self.block_bytes).max(more);
+                    make_room(block, want);
+                    continue;
+                }
+                CutEnd::NeedMore { .. } => Taken::Block,
+                CutEnd::Done => {
+                    self.done = true;
+                    Taken::Block
+                }
+                CutEnd::Torn(finding) => {
+                    self.done = true;
+                    Taken::Torn { finding, rest: block.bytes[cut.consumed..block.filled].to_vec() }
+                }
+                CutEnd::Lost(finding) => {
+                    self.done = true;
+                    Taken::Lost(finding)
+                }
+            };
+            self.carry.extend_from_slice(&block.bytes[cut.consumed..block.filled]);
+            block.after = self.cutter.position();
+            self.seq += 1;
+            return Ok(taken);
+        }
+    }
+
+    /// Reads until the block has `want` bytes or the source ends.
+    fn fill(&mut self, block: &mut Block, want: usize) -> io::Result<()> {
+        while block.filled < want && !self.drained {
+            match self.reader.read(&mut block.bytes[block.filled..want]) {
+                Ok(0) => self.drained = true,
+                Ok(n) => block.filled += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a buffer that is kept for the next block. Blocks of large documents follow each other, and to give buffers of megabytes back and take
+/// them again leaves holes in the heap.
+const BUFFER_KEPT_BYTES: usize = 8 << 20;
+
+/// Room for `want` bytes and the slack. A buffer that one giant record made large is given back.
+fn make_room(block: &mut Block, want: usize) {
+    let need = want + SLACK;
+    if block.bytes.len() < need {
+        block.bytes.resize(need, 0);
+    } else if block.filled == 0 && block.bytes.len() > (8 * need).max(BUFFER_KEPT_BYTES) {
+        block.bytes = vec![0; need];
+    }
+}

@@ -1,0 +1,66 @@
+//! Bytes in, documents out: a source, an optional map and outputs, composed into one compiled loop. No files, no threads of its own.
+//!
+//! ```text
+//!                 Intake (a reader) ─┐                                                    ┌─ Outlet: writes lots in order (convert)
+//!                                    ▼                                                    │
+//! bytes ─▶ Cutter ─▶ Block of whole records ─▶ Lane: Source ▶ (map ▶) sink ─▶ Lot ─▶ settle ─▶ Payload, rejects, findings, tally
+//!                                                                                         │
+//!                          Pipeline::lane ─▶ UnitLane::run(bytes of one unit) ────────────┴─ OutputBuffer: Revocable
+//! ```
+//!
+//! There are two ways in:
+//!
+//! * [`Pipeline`] is for callers that have a unit in memory: a record, a message, a whole interchange. [`UnitLane::run`] converts it and
+//!   appends what came of it to [`OutputBuffer`]s, which the caller can reset to a mark.
+//! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Exchange`] keeps the order of the
+//!   source for any number of lanes. The caller opens files, starts threads and writes.
+//!
+//! Invariants:
+//!
+//! * A document is written whole or not at all; one that is refused goes to the rejects with its findings.
+//! * Every record is written, rejected or skipped, and exactly one of these: the [`Tally`](quayline_core::Tally) adds up.
+//! * The same bytes and settings give the same output for any number of lanes.
+//! * Only [`SpoolFiles`] opens temporary files, and the caller hands it in.
+
+mod block;
+mod codes;
+mod csv_header;
+mod cut;
+mod error;
+mod exchange;
+mod intake;
+mod lane;
+mod lanes;
+mod lot;
+mod misfit;
+mod output;
+mod reject;
+mod repeats;
+mod revocable;
+mod settle;
+mod sink;
+mod source;
+mod spool;
+mod text_place;
+mod unit;
+mod world;
+
+pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
+pub use codes::UNKNOWN_TYPE;
+pub use csv_header::{CsvHeader, read_csv_header};
+pub use error::{PipelineError, io_finding};
+pub use exchange::{Clock, Exchange, Outlet};
+pub use intake::{Cut, CutEnd, Cutter, Intake, SourceEnd};
+pub use lane::{Lane, LaneFacts};
+pub use lanes::{Ends, MapEnds, Paging};
+pub use lot::{Attachment, CodeCounts, Columns, Excerpt, Lot, Page, Payload};
+pub use misfit::SourceFacts;
+pub use output::{Apart, LaneOutput, OutputStart};
+pub use reject::RejectForm;
+pub use repeats::Repeats;
+pub use revocable::Revocable;
+pub use settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
+pub use sink::map::TraceOut;
+pub use spool::{Spool, SpoolFile, SpoolFiles, SpoolFolder, SpoolMemory, SpoolReader, SpoolWriter};
+pub use unit::{MapStep, OutputBuffer, OutputMark, Pipeline, UnitLane, UnitReport};
+pub use world::{Lookup, World};

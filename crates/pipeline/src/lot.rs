@@ -1,0 +1,550 @@
+//! What one block became: output, rejects, findings and counts, on its way to the writer.
+
+use core::any::Any;
+use core::fmt::Debug;
+use core::ops::Range;
+
+use quayline_columnar::{ParquetPages, RecordBatch};
+use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
+use quayline_edi::{EdiDraft, Surroundings};
+
+use crate::block::{Block, Position};
+use crate::error::PipelineError;
+use crate::intake::Taken;
+use crate::lane::{Extra, LaneFacts, OutputExtent, Target};
+use crate::reject::RejectForm;
+use crate::repeats::Repeats;
+use crate::spool::Spool;
+
+/// The output of one block: documents, rejects, findings and counts. Lots circulate between lanes and writer; their memory is reused.
+#[derive(Debug)]
+pub struct Lot {
+    /// Number of the block among those of the source, from 0 in this run.
+    pub seq: u64,
+    /// The documents, in the output's format.
+    pub payload: Payload,
+    /// Rejected records, as they go to the rejects file.
+    pub rejects: Vec<u8>,
+    /// Where `rejects` are parts of interchanges: which, and what is around each.
+    pub excerpts: Vec<Excerpt>,
+    /// Whether the writer has the last word on documents.
+    pub(crate) deferring: bool,
+    /// Then: all documents of the block in order, and their bytes as they go to the rejects.
+    pub(crate) deferred: Vec<Deferred>,
+    pub(crate) deferred_raw: Vec<u8>,
+    /// Documents of the block that are pages of a transaction, in order, and their bytes. They are not in the tally: what becomes of them is
+    /// known when the transaction has ended.
+    pub pages: Vec<Page>,
+    /// The bytes of `pages`.
+    pub page_raw: Vec<u8>,
+    /// Findings of severity error that reject no document.
+    pub errors: u64,
+    /// Findings about the documents, up to a bound.
+    pub findings: Vec<Finding>,
+    /// How often each code was found, those beyond the bound too.
+    pub counts: CodeCounts,
+    /// Findings that are one however often they come.
+    pub repeats: Repeats,
+    /// Records of the block: written, rejected, skipped.
+    pub tally: Tally,
+    /// Documents that were written.
+    pub documents: u64,
+    /// Result of another kind of lane than those of this crate, for its own outlet.
+    pub attachment: Option<Box<dyn Attachment>>,
+    /// Where the source stands behind the lot.
+    pub after: Position,
+    /// A word on why so many records of the first block were rejected.
+    pub misfit: Option<Finding>,
+    /// Ends the run behind this lot.
+    pub end: Option<PipelineError>,
+}
+
+/// A lane's own result in a lot.
+pub trait Attachment: Any + Debug + Send {
+    /// Bytes of memory, about.
+    fn memory(&self) -> usize;
+}
+
+/// A rejected part of an interchange.
+#[derive(Debug)]
+pub struct Excerpt {
+    /// What stands in front of the bytes, where the document reached over blocks.
+    pub front: Option<Spool>,
+    /// The envelopes around it.
+    pub around: Surroundings,
+    /// Whether it is a transaction; otherwise it is what stands between two.
+    pub is_transaction: bool,
+    /// Its bytes in [`Lot::rejects`].
+    pub raw: Range<usize>,
+}
+
+/// A document that is one of the pages of its transaction.
+#[derive(Debug)]
+pub struct Page {
+    /// Whether it is the first page of its transaction.
+    pub is_first: bool,
+    /// Whether another one follows.
+    pub more: bool,
+    /// Whether it was refused, and with it its transaction.
+    pub is_bad: bool,
+    /// Its output, in the unit of [`Target::mark`].
+    pub output: Range<usize>,
+    /// Documents of the output.
+    pub documents: u64,
+    /// The envelopes around it.
+    pub around: Surroundings,
+    /// What stands in front of its bytes, where it reached over blocks.
+    pub front: Option<Spool>,
+    /// Its bytes in `page_raw`.
+    pub raw: Range<usize>,
+}
+
+/// A document that the writer has the last word on.
+#[derive(Debug)]
+pub(crate) struct Deferred {
+    pub(crate) place: Place,
+    /// Set where the lane rejected it already; the others have a draft each.
+    pub(crate) rejected: Option<Vec<Finding>>,
+    /// Its bytes in `deferred_raw`.
+    pub(crate) raw: Range<usize>,
+    pub(crate) around: Option<(Surroundings, bool)>,
+    pub(crate) front: Option<Spool>,
+    /// Which of the lot's pages it is.
+    pub(crate) page: Option<usize>,
+    /// Records that it was made of, documents that came of it, and of a map what came of it in each output.
+    pub(crate) records: u64,
+    pub(crate) documents: u64,
+    pub(crate) taken: Vec<OutputExtent>,
+}
+
+impl Deferred {
+    fn new(place: Place) -> Self {
+        Deferred {
+            place,
+            rejected: None,
+            raw: 0..0,
+            around: None,
+            front: None,
+            page: None,
+            records: 1,
+            documents: 1,
+            taken: Vec::new(),
+        }
+    }
+}
+
+/// Output of one block.
+#[derive(Debug, Default)]
+pub struct Payload {
+    /// Bytes of output: `..len` of it. A writer may keep the whole vector initialised, so length is told apart.
+    pub bytes: Vec<u8>,
+    /// Number of bytes of output.
+    pub len: usize,
+    /// Output as columns.
+    pub columns: Vec<Columns>,
+    /// What stands in front of the bytes: it waited for the end of its source document.
+    pub front: Option<Spool>,
+    /// Set before it is filled: the source document goes on in the next block.
+    pub goes_on: bool,
+    /// Of a map with several outputs: those behind the first.
+    pub more: Vec<Payload>,
+    /// Output as documents that the writer turns into interchanges.
+    pub drafts: Vec<EdiDraft>,
+    /// Those of the lot before, which are written: for their memory.
+    pub used: Vec<EdiDraft>,
+    /// Where each document ends in the bytes, where each goes to a file of its own; and what the names of these say.
+    pub cuts: Vec<usize>,
+    /// The documents' own parts of those names.
+    pub names: Vec<String>,
+}
+
+/// Output that a columnar writer takes.
+#[derive(Debug)]
+pub enum Columns {
+    /// Pages of Parquet.
+    Pages(ParquetPages),
+    /// A batch of Arrow.
+    Batch(RecordBatch),
+    /// Of a payload that is written in parts: what was written.
+    Written,
+}
+
+impl Columns {
+    fn memory(&self) -> usize {
+        match self {
+            Columns::Pages(pages) => pages.memory(),
+            Columns::Batch(batch) => batch.get_array_memory_size(),
+            Columns::Written => 0,
+        }
+    }
+
+    /// Takes the columns out, to be written.
+    #[must_use]
+    pub fn take(&mut self) -> Columns {
+        core::mem::replace(self, Columns::Written)
+    }
+}
+
+impl Payload {
+    /// Bytes of memory, about.
+    fn memory(&self) -> usize {
+        self.bytes.capacity()
+            + self.columns.iter().map(Columns::memory).sum::<usize>()
+            + self.drafts.iter().map(EdiDraft::memory).sum::<usize>()
+            + self.more.iter().map(Payload::memory).sum::<usize>()
+    }
+
+    /// Empties it and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.columns.clear();
+        self.front = None;
+        self.goes_on = false;
+        self.used.clear();
+        core::mem::swap(&mut self.used, &mut self.drafts);
+        self.used.retain(|draft| draft.memory() <= DRAFT_KEPT_BYTES);
+        self.cuts.clear();
+        self.names.clear();
+        self.more.iter_mut().for_each(Payload::clear);
+    }
+
+    /// Copies a writer's bytes.
+    pub(crate) fn fill(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.len = bytes.len();
+    }
+}
+
+impl Default for Lot {
+    fn default() -> Self {
+        Lot::new()
+    }
+}
+
+impl Lot {
+    /// An empty lot.
+    #[must_use]
+    pub fn new() -> Self {
+        Lot {
+            seq: 0,
+            payload: Payload::default(),
+            rejects: Vec::new(),
+            excerpts: Vec::new(),
+            deferring: false,
+            deferred: Vec::new(),
+            deferred_raw: Vec::new(),
+            pages: Vec::new(),
+            page_raw: Vec::new(),
+            errors: 0,
+            findings: Vec::new(),
+            counts: CodeCounts::default(),
+            repeats: Repeats::default(),
+            tally: Tally::default(),
+            documents: 0,
+            attachment: None,
+            after: Position::START,
+            misfit: None,
+            end: None,
+        }
+    }
+
+    /// Empties the lot and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.payload.clear();
+        self.rejects.clear();
+        self.excerpts.clear();
+        self.deferred.clear();
+        self.deferred_raw.clear();
+        self.pages.clear();
+        self.page_raw.clear();
+        self.errors = 0;
+        self.findings.clear();
+        self.counts.0.clear();
+        self.repeats.clear();
+        self.tally = Tally::default();
+        self.documents = 0;
+        self.attachment = None;
+        self.misfit = None;
+        self.end = None;
+    }
+
+    /// `records` of the block went into one document of the output.
+    #[inline]
+    pub(crate) fn written(&mut self, records: u64) {
+        self.tally.records_in += records;
+        self.tally.records_out += records;
+        self.documents += 1;
+    }
+
+    /// The target took a document of these records; the writer may still refuse it.
+    #[inline]
+    pub(crate) fn accepted<T: Target>(
+        &mut self,
+        facts: &LaneFacts,
+        block: &Block,
+        records: impl ExactSizeIterator<Item = usize>,
+        target: &mut T,
+        place: impl FnOnce() -> Place,
+    ) {
+        let count = records.len() as u64;
+        let extra = target.take_extra();
+        if !self.deferring {
+            self.written(count);
+            if let Some(extra) = extra {
+                self.also(extra, place);
+            }
+            return;
+        }
+        let raw = self.raw(|raw| {
+            if !facts.stop_at_reject {
+                records.for_each(|i| facts.reject_form.append(block, i, raw));
+            }
+        });
+        let deferred = Deferred { raw, records: count, ..Deferred::new(place()) };
+        self.defer(deferred, extra);
+    }
+
+    /// The same for a document of an interchange.
+    pub(crate) fn accepted_excerpt<T: Target>(
+        &mut self,
+        target: &mut T,
+        place: Place,
+        around: Option<(Surroundings, bool)>,
+        front: Option<Spool>,
+        bytes: &[u8],
+    ) {
+        let extra = target.take_extra();
+        if !self.deferring {
+            self.written(1);
+            if let Some(extra) = extra {
+                self.also(extra, || place);
+            }
+            return;
+        }
+        let raw = self.raw(|raw| {
+            if around.is_some() {
+                raw.extend_from_slice(bytes);
+            }
+        });
+        let deferred = Deferred { raw, around, front, ..Deferred::new(place) };
+        self.defer(deferred, extra);
+    }
+
+    /// What a map says of the document that was written last.
+    fn also(&mut self, extra: Extra, place: impl FnOnce() -> Place) {
+        self.documents = self.documents + extra.documents - 1;
+        if !extra.notes.is_empty() {
+            self.keep(locate(extra.notes, &place()));
+        }
+    }
+
+    fn defer(&mut self, mut deferred: Deferred, extra: Option<Extra>) {
+        if let Some(extra) = extra {
+            deferred.documents = extra.documents;
+            deferred.taken = extra.taken;
+            if !extra.notes.is_empty() {
+                self.keep(locate(extra.notes, &deferred.place));
+            }
+        }
+        self.deferred.push(deferred);
+    }
+
+    fn raw(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Range<usize> {
+        let from = self.deferred_raw.len();
+        append(&mut self.deferred_raw);
+        from..self.deferred_raw.len()
+    }
+
+    /// Bytes of memory that it takes while it waits to be written, about.
+    pub(crate) fn memory(&self) -> usize {
+        self.payload.memory()
+            + self.rejects.capacity()
+            + self.deferred_raw.capacity()
+            + self.page_raw.capacity()
+            + self.findings.len() * FINDING_BYTES
+            + self.attachment.as_ref().map_or(0, |attachment| attachment.memory())
+    }
+
+    /// Whether a document was rejected so far.
+    pub(crate) fn has_rejects(&self) -> bool {
+        self.tally.records_rejected > 0
+            || self.pages.last().is_some_and(|page| page.is_bad)
+            || self.deferred.last().is_some_and(|last| last.rejected.is_some())
+    }
+
+    /// `records` were left out on purpose.
+    #[inline]
+    pub(crate) fn skipped(&mut self, records: u64) {
+        self.tally.records_in += records;
+        self.tally.records_skipped += records;
+    }
+
+    /// Record `i` of the block goes to the rejects.
+    #[cold]
+    pub(crate) fn rejected(&mut self, form: &RejectForm, block: &Block, i: usize, findings: Vec<Finding>) {
+        if self.deferring {
+            let raw = self.raw(|raw| form.append(block, i, raw));
+            self.deferred.push(Deferred { rejected: Some(findings), raw, ..Deferred::new(Place::default()) });
+            return;
+        }
+        form.append(block, i, &mut self.rejects);
+        self.rejected_already(findings);
+    }
+
+    /// A part of an interchange goes to the rejects.
+    #[cold]
+    pub(crate) fn rejected_excerpt(
+        &mut self,
+        (around, is_transaction): (Surroundings, bool),
+        front: Option<Spool>,
+        bytes: &[u8],
+        findings: Vec<Finding>,
+    ) {
+        if self.deferring {
+            let raw = self.raw(|raw| raw.extend_from_slice(bytes));
+            let around = Some((around, is_transaction));
+            self.deferred.push(Deferred {
+                rejected: Some(findings),
+                raw,
+                around,
+                front,
+                ..Deferred::new(Place::default())
+            });
+            return;
+        }
+        self.excerpt(around, is_transaction, front, bytes);
+        self.rejected_already(findings);
+    }
+
+    /// A page, whose findings are kept. `raw` is empty where nobody asks for what is rejected.
+    pub(crate) fn page(&mut self, page: Page, place: Place, raw: &[u8], findings: Vec<Finding>) {
+        let from = self.page_raw.len();
+        self.page_raw.extend_from_slice(raw);
+        if page.is_bad {
+            self.keep(findings);
+        } else {
+            self.keep_with_errors(findings);
+        }
+        if self.deferring {
+            let rejected = page.is_bad.then(Vec::new);
+            self.deferred.push(Deferred { rejected, page: Some(self.pages.len()), ..Deferred::new(place) });
+        }
+        self.pages.push(Page { raw: from..self.page_raw.len(), ..page });
+    }
+
+    /// Bytes of the rejects that are a part of an interchange.
+    pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, front: Option<Spool>, bytes: &[u8]) {
+        let from = self.rejects.len();
+        self.rejects.extend_from_slice(bytes);
+        self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len() });
+    }
+
+    /// Keeps findings that reject nothing.
+    pub(crate) fn keep_with_errors(&mut self, findings: Vec<Finding>) {
+        self.errors += findings.iter().filter(|finding| finding.severity == Severity::Error).count() as u64;
+        self.keep(findings);
+    }
+
+    /// A record whose bytes are in `rejects` already.
+    pub(crate) fn rejected_already(&mut self, findings: Vec<Finding>) {
+        self.tally.records_in += 1;
+        self.tally.records_rejected += 1;
+        self.keep(findings);
+    }
+
+    /// Adds how the source went on after the block: bytes at its end that are no record, or a source that is lost.
+    pub(crate) fn end_with(&mut self, taken: Taken) {
+        match taken {
+            Taken::Torn { finding, rest } => {
+                self.rejects.extend_from_slice(&rest);
+                self.rejected_already(vec![finding]);
+                self.after.offset.0 += rest.len() as u64;
+                self.after.next.0 += 1;
+            }
+            Taken::Lost(finding) => self.end = Some(finding.into()),
+            Taken::Block | Taken::End | Taken::Stopped => {}
+        }
+    }
+
+    /// Keeps findings up to a bound for a lot, and counts all.
+    pub(crate) fn keep(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            self.counts.add(finding.code, 1);
+            if self.findings.len() < FINDINGS_A_LOT {
+                self.findings.push(finding);
+            }
+        }
+    }
+}
+
+/// Bytes of a draft that is kept to be used again: one that a giant document made large is given back.
+const DRAFT_KEPT_BYTES: usize = 64 << 10;
+
+/// About what a finding takes with its texts.
+const FINDING_BYTES: usize = 512;
+
+/// Findings kept of one lot before the writer applies the limit of the run; enough for that limit's default.
+pub(crate) const FINDINGS_A_LOT: usize = 10_000;
+
+/// How often each code was found.
+#[derive(Clone, Debug, Default)]
+pub struct CodeCounts(pub Vec<(Code, u64)>);
+
+impl CodeCounts {
+    pub(crate) fn add(&mut self, code: Code, times: u64) {
+        match self.0.iter_mut().find(|(known, _)| *known == code) {
+            Some((_, count)) => *count += times,
+            None => self.0.push((code, times)),
+        }
+    }
+
+    /// Takes findings away that are not reported after all.
+    pub fn take(&mut self, code: Code, times: u64) {
+        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| *known == code) {
+            *count -= times;
+        }
+        self.0.retain(|(_, count)| *count > 0);
+    }
+
+    /// Adds the counts of another block.
+    pub fn add_all(&mut self, other: &CodeCounts) {
+        other.0.iter().for_each(|(code, times)| self.add(*code, *times));
+    }
+
+    /// The counts by code.
+    #[must_use]
+    pub fn sorted(mut self) -> Vec<(Code, u64)> {
+        self.0.sort_unstable();
+        self.0
+    }
+}
+
+/// The place of record `i` of a block.
+pub(crate) fn place_of(block: &Block, i: usize, file: &std::sync::Arc<str>) -> Place {
+    Place {
+        file: Some(std::sync::Arc::clone(file)),
+        record: Some(block.number(i)),
+        byte: Some(block.offset(i)),
+        ..Place::default()
+    }
+}
+
+/// Findings of an encoder, at the record that they are about.
+pub(crate) fn locate(mut findings: Vec<Finding>, place: &Place) -> Vec<Finding> {
+    for finding in &mut findings {
+        let own = &mut finding.place;
+        own.file = place.file.clone();
+        own.record = place.record;
+        own.byte = place.byte;
+        if own.line.is_none() {
+            own.line = place.line;
+        }
+    }
+    findings
+}
+
+/// The place of a document of an interchange.
+pub(crate) fn edi_place(facts: &LaneFacts, number: RecordNumber, from: ByteOffset) -> Place {
+    Place { file: Some(std::sync::Arc::clone(&facts.file)), record: Some(number), byte: Some(from), ..Place::default() }
+}

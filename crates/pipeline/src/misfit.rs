@@ -1,0 +1,47 @@
+//! When most of the first records are rejected, the cause is seldom the records.
+
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Place, RecordNumber};
+use quayline_frame::{FramingSpec, explain_misfit};
+
+use crate::block::Block;
+use crate::codes;
+use crate::lot::Lot;
+
+/// What is known of a source of records before its first record.
+#[derive(Debug)]
+pub struct SourceFacts {
+    /// How records lie in the bytes.
+    pub framing: FramingSpec,
+    /// Bytes of the source, where it is a file.
+    pub bytes: Option<u64>,
+    /// Length of every record, where the description has one.
+    pub record_length: Option<usize>,
+}
+
+/// Says why most records of the first block were rejected, or why the framing broke in it.
+pub(crate) fn explain(facts: &SourceFacts, block: &Block, lot: &Lot, file: &Arc<str>) -> Option<Finding> {
+    let tally = lot.tally;
+    let first = block.before.next == RecordNumber::FIRST;
+    let broken = lot.end.is_some();
+    let mostly_rejected = tally.records_rejected * 2 > tally.records_in;
+    if !first || !(mostly_rejected || broken) {
+        return None;
+    }
+    let unknown_only =
+        !lot.findings.is_empty() && lot.findings.iter().all(|finding| finding.code == codes::UNKNOWN_TYPE);
+    let sample = &block.bytes[..block.filled];
+    let junk = lot.findings.iter().filter_map(|finding| finding.place.record).min();
+    let found = explain_misfit(sample, facts.bytes, facts.record_length, &facts.framing, junk).or_else(|| {
+        let message = format!("{} of the first {} records were rejected", tally.records_rejected, tally.records_in);
+        (!broken && !unknown_only).then(|| {
+            Finding::warning(codes::MISFIT, Fault::Config, message)
+                .hint("no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it")
+        })
+    });
+    found.map(|finding| {
+        let place = Place { file: Some(Arc::clone(file)), ..finding.place.clone() };
+        finding.at(place)
+    })
+}

@@ -1,0 +1,344 @@
+//! Outputs: how each starts, and what its lanes are made of.
+
+use std::sync::Arc;
+
+use quayline_columnar::{Codec, ColumnSink, Framing, ParquetEncoder, ParquetOptions, TextStore};
+use quayline_core::{Fault, Finding, Shape};
+use quayline_edi::EdiWriterOptions;
+use quayline_flat::{CsvStyle, CsvWriter};
+use quayline_frame::{FramerOptions, FramingSpec};
+use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream};
+use quayline_map::Unwatched;
+use quayline_project::{
+    JsonNumbers, JsonWrite, ParquetCompression, ParquetWrite, Records, Schema, SourceFormat, TargetFormat,
+};
+use quayline_xml::{XmlStyle, XmlWriter};
+
+use crate::codes;
+use crate::csv_header::CsvHeader;
+use crate::error::PipelineError;
+use crate::lane::Lane;
+use crate::lanes::{Ends, MapEnds, is_columns, spec_error};
+use crate::sink::map::{
+    Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
+    TextPart, Traced, Tracer, usual_envelope,
+};
+use crate::sink::{
+    BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedEncoder, TypedTarget,
+    XmlTarget,
+};
+use crate::spool::SpoolFolder;
+
+/// Bytes of a row group, and of one dictionary in it, where the source is interchanges: what is converted in constant memory has less of it.
+const EDI_ROW_GROUP_BYTES: usize = 2 << 20;
+const EDI_DICTIONARY_BYTES: usize = 256 << 10;
+
+/// How an output starts, for the caller, who owns the bytes.
+pub enum OutputStart<'c> {
+    /// Output of lots one after another, between a beginning and an end.
+    Text {
+        /// Bytes before the first document.
+        prologue: Vec<u8>,
+        /// Bytes after the last document.
+        epilogue: Vec<u8>,
+        /// Bytes that separate a document from the one before: the first document of all goes without them.
+        separator: usize,
+    },
+    /// Drafts for a writer of interchanges with these options, which [`settle`](crate::settle()) drives.
+    Edi(&'c EdiWriterOptions),
+    /// Pages for a Parquet writer of this sink; its encoder goes back by [`LaneOutput::encode_by`].
+    Parquet {
+        /// The columns.
+        sink: Box<ColumnSink>,
+        /// The file.
+        options: ParquetOptions,
+    },
+    /// Batches for an Arrow writer of this sink.
+    Arrow {
+        /// The columns.
+        sink: Box<ColumnSink>,
+        /// File or stream.
+        framing: Framing,
+    },
+}
+
+/// Whether the documents of an output go to one file or to a file each.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Apart {
+    /// One after another.
+    Together,
+    /// Each to a file of its own, whose end [`Payload::cuts`](crate::Payload::cuts) names.
+    FileEach,
+}
+
+/// What lanes need to write one output.
+pub struct LaneOutput<'c>(Maker<'c>);
+
+impl LaneOutput<'_> {
+    /// Encodes the output's pages by this encoder, a copy for each lane.
+    pub fn encode_by(&mut self, of_writer: ParquetEncoder) {
+        if let Maker::Columns { encoder, .. } = &mut self.0 {
+            *encoder = Some(Box::new(of_writer));
+        }
+    }
+}
+
+/// What the part of an output in a lane is made of.
+enum Maker<'c> {
+    Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
+    Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart },
+    Csv { shape: &'c Shape, style: CsvStyle },
+    Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
+    Edi { options: &'c EdiWriterOptions },
+    Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
+}
+
+/// Checks that the outputs of a map can be written together.
+pub(crate) fn check(map: &MapEnds<'_>, formats: &[&TargetFormat]) -> Result<(), PipelineError> {
+    let outputs = (0..).take_while(|output| map.plan.output(*output).is_some()).count();
+    debug_assert_eq!((outputs, outputs), (formats.len(), map.schemas.len()), "a target and a schema for each output");
+    let is_edi = |format: &TargetFormat| matches!(format, TargetFormat::Edi(_));
+    let cannot_cut = |format: &TargetFormat| match format {
+        TargetFormat::Records(spec) => {
+            matches!(spec, FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus)
+        }
+        format => is_columns(format),
+    };
+    if formats.iter().any(|format| is_edi(format)) && formats.iter().any(|format| cannot_cut(format)) {
+        let message = "interchanges and columns, or blocked records, cannot be outputs of one run";
+        let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
+        return Err(finding.hint("an interchange may be refused when its envelope is written, and the others cannot be taken back then: run two maps").into());
+    }
+    Ok(())
+}
+
+impl<'c> Ends<'c> {
+    /// How output `number` starts, and what its lanes need. Without a map there is one output, 0.
+    ///
+    /// # Errors
+    /// A format that cannot hold the output's shape, or a record file without a record description.
+    ///
+    /// # Panics
+    /// Where there is no output of this number.
+    pub fn output(&self, number: usize, apart: Apart) -> Result<(OutputStart<'c>, LaneOutput<'c>), PipelineError> {
+        let format = self.formats().nth(number).expect("a run has a format for each output");
+        let (schema, shape): (&'c Arc<Schema>, &'c Shape) = match &self.map {
+            Some(map) => (&map.schemas[number], map.schemas[number].shape()),
+            None => (self.target_schema, self.shape()),
+        };
+        let (start, maker) = match format {
+            TargetFormat::JsonLines(write) => json(shape, write, Stream::Lines, apart),
+            TargetFormat::JsonArray(write) => json(shape, write, Stream::Array, apart),
+            TargetFormat::Xml(style) => {
+                let mut writer = XmlWriter::new(shape, style.clone())?;
+                writer.begin();
+                let prologue = writer.bytes().to_vec();
+                writer.clear();
+                writer.end();
+                let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator: 0 };
+                (start, Maker::Xml { shape, style, apart })
+            }
+            TargetFormat::Csv(style) => {
+                let mut writer = CsvWriter::new(shape, *style, self.limits)?;
+                writer.begin();
+                let start = OutputStart::Text { prologue: writer.bytes().to_vec(), epilogue: Vec::new(), separator: 0 };
+                (start, Maker::Csv { shape, style: *style })
+            }
+            TargetFormat::Records(spec) => {
+                if matches!(schema.records(), Records::None) {
+                    let message = "an output is a record file, but there is no record description";
+                    let finding = Finding::error(codes::NO_DESCRIPTION, Fault::Config, message);
+                    return Err(finding.hint("describe the map's target by a copybook").into());
+                }
+                let options = FramerOptions {
+                    pad: schema.pad_byte().unwrap_or(0),
+                    record_bytes_max: schema.record_bytes_max(),
+                    ..FramerOptions::default()
+                };
+                let prologue = Framed::prologue(spec, options.clone(), self.limits).map_err(spec_error)?;
+                let start = OutputStart::Text { prologue, epilogue: Vec::new(), separator: 0 };
+                (start, Maker::Records { schema, spec, options })
+            }
+            TargetFormat::Edi(options) => (OutputStart::Edi(options), Maker::Edi { options }),
+            TargetFormat::Parquet(write) => {
+                let sink = Box::new(self.columns_of(shape, TextStore::Interned)?);
+                let start =
+                    OutputStart::Parquet { sink: Box::new(sink.sibling()), options: self.parquet_options(write) };
+                (start, Maker::Columns { sink, encoder: None })
+            }
+            TargetFormat::ArrowFile | TargetFormat::ArrowStream => {
+                let framing = if matches!(format, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
+                let sink = Box::new(self.columns_of(shape, TextStore::Plain)?);
+                (OutputStart::Arrow { sink: Box::new(sink.sibling()), framing }, Maker::Columns { sink, encoder: None })
+            }
+        };
+        Ok((start, LaneOutput(maker)))
+    }
+
+    fn parquet_options(&self, write: &ParquetWrite) -> ParquetOptions {
+        let codec = match write.compression {
+            ParquetCompression::Snappy => Codec::Snappy,
+            ParquetCompression::None => Codec::Uncompressed,
+        };
+        let options = ParquetOptions { codec, ..ParquetOptions::default() };
+        match (self.source, &self.map) {
+            (SourceFormat::Edi(_), None) => ParquetOptions {
+                row_group_bytes_max: EDI_ROW_GROUP_BYTES,
+                dictionary_bytes_max: EDI_DICTIONARY_BYTES,
+                ..options
+            },
+            _ => options,
+        }
+    }
+
+    /// The lanes: one compiled loop for each. `written` has the bytes that each output holds already, for the places of a trace; `header` is
+    /// the first row of a CSV source.
+    ///
+    /// # Errors
+    /// A format that cannot hold the documents, or a header that does not fit.
+    pub fn lanes(
+        &self,
+        outputs: &[LaneOutput<'c>],
+        written: &[u64],
+        header: Option<&CsvHeader>,
+    ) -> Result<Vec<Box<dyn Lane + 'c>>, PipelineError> {
+        let Some(map) = &self.map else {
+            let maker = &outputs.first().expect("a run has an output").0;
+            return (0..self.lanes).map(|_| self.lane_without_map(maker, header)).collect();
+        };
+        if let Some(out) = &map.trace {
+            let places = SharedPlaces::default();
+            let parts = outputs.iter().map(|output| self.part(map, &output.0)).collect::<Result<Vec<_>, _>>()?;
+            let parts = Traced::new(parts, written, &places);
+            let folder = SpoolFolder::clone(&map.spool_folder);
+            let tracer = Tracer::new(map.plan, places, Arc::clone(out), folder).counting(map.coverage.clone());
+            let target = MapTarget::new(map.plan, parts, RunHost::new(map.world), tracer, self.limits);
+            return Ok(vec![self.lane(target, header)?]);
+        }
+        (0..self.lanes).map(|_| self.lane_with_map(map, outputs, header)).collect()
+    }
+
+    fn lane_without_map(
+        &self,
+        maker: &Maker<'c>,
+        header: Option<&CsvHeader>,
+    ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
+        match maker {
+            Maker::Json { shape, style, apart } => self.lane(JsonTarget::new(shape, *style, *apart), header),
+            Maker::Xml { shape, style, apart } => self.lane(XmlTarget::new(shape, style, *apart)?, header),
+            Maker::Csv { shape, style } => self.lane(CsvTarget::new(shape, *style, self.limits)?, header),
+            Maker::Records { schema, spec, options } => match schema.records() {
+                Records::One(plan) => self.lane(RecordTarget::new(plan, self.framed(spec, options, schema)?), header),
+                Records::Types(types) => {
+                    let target = TypedTarget::new(types, self.shape().len(), self.framed(spec, options, schema)?);
+                    self.lane(target, header)
+                }
+                Records::None => unreachable!("an output of records without a description was refused"),
+            },
+            Maker::Edi { options } => self.lane(EdiTarget::new(options), header),
+            Maker::Columns { sink, encoder: Some(encoder) } => {
+                self.lane(PagesTarget::new(sink.sibling(), (**encoder).clone()), header)
+            }
+            Maker::Columns { sink, encoder: None } => self.lane(BatchTarget::new(sink.sibling()), header),
+        }
+    }
+
+    fn lane_with_map(
+        &self,
+        map: &MapEnds<'c>,
+        outputs: &[LaneOutput<'c>],
+        header: Option<&CsvHeader>,
+    ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
+        let folder = SpoolFolder::clone(&map.spool_folder);
+        match outputs {
+            [LaneOutput(Maker::Json { shape, style, apart })] => {
+                let part = TextPart::new(JsonWriter::new(shape, *style), *apart, folder);
+                self.mapped(map, Alone(part), header)
+            }
+            [LaneOutput(Maker::Records { schema, spec, options })] if let Records::One(record) = schema.records() => {
+                let part = RecordPart::new(OneRecord::new(record), self.framed(spec, options, schema)?, folder);
+                self.mapped(map, Alone(part), header)
+            }
+            outputs => {
+                let parts = outputs.iter().map(|output| self.part(map, &output.0)).collect::<Result<_, _>>()?;
+                self.mapped(map, Several(parts), header)
+            }
+        }
+    }
+
+    fn mapped<O: Parts + 'c>(
+        &self,
+        map: &MapEnds<'c>,
+        parts: O,
+        header: Option<&CsvHeader>,
+    ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
+        self.lane(MapTarget::new(map.plan, parts, RunHost::new(map.world), Unwatched, self.limits), header)
+    }
+
+    fn part(&self, map: &MapEnds<'c>, maker: &Maker<'c>) -> Result<AnyPart<'c>, PipelineError> {
+        let folder = SpoolFolder::clone(&map.spool_folder);
+        Ok(match maker {
+            Maker::Json { shape, style, apart } => {
+                AnyPart::Json(TextPart::new(JsonWriter::new(shape, *style), *apart, folder))
+            }
+            Maker::Xml { shape, style, apart } => {
+                AnyPart::Xml(TextPart::new(XmlWriter::new(shape, (*style).clone())?, *apart, folder))
+            }
+            Maker::Csv { shape, style } => {
+                AnyPart::Csv(TextPart::new(CsvWriter::new(shape, *style, self.limits)?, Apart::Together, folder))
+            }
+            Maker::Records { schema, spec, options } => {
+                let framed = self.framed(spec, options, schema)?;
+                match schema.records() {
+                    Records::One(plan) => {
+                        AnyPart::Record(Box::new(RecordPart::new(OneRecord::new(plan), framed, folder)))
+                    }
+                    Records::Types(types) => {
+                        let encoder = TypedEncoder::new(types, schema.shape().len());
+                        AnyPart::Typed(Box::new(RecordPart::new(encoder, framed, folder)))
+                    }
+                    Records::None => unreachable!("an output of records without a description was refused"),
+                }
+            }
+            Maker::Edi { options } => {
+                let mut defaults = map.world.envelope.clone();
+                defaults.extend(usual_envelope(options, map.world.now));
+                AnyPart::Edi(Box::new(EdiPart::new(options, Arc::from(defaults))))
+            }
+            Maker::Columns { sink, encoder } => {
+                AnyPart::Columns(Box::new(ColumnsPart::new(sink.sibling(), encoder.as_deref().cloned())))
+            }
+        })
+    }
+
+    fn framed(
+        &self,
+        spec: &FramingSpec,
+        options: &FramerOptions,
+        schema: &Arc<Schema>,
+    ) -> Result<Framed, PipelineError> {
+        Framed::new(spec, options.clone(), self.limits, schema).map_err(spec_error)
+    }
+}
+
+fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart<'c>, Maker<'c>) {
+    let style = JsonStyle { stream, numbers: numbers(write), ..JsonStyle::default() };
+    let mut writer = JsonWriter::new(shape, style);
+    writer.begin();
+    let prologue = writer.bytes().to_vec();
+    writer.clear();
+    writer.end();
+    // In an array every document begins with the comma after the one before.
+    let separator = usize::from(stream == Stream::Array);
+    let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator };
+    (start, Maker::Json { shape, style, apart })
+}
+
+/// How numbers of JSON are written.
+fn numbers(write: &JsonWrite) -> Numbers {
+    match write.numbers {
+        JsonNumbers::Exact => Numbers::Exact,
+        JsonNumbers::SafeStrings => Numbers::StringsWhenUnsafe,
+        JsonNumbers::Strings => Numbers::Strings,
+    }
+}

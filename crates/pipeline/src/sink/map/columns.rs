@@ -1,0 +1,135 @@
+//! Documents as columns. Rows cannot be taken out of columns again, so they are recorded until their source document is kept.
+
+use quayline_columnar::{ColumnSink, ParquetEncoder};
+use quayline_core::{Document, Finding, NodeId, Place, Sink, Value};
+
+use super::part::Part;
+use crate::lane::OutputExtent;
+use crate::lot::{Columns, Payload};
+
+/// Rows of the documents of a lane.
+pub(crate) struct ColumnsPart {
+    sink: ColumnSink,
+    /// Of Parquet; absent for Arrow.
+    encoder: Option<ParquetEncoder>,
+    /// Documents of the source document, `..used` of them in use.
+    documents: Vec<Document>,
+    used: usize,
+    /// Rows of the source document in the sink, which are kept next.
+    rows: usize,
+    /// Where a source document goes on: what was kept, and what came of it in earlier blocks, with the number of its rows.
+    encoded: Vec<Columns>,
+    waiting: Vec<Columns>,
+    waiting_rows: u64,
+}
+
+impl ColumnsPart {
+    pub(crate) fn new(sink: ColumnSink, encoder: Option<ParquetEncoder>) -> Self {
+        let (encoded, waiting) = (Vec::new(), Vec::new());
+        ColumnsPart { sink, encoder, documents: Vec::new(), used: 0, rows: 0, encoded, waiting, waiting_rows: 0 }
+    }
+
+    fn encode(&mut self) -> Result<Option<Columns>, Vec<Finding>> {
+        if self.sink.rows() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(match &mut self.encoder {
+            Some(encoder) => Columns::Pages(encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?),
+            None => Columns::Batch(self.sink.take_batch().map_err(|error| vec![error.finding()])?),
+        }))
+    }
+
+    /// Sends the first `count` documents to the columns: all or none.
+    fn send(&mut self, count: usize) -> Result<(), Vec<Finding>> {
+        for number in 0..count {
+            self.documents[number].replay(&mut self.sink);
+            if let Some(refusal) = self.sink.take_refusal() {
+                self.sink.take_back(number);
+                return Err(refusal.findings(&Place::default()).0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for ColumnsPart {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            if self.used == self.documents.len() {
+                self.documents.push(Document::new());
+            }
+            self.documents[self.used].clear();
+            self.used += 1;
+        }
+        if let Some(document) = self.documents.get_mut(self.used.wrapping_sub(1)) {
+            document.enter(node);
+        }
+    }
+    fn leave(&mut self, node: NodeId) {
+        if let Some(document) = self.documents.get_mut(self.used.wrapping_sub(1)) {
+            document.leave(node);
+        }
+    }
+    fn open_list(&mut self, node: NodeId) {
+        if let Some(document) = self.documents.get_mut(self.used.wrapping_sub(1)) {
+            document.open_list(node);
+        }
+    }
+    fn close_list(&mut self, node: NodeId) {
+        if let Some(document) = self.documents.get_mut(self.used.wrapping_sub(1)) {
+            document.close_list(node);
+        }
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if let Some(document) = self.documents.get_mut(self.used.wrapping_sub(1)) {
+            document.value(node, value);
+        }
+    }
+    fn discard(&mut self) {
+        self.used = self.used.saturating_sub(1);
+    }
+}
+
+impl Part for ColumnsPart {
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        self.send(self.used)?;
+        self.rows = core::mem::take(&mut self.used);
+        Ok(())
+    }
+
+    fn keep(&mut self) -> OutputExtent {
+        self.encoded.append(&mut self.waiting);
+        let documents = core::mem::take(&mut self.waiting_rows) + core::mem::take(&mut self.rows) as u64;
+        OutputExtent { documents, drafts: 0, end: 0 }
+    }
+
+    fn back(&mut self) {
+        self.sink.take_back(core::mem::take(&mut self.rows));
+        self.used = 0;
+        self.waiting.clear();
+        self.waiting_rows = 0;
+    }
+
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        payload.len = 0;
+        if !goes_on {
+            let last = self.encode()?;
+            payload.columns.append(&mut self.encoded);
+            payload.columns.extend(last);
+            return Ok(());
+        }
+        let kept = self.encode()?;
+        self.encoded.extend(kept);
+        // The document that was left last may still be discarded, and one may be open.
+        let done = self.used.saturating_sub(1);
+        if done > 0 {
+            self.send(done)?;
+            let rows = self.encode()?;
+            self.waiting.extend(rows);
+            self.waiting_rows += done as u64;
+            self.documents.rotate_left(done);
+            self.used -= done;
+        }
+        Ok(())
+    }
+}

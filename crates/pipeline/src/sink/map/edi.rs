@@ -1,0 +1,191 @@
+//! Documents as drafts of interchanges: the writer, which knows what is open, writes them.
+
+use std::sync::Arc;
+
+use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions, Level, Standard};
+
+use super::part::Part;
+use crate::lane::OutputExtent;
+use crate::lot::Payload;
+
+/// Drafts of the documents of a lane.
+pub(crate) struct EdiPart {
+    drafter: EdiDrafter,
+    standard: Option<Standard>,
+    drafts: Vec<EdiDraft>,
+    kept: usize,
+    pending: bool,
+    /// What the run says of envelopes, where neither map nor document does.
+    defaults: Arc<[(String, String)]>,
+    envelope: Vec<(String, String)>,
+}
+
+impl EdiPart {
+    pub(crate) fn new(options: &EdiWriterOptions, defaults: Arc<[(String, String)]>) -> Self {
+        let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
+        let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
+        EdiPart { drafter, standard, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
+    }
+
+    fn end_pending(&mut self) {
+        if !core::mem::take(&mut self.pending) {
+            return;
+        }
+        for (name, value) in self.envelope.iter().chain(self.defaults.iter()) {
+            fill(&mut self.drafter, name, value);
+        }
+        if self.standard == Some(Standard::X12) {
+            self.drafter.fill_group();
+        }
+        self.drafts.extend(self.drafter.take(None));
+    }
+}
+
+/// What header fields hold where nobody says more: what a standard and a guide ask for, and the time of the run.
+pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
+    let Some(documents) = &options.guides else { return Vec::new() };
+    let guide = documents.guides().compiled(0);
+    let (date, time) = (format_date(now), format_time(now));
+    let pairs: Vec<(&str, String)> = match guide.standard() {
+        Standard::X12 => vec![
+            ("interchange.authorization_qualifier", "00".to_owned()),
+            ("interchange.security_qualifier", "00".to_owned()),
+            ("interchange.sender_qualifier", "ZZ".to_owned()),
+            ("interchange.receiver_qualifier", "ZZ".to_owned()),
+            ("interchange.date", date[2..].to_owned()),
+            ("interchange.time", time.clone()),
+            ("interchange.version", guide.version().get(..5).unwrap_or("00501").to_owned()),
+            ("interchange.acknowledgment_requested", "0".to_owned()),
+            ("interchange.test", "P".to_owned()),
+            ("group.date", date),
+            ("group.time", time),
+        ],
+        Standard::Edifact => vec![
+            ("interchange.syntax_identifier", "UNOC".to_owned()),
+            ("interchange.syntax_version", "3".to_owned()),
+            ("interchange.date", date[2..].to_owned()),
+            ("interchange.time", time),
+        ],
+    };
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+const DAY: i64 = 86_400_000_000;
+
+/// `CCYYMMDD`, by the civil calendar: days are counted from 1 March of the year 0.
+fn format_date(micros: i64) -> String {
+    let days = micros.div_euclid(DAY) + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + i64::from(month <= 2);
+    format!("{year:04}{month:02}{day:02}")
+}
+
+/// `HHMM`.
+fn format_time(micros: i64) -> String {
+    let minutes = micros.rem_euclid(DAY) / 60_000_000;
+    format!("{:02}{:02}", minutes / 60, minutes % 60)
+}
+
+/// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.
+fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
+    let levels = [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)];
+    for (word, level) in levels {
+        let field = name.strip_prefix(word).and_then(|rest| rest.strip_prefix(['.', '-', '_']));
+        if let Some(field) = field {
+            drafter.fill(level, &field.replace('-', "_"), value.as_bytes());
+            return;
+        }
+    }
+    let name = name.replace('-', "_");
+    let _ = drafter.fill(Level::Interchange, &name, value.as_bytes());
+}
+
+impl Sink for EdiPart {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.end_pending();
+        }
+        self.drafter.enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.drafter.leave(node);
+        if node == NodeId::ROOT {
+            self.pending = true;
+        }
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.drafter.open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.drafter.close_list(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.drafter.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.drafter.discard();
+        self.pending = false;
+    }
+}
+
+impl Part for EdiPart {
+    fn defers(&self) -> bool {
+        true
+    }
+
+    fn envelope(&mut self, values: &[(String, String)]) {
+        self.envelope.clear();
+        self.envelope.extend_from_slice(values);
+    }
+
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        self.end_pending();
+        Ok(())
+    }
+
+    fn keep(&mut self) -> OutputExtent {
+        let drafts = self.drafts.len() - self.kept;
+        self.kept = self.drafts.len();
+        OutputExtent { documents: drafts as u64, drafts, end: 0 }
+    }
+
+    fn back(&mut self) {
+        self.drafts.truncate(self.kept);
+        self.pending = false;
+    }
+
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        payload.len = 0;
+        if !goes_on {
+            core::mem::swap(&mut payload.drafts, &mut self.drafts);
+            self.drafts.clear();
+            self.kept = 0;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_minutes_of_the_civil_calendar() {
+        let at = |days: i64, minutes: i64| days * DAY + minutes * 60_000_000;
+        assert_eq!((format_date(0), format_time(0)), ("19700101".to_owned(), "0000".to_owned()));
+        assert_eq!(format_date(at(11_016, 0)), "20000229");
+        assert_eq!(format_date(at(11_017, 0)), "20000301");
+        assert_eq!(
+            (format_date(at(20_484, 125)), format_time(at(20_484, 125))),
+            ("20260131".to_owned(), "0205".to_owned())
+        );
+        assert_eq!((format_date(at(-1, 1439)), format_time(at(-1, 1439))), ("19691231".to_owned(), "2359".to_owned()));
+    }
+}

@@ -1,0 +1,177 @@
+//! Documents as records.
+
+use quayline_cobol::{RecordEncoder, RecordPlan};
+use quayline_core::{Finding, NodeId, Sink, Value};
+
+use super::part::{Part, spool_error};
+use super::waiting::Waiting;
+use crate::lane::OutputExtent;
+use crate::lot::Payload;
+use crate::sink::record::{Framed, FramedMark, findings};
+use crate::sink::typed::TypedEncoder;
+use crate::spool::SpoolFolder;
+
+/// What makes the records of a document.
+pub(crate) trait Encoder: Sink + Send {
+    /// Frames the records of the document left last.
+    ///
+    /// # Errors
+    /// What they cannot hold; then none of them is framed.
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>>;
+}
+
+/// Records of one description.
+pub(crate) struct One {
+    plan: RecordPlan,
+    encoder: RecordEncoder,
+}
+
+impl One {
+    pub(crate) fn new(plan: &RecordPlan) -> Self {
+        One { encoder: RecordEncoder::of_files(plan), plan: plan.clone() }
+    }
+}
+
+impl Encoder for One {
+    #[inline]
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
+        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
+        framed.add(body)
+    }
+}
+
+impl Sink for One {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        self.encoder.enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        self.encoder.leave(node);
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        self.encoder.open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.encoder.close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.encoder.value(node, value);
+    }
+    fn null_branch(&mut self, node: NodeId) {
+        self.encoder.null_branch(node);
+    }
+    fn discard(&mut self) {
+        self.encoder.discard();
+    }
+}
+
+impl Encoder for TypedEncoder<'_> {
+    fn frame(&mut self, framed: &mut Framed) -> Result<(), Vec<Finding>> {
+        TypedEncoder::frame(self, framed)
+    }
+}
+
+/// Records of the documents of a lane.
+pub(crate) struct RecordPart<E> {
+    encoder: E,
+    framed: Framed,
+    waiting: Waiting,
+    /// Where the framing stood when the source document began, once something of it was framed.
+    mark: Option<FramedMark>,
+    pending: bool,
+    documents: u64,
+    refused: Vec<Finding>,
+}
+
+impl<E: Encoder> RecordPart<E> {
+    pub(crate) fn new(encoder: E, framed: Framed, folder: SpoolFolder) -> Self {
+        let waiting = Waiting::new(folder);
+        RecordPart { encoder, framed, waiting, mark: None, pending: false, documents: 0, refused: Vec::new() }
+    }
+
+    fn end_pending(&mut self) {
+        if !core::mem::take(&mut self.pending) {
+            return;
+        }
+        if self.mark.is_none() {
+            self.mark = Some(self.framed.mark());
+        }
+        match self.encoder.frame(&mut self.framed) {
+            Ok(()) => self.documents += 1,
+            Err(found) => self.refused.extend(found),
+        }
+    }
+}
+
+impl<E: Encoder> Sink for RecordPart<E> {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.end_pending();
+        }
+        self.encoder.enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        self.encoder.leave(node);
+        if node == NodeId::ROOT {
+            self.pending = true;
+        }
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        self.encoder.open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.encoder.close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.encoder.value(node, value);
+    }
+    fn discard(&mut self) {
+        self.encoder.discard();
+        self.pending = false;
+    }
+}
+
+impl<E: Encoder> Part for RecordPart<E> {
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        self.end_pending();
+        if self.refused.is_empty() { Ok(()) } else { Err(core::mem::take(&mut self.refused)) }
+    }
+
+    fn keep(&mut self) -> OutputExtent {
+        self.mark = None;
+        self.waiting.mark = self.waiting.at(self.framed.written());
+        OutputExtent { documents: core::mem::take(&mut self.documents), drafts: 0, end: self.waiting.mark }
+    }
+
+    fn back(&mut self) {
+        self.pending = false;
+        self.documents = 0;
+        self.refused.clear();
+        let Some(mark) = self.mark.take() else { return };
+        match self.waiting.cut(self.waiting.mark) {
+            Ok(len) => self.framed.back_to_len(mark, len),
+            Err(error) => self.refused.extend(spool_error(self.waiting.folder())(error)),
+        }
+    }
+
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        if goes_on {
+            payload.len = 0;
+            self.waiting.push(self.framed.bytes()).map_err(spool_error(self.waiting.folder()))?;
+            self.framed.forget();
+            return Ok(());
+        }
+        self.waiting.leave(payload);
+        self.framed.drain(payload);
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Outputs of any kinds.
+
+use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_flat::CsvWriter;
+use quayline_json::JsonWriter;
+use quayline_map::Outputs;
+use quayline_xml::XmlWriter;
+
+use super::Parts;
+use super::columns::ColumnsPart;
+use super::edi::EdiPart;
+use super::part::Part;
+use super::records::{One, RecordPart};
+use super::text::TextPart;
+use crate::lane::OutputExtent;
+use crate::lot::Payload;
+use crate::sink::typed::TypedEncoder;
+
+/// An output of some kind.
+pub(crate) enum AnyPart<'s> {
+    Json(TextPart<JsonWriter>),
+    Xml(TextPart<XmlWriter>),
+    Csv(TextPart<CsvWriter>),
+    Record(Box<RecordPart<One>>),
+    Typed(Box<RecordPart<TypedEncoder<'s>>>),
+    Edi(Box<EdiPart>),
+    Columns(Box<ColumnsPart>),
+}
+
+/// The same of whichever it is.
+macro_rules! each {
+    ($self:expr, $part:ident => $work:expr) => {
+        match $self {
+            AnyPart::Json($part) => $work,
+            AnyPart::Xml($part) => $work,
+            AnyPart::Csv($part) => $work,
+            AnyPart::Record($part) => $work,
+            AnyPart::Typed($part) => $work,
+            AnyPart::Edi($part) => $work,
+            AnyPart::Columns($part) => $work,
+        }
+    };
+}
+
+impl Sink for AnyPart<'_> {
+    #[inline]
+    fn enter(&mut self, node: NodeId) {
+        each!(self, part => part.enter(node));
+    }
+    #[inline]
+    fn leave(&mut self, node: NodeId) {
+        each!(self, part => part.leave(node));
+    }
+    #[inline]
+    fn open_list(&mut self, node: NodeId) {
+        each!(self, part => part.open_list(node));
+    }
+    #[inline]
+    fn close_list(&mut self, node: NodeId) {
+        each!(self, part => part.close_list(node));
+    }
+    #[inline]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        each!(self, part => part.value(node, value));
+    }
+    fn discard(&mut self) {
+        each!(self, part => part.discard());
+    }
+}
+
+impl Part for AnyPart<'_> {
+    fn defers(&self) -> bool {
+        each!(self, part => part.defers())
+    }
+    fn envelope(&mut self, values: &[(String, String)]) {
+        each!(self, part => part.envelope(values));
+    }
+    fn at(&self) -> Option<u64> {
+        match self {
+            AnyPart::Json(part) => Part::at(part),
+            AnyPart::Xml(part) => Part::at(part),
+            _ => None,
+        }
+    }
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        each!(self, part => part.settle())
+    }
+    fn keep(&mut self) -> OutputExtent {
+        each!(self, part => part.keep())
+    }
+    fn back(&mut self) {
+        each!(self, part => part.back());
+    }
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        each!(self, part => part.drain(payload, goes_on))
+    }
+}
+
+/// All outputs of a map.
+pub(crate) struct Several<'s>(pub(crate) Vec<AnyPart<'s>>);
+
+impl<'s> Outputs for Several<'s> {
+    type Sink = AnyPart<'s>;
+
+    #[inline(always)]
+    fn sink(&mut self, output: usize) -> &mut AnyPart<'s> {
+        &mut self.0[output]
+    }
+}
+
+impl Parts for Several<'_> {
+    fn each(&mut self, mut work: impl FnMut(usize, &mut dyn Part)) {
+        self.0.iter_mut().enumerate().for_each(|(number, part)| work(number, part));
+    }
+
+    fn defers(&self) -> bool {
+        self.0.iter().any(Part::defers)
+    }
+}

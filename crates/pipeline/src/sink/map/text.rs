@@ -1,0 +1,216 @@
+//! Documents as text: JSON, XML, CSV.
+
+use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_flat::CsvWriter;
+use quayline_json::JsonWriter;
+use quayline_xml::XmlWriter;
+
+use super::part::{Part, spool_error};
+use super::waiting::Waiting;
+use crate::lane::OutputExtent;
+use crate::lot::Payload;
+use crate::output::Apart;
+use crate::spool::SpoolFolder;
+
+/// A writer of text whose output can be cut back.
+pub(crate) trait TextWriter: Sink + Send {
+    /// Bytes that were written, those of an open document too as far as they can be taken.
+    fn written(&self) -> usize;
+    /// Cuts back; what is open is void.
+    fn back_to(&mut self, len: usize);
+    /// Takes what was written, also within a document.
+    fn take(&mut self, into: &mut Vec<u8>);
+    /// Whether a value stands where it is written at once.
+    fn is_in_order(&self) -> bool {
+        true
+    }
+    /// Why the document left last cannot be written.
+    fn refusal(&mut self) -> Option<Finding> {
+        None
+    }
+}
+
+impl TextWriter for JsonWriter {
+    #[inline(always)]
+    fn written(&self) -> usize {
+        self.bytes().len()
+    }
+    fn back_to(&mut self, len: usize) {
+        JsonWriter::back_to(self, len);
+    }
+    fn take(&mut self, into: &mut Vec<u8>) {
+        into.extend_from_slice(self.bytes());
+        self.clear();
+    }
+}
+
+impl TextWriter for XmlWriter {
+    fn written(&self) -> usize {
+        XmlWriter::written(self)
+    }
+    fn back_to(&mut self, len: usize) {
+        XmlWriter::back_to(self, len);
+    }
+    fn take(&mut self, into: &mut Vec<u8>) {
+        self.take_written(into);
+    }
+}
+
+impl TextWriter for CsvWriter {
+    fn written(&self) -> usize {
+        self.bytes().len()
+    }
+    fn back_to(&mut self, len: usize) {
+        CsvWriter::back_to(self, len);
+    }
+    fn take(&mut self, into: &mut Vec<u8>) {
+        into.extend_from_slice(self.bytes());
+        self.clear();
+    }
+    fn is_in_order(&self) -> bool {
+        false
+    }
+    fn refusal(&mut self) -> Option<Finding> {
+        self.take_fault().map(|fault| fault.finding())
+    }
+}
+
+/// Text of the documents of a lane.
+pub(crate) struct TextPart<W> {
+    writer: W,
+    waiting: Waiting,
+    /// Where the document begun last begins, and whether it was left and may still be discarded.
+    document: u64,
+    pending: bool,
+    /// Documents of the source document.
+    documents: u64,
+    /// Where documents end, if each goes to a file of its own.
+    cuts: Option<Vec<u64>>,
+    refused: Vec<Finding>,
+    scratch: Vec<u8>,
+}
+
+impl<W: TextWriter> TextPart<W> {
+    pub(crate) fn new(writer: W, apart: Apart, folder: SpoolFolder) -> Self {
+        TextPart {
+            writer,
+            waiting: Waiting::new(folder),
+            document: 0,
+            pending: false,
+            documents: 0,
+            cuts: (apart == Apart::FileEach).then(Vec::new),
+            refused: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn at(&self) -> u64 {
+        self.waiting.at(self.writer.written())
+    }
+
+    fn cut_to(&mut self, at: u64) {
+        match self.waiting.cut(at) {
+            Ok(len) => self.writer.back_to(len),
+            Err(error) => {
+                self.writer.back_to(0);
+                self.refused.extend(spool_error(self.waiting.folder())(error));
+            }
+        }
+        self.pending = false;
+        if let Some(cuts) = &mut self.cuts {
+            cuts.retain(|cut| *cut <= at);
+        }
+    }
+
+    #[inline(always)]
+    fn end_pending(&mut self) {
+        if !core::mem::take(&mut self.pending) {
+            return;
+        }
+        match self.writer.refusal() {
+            None => {
+                self.documents += 1;
+                let at = self.at();
+                if let Some(cuts) = &mut self.cuts {
+                    cuts.push(at);
+                }
+            }
+            Some(finding) => self.refused.push(finding),
+        }
+    }
+}
+
+impl<W: TextWriter> Sink for TextPart<W> {
+    #[inline(always)]
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.end_pending();
+            self.document = self.at();
+        }
+        self.writer.enter(node);
+    }
+    #[inline(always)]
+    fn leave(&mut self, node: NodeId) {
+        self.writer.leave(node);
+        if node == NodeId::ROOT {
+            self.pending = true;
+        }
+    }
+    #[inline(always)]
+    fn open_list(&mut self, node: NodeId) {
+        self.writer.open_list(node);
+    }
+    #[inline(always)]
+    fn close_list(&mut self, node: NodeId) {
+        self.writer.close_list(node);
+    }
+    #[inline(always)]
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.writer.value(node, value);
+    }
+    fn discard(&mut self) {
+        let _ = self.writer.refusal();
+        self.cut_to(self.document);
+    }
+}
+
+impl<W: TextWriter> Part for TextPart<W> {
+    fn at(&self) -> Option<u64> {
+        self.writer.is_in_order().then(|| TextPart::at(self))
+    }
+
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        self.end_pending();
+        if self.refused.is_empty() { Ok(()) } else { Err(core::mem::take(&mut self.refused)) }
+    }
+
+    fn keep(&mut self) -> OutputExtent {
+        self.waiting.mark = self.at();
+        OutputExtent { documents: core::mem::take(&mut self.documents), drafts: 0, end: self.waiting.mark }
+    }
+
+    fn back(&mut self) {
+        self.cut_to(self.waiting.mark);
+        self.documents = 0;
+        self.refused.clear();
+    }
+
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        self.scratch.clear();
+        self.writer.take(&mut self.scratch);
+        if goes_on {
+            self.waiting.push(&self.scratch).map_err(spool_error(self.waiting.folder()))?;
+            payload.len = 0;
+            return Ok(());
+        }
+        self.waiting.leave(payload);
+        if let Some(cuts) = &mut self.cuts {
+            payload.cuts.clear();
+            payload.cuts.extend(cuts.drain(..).map(|cut| usize::try_from(cut).unwrap_or(usize::MAX)));
+        }
+        core::mem::swap(&mut payload.bytes, &mut self.scratch);
+        payload.len = payload.bytes.len();
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! Which statement wrote which bytes, from which bytes: a line of JSON for each value that a map writes.
+//!
+//! Lines wait until their source document is kept; of one that is rejected nothing is told.
+
+use core::fmt::Write as _;
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_map::{Coverage, MapPlan, Observer, Outputs, StatementId};
+
+use super::Parts;
+use super::part::Part;
+use super::several::AnyPart;
+use crate::error::PipelineError;
+use crate::lane::OutputExtent;
+use crate::lot::Payload;
+use crate::spool::{Spool, SpoolFolder};
+
+/// Where traces go.
+pub type TraceOut = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// What the ends of a lane tell its observer.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// Byte of the source where the value that comes now stands.
+    source: u64,
+    /// Bytes of the output that the value written last has; none where the format places it later.
+    target: Option<(u64, u64)>,
+    /// Documents of each output so far.
+    documents: Vec<u64>,
+}
+
+pub(crate) type SharedPlaces = Arc<Mutex<Places>>;
+
+fn with<T>(places: &SharedPlaces, work: impl FnOnce(&mut Places) -> T) -> T {
+    work(&mut places.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Notes where a value of the source stands.
+pub(crate) fn at_source(places: &SharedPlaces, byte: u64) {
+    with(places, |places| places.source = byte);
+}
+
+/// The observer of a lane.
+pub(crate) struct Tracer<'p> {
+    plan: &'p MapPlan,
+    places: SharedPlaces,
+    out: TraceOut,
+    folder: SpoolFolder,
+    waiting: Spool,
+    line: String,
+    failed: Option<std::io::Error>,
+    coverage: Option<Arc<Mutex<Coverage>>>,
+}
+
+impl<'p> Tracer<'p> {
+    pub(crate) fn new(plan: &'p MapPlan, places: SharedPlaces, out: TraceOut, folder: SpoolFolder) -> Self {
+        Tracer {
+            plan,
+            places,
+            out,
+            folder,
+            waiting: Spool::default(),
+            line: String::new(),
+            failed: None,
+            coverage: None,
+        }
+    }
+}
+
+impl Tracer<'_> {
+    /// Counts what runs and what comes.
+    pub(crate) fn counting(self, coverage: Option<Arc<Mutex<Coverage>>>) -> Self {
+        Tracer { coverage, ..self }
+    }
+}
+
+/// An observer that waits with what it tells.
+pub(crate) trait Waits: Observer {
+    /// The source document is kept (or not): what was told of it goes out (or not).
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn end(&mut self, _kept: bool) -> Result<(), Vec<Finding>> {
+        Ok(())
+    }
+
+    /// Where it wants to know of places.
+    fn places(&self) -> Option<&SharedPlaces> {
+        None
+    }
+}
+
+impl Waits for quayline_map::Unwatched {}
+
+impl Waits for Tracer<'_> {
+    fn end(&mut self, kept: bool) -> Result<(), Vec<Finding>> {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.failed.take().map_or(Ok(()), Err);
+        let written =
+            failed.and_then(|()| if kept { self.waiting.read(0, |part| out.write_all(part)) } else { Ok(()) });
+        let done = written.and_then(|()| self.waiting.truncate(0));
+        done.map_err(|error| PipelineError::io("write", "<trace>")(error).findings().0)
+    }
+
+    fn places(&self) -> Option<&SharedPlaces> {
+        Some(&self.places)
+    }
+}
+
+impl Observer for Tracer<'_> {
+    const WATCHES: bool = true;
+
+    fn source_position(&mut self) -> u64 {
+        with(&self.places, |places| places.source)
+    }
+
+    fn value(&mut self, node: NodeId) {
+        if let Some(coverage) = &self.coverage {
+            coverage.lock().unwrap_or_else(PoisonError::into_inner).value(node);
+        }
+    }
+
+    fn ran(&mut self, statement: StatementId) {
+        if let Some(coverage) = &self.coverage {
+            coverage.lock().unwrap_or_else(PoisonError::into_inner).ran(statement);
+        }
+    }
+
+    fn wrote(&mut self, statement: StatementId, output: usize, target: NodeId, sources: &[(NodeId, u64)]) {
+        let (range, document) =
+            with(&self.places, |places| (places.target.take(), places.documents.get(output).copied().unwrap_or(0)));
+        let line = &mut self.line;
+        line.clear();
+        let name = self.plan.output_name(output).unwrap_or_default();
+        let path = self.plan.output(output).map_or_else(String::new, |shape| shape.path(target));
+        line.push_str("{\"output\":");
+        text(line, name);
+        let _ = write!(line, ",\"document\":{document},\"path\":");
+        text(line, &path);
+        if let Some((begin, end)) = range {
+            let _ = write!(line, ",\"begin\":{begin},\"end\":{end}");
+        }
+        if let Some(statement) = self.plan.statement(statement) {
+            line.push_str(",\"map\":");
+            text(line, statement.file);
+            let _ = write!(line, ",\"line\":{},\"statement\":", statement.line);
+            text(line, statement.words.lines().next().unwrap_or_default());
+        }
+        line.push_str(",\"from\":[");
+        for (number, (node, byte)) in sources.iter().enumerate() {
+            line.push_str(if number > 0 { ",{\"path\":" } else { "{\"path\":" });
+            text(line, &self.plan.source().path(*node));
+            let _ = write!(line, ",\"byte\":{byte}}}");
+        }
+        line.push_str("]}\n");
+        if let Err(error) = self.waiting.push(line.as_bytes(), &*self.folder) {
+            self.failed = Some(error);
+        }
+    }
+}
+
+/// A string of JSON.
+fn text(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if u32::from(c) < 0x20 => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// An output whose places are told.
+pub(crate) struct TracedPart<'s> {
+    part: AnyPart<'s>,
+    number: usize,
+    places: SharedPlaces,
+    /// Where the part's own places begin in the output.
+    base: u64,
+}
+
+impl Sink for TracedPart<'_> {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            with(&self.places, |places| places.documents[self.number] += 1);
+        }
+        self.part.enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.part.leave(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.part.open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.part.close_list(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let before = self.part.at();
+        self.part.value(node, value);
+        let range = before.zip(self.part.at()).filter(|(begin, end)| begin < end);
+        let base = self.base;
+        with(&self.places, |places| places.target = range.map(|(begin, end)| (base + begin, base + end)));
+    }
+    fn discard(&mut self) {
+        with(&self.places, |places| places.documents[self.number] -= 1);
+        self.part.discard();
+    }
+}
+
+/// All outputs of a map, traced.
+pub(crate) struct Traced<'s>(Vec<TracedPart<'s>>);
+
+impl<'s> Traced<'s> {
+    /// `bases`: bytes that stand in each output already.
+    pub(crate) fn new(parts: Vec<AnyPart<'s>>, bases: &[u64], places: &SharedPlaces) -> Self {
+        with(places, |places| places.documents = vec![0; parts.len()]);
+        let traced = parts.into_iter().zip(bases).enumerate().map(|(number, (part, base))| TracedPart {
+            part,
+            number,
+            places: Arc::clone(places),
+            base: *base,
+        });
+        Traced(traced.collect())
+    }
+}
+
+impl<'s> Outputs for Traced<'s> {
+    type Sink = TracedPart<'s>;
+
+    fn sink(&mut self, output: usize) -> &mut TracedPart<'s> {
+        &mut self.0[output]
+    }
+}
+
+impl Part for TracedPart<'_> {
+    fn defers(&self) -> bool {
+        self.part.defers()
+    }
+    fn envelope(&mut self, values: &[(String, String)]) {
+        self.part.envelope(values);
+    }
+    fn settle(&mut self) -> Result<(), Vec<Finding>> {
+        self.part.settle()
+    }
+    fn keep(&mut self) -> OutputExtent {
+        self.part.keep()
+    }
+    fn back(&mut self) {
+        self.part.back();
+    }
+    fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
+        if !goes_on {
+            self.base += self.part.at().unwrap_or(0);
+        }
+        self.part.drain(payload, goes_on)
+    }
+}
+
+impl Parts for Traced<'_> {
+    fn each(&mut self, mut work: impl FnMut(usize, &mut dyn Part)) {
+        self.0.iter_mut().enumerate().for_each(|(number, part)| work(number, part));
+    }
+
+    fn defers(&self) -> bool {
+        self.0.iter().any(Part::defers)
+    }
+}

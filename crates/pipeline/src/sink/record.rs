@@ -1,0 +1,129 @@
+//! Records of one description in a framing.
+
+use std::sync::Arc;
+
+use quayline_cobol::{RecordEncoder, RecordFaults, RecordPlan};
+use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
+use quayline_frame::{Framer, FramerOptions, FramingSpec, RecordExtent, SpecError};
+use quayline_project::{Schema, SchemaExtent};
+
+use crate::lane::Target;
+use crate::lot::Payload;
+
+/// What finds the end of a schema's records, where the framing needs it.
+pub(crate) fn extent(spec: &FramingSpec, schema: &Arc<Schema>) -> Option<Arc<dyn RecordExtent>> {
+    (*spec == FramingSpec::Layout).then(|| Arc::new(SchemaExtent::new(schema)) as Arc<dyn RecordExtent>)
+}
+
+/// Frames the records of a block. Blocks and segments of the framing end with it, so that a checkpoint may stand there and lanes need not
+/// know of each other.
+pub(crate) struct Framed {
+    framer: Framer,
+    out: Vec<u8>,
+}
+
+/// Where the output of a [`Framed`] stood.
+pub(crate) struct FramedMark(Framer, usize);
+
+impl Framed {
+    pub(crate) fn new(
+        spec: &FramingSpec,
+        options: FramerOptions,
+        limits: &Limits,
+        schema: &Arc<Schema>,
+    ) -> Result<Self, SpecError> {
+        // The beginning of the file is written by the run, so every lane goes on.
+        let framer = Framer::resume(spec, options, limits, ByteOffset(1), RecordNumber::FIRST)?;
+        let framer = framer.with_extent(extent(spec, schema));
+        Ok(Framed { framer, out: Vec::new() })
+    }
+
+    /// What stands before the first record.
+    pub(crate) fn prologue(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Vec<u8>, SpecError> {
+        let mut prologue = Vec::new();
+        Framer::new(spec, options, limits)?.finish(&mut prologue);
+        Ok(prologue)
+    }
+
+    pub(crate) fn add(&mut self, body: &[u8]) -> Result<(), Vec<Finding>> {
+        self.framer.frame(body, &mut self.out).map_err(|fault| vec![fault.finding()])
+    }
+
+    /// Where the output is, to go [`Framed::back_to`].
+    pub(crate) fn mark(&self) -> FramedMark {
+        FramedMark(self.framer.clone(), self.out.len())
+    }
+
+    /// Takes back what was added since the mark.
+    pub(crate) fn back_to(&mut self, mark: FramedMark) {
+        let len = mark.1;
+        self.back_to_len(mark, len);
+    }
+
+    /// The same where bytes were taken since the mark, so that it stands at another length now.
+    pub(crate) fn back_to_len(&mut self, FramedMark(framer, _): FramedMark, len: usize) {
+        self.framer = framer;
+        self.out.truncate(len);
+    }
+
+    /// Bytes that were framed.
+    pub(crate) fn written(&self) -> usize {
+        self.out.len()
+    }
+
+    /// The bytes that were framed, a block that is open included.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets them; the framing goes on.
+    pub(crate) fn forget(&mut self) {
+        self.out.clear();
+    }
+
+    pub(crate) fn drain(&mut self, payload: &mut Payload) {
+        self.framer.flush(&mut self.out);
+        core::mem::swap(&mut self.out, &mut payload.bytes);
+        payload.len = payload.bytes.len();
+        self.out.clear();
+    }
+}
+
+pub(crate) struct RecordTarget {
+    plan: RecordPlan,
+    encoder: RecordEncoder,
+    framed: Framed,
+}
+
+impl RecordTarget {
+    pub(crate) fn new(plan: &RecordPlan, framed: Framed) -> Self {
+        RecordTarget { plan: plan.clone(), encoder: RecordEncoder::of_files(plan), framed }
+    }
+}
+
+impl Target for RecordTarget {
+    type Sink = RecordEncoder;
+
+    #[inline(always)]
+    fn sink(&mut self) -> &mut RecordEncoder {
+        &mut self.encoder
+    }
+
+    fn accept(&mut self) -> Result<(), Vec<Finding>> {
+        let body = self.encoder.take().map_err(|faults| findings(&faults, &self.plan))?;
+        self.framed.add(body)
+    }
+
+    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
+        Ok(self.framed.written())
+    }
+
+    fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
+        self.framed.drain(payload);
+        Ok(())
+    }
+}
+
+pub(crate) fn findings(faults: &RecordFaults, plan: &RecordPlan) -> Vec<Finding> {
+    faults.findings(plan, None, RecordNumber::FIRST, None)
+}

@@ -1,0 +1,56 @@
+//! Rows of CSV.
+
+use quayline_core::{Findings, Limits, Shape};
+use quayline_flat::{CsvReader, CsvStyle, Row, RowRead};
+
+use crate::block::Block;
+use crate::lane::{LaneFacts, Source, Target};
+use crate::lot::{Lot, locate, place_of};
+
+pub(crate) struct CsvSource {
+    reader: CsvReader,
+}
+
+impl CsvSource {
+    /// `header` is the file's first row, where it has one.
+    pub(crate) fn new(
+        shape: &Shape,
+        style: CsvStyle,
+        limits: &Limits,
+        header: Option<&[u8]>,
+    ) -> Result<Self, Findings> {
+        let mut reader = CsvReader::new(shape, style, limits)?;
+        if let Some(raw) = header {
+            reader.header(Row { raw, line: 1 })?;
+        }
+        Ok(CsvSource { reader })
+    }
+
+    /// What is odd about the header.
+    pub(crate) fn warnings(&self) -> &[quayline_core::Finding] {
+        self.reader.warnings()
+    }
+}
+
+impl Source for CsvSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let row = Row { raw: block.body(at), line: block.line(at) };
+        target.begin(block.number(at), block.offset(at), block);
+        let findings = match self.reader.row(row, target.sink()) {
+            Ok(RowRead::Blank) => {
+                lot.skipped(1);
+                return at + 1;
+            }
+            Ok(RowRead::Document) => match target.accept() {
+                Ok(()) => {
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
+                    return at + 1;
+                }
+                Err(findings) => findings,
+            },
+            Err(fault) => vec![fault.finding()],
+        };
+        lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
+        at + 1
+    }
+}

@@ -1,0 +1,164 @@
+//! Segments of transactions as rows.
+
+use core::convert::Infallible;
+
+use quayline_core::{Findings, NodeId, Sink, Value};
+use quayline_edi::{DocumentReader, DocumentStep, EdiError, GenericOptions, RowPass, RowReader, RowStep};
+
+use super::edi::{EndedPage, PageMarks, end_of, findings_of, keep_between, offset, part_of};
+use crate::block::Block;
+use crate::lane::{LaneFacts, Source, Target};
+use crate::lot::Lot;
+
+/// Reads twice: a transaction is judged before its first row is written, so that none of a bad one is.
+pub(crate) struct EdiRowSource {
+    documents: DocumentReader,
+    rows: RowReader,
+    /// For the judgement.
+    trial: RowReader,
+}
+
+impl EdiRowSource {
+    pub(crate) fn new(options: &GenericOptions) -> Self {
+        EdiRowSource {
+            documents: DocumentReader::new(options),
+            rows: RowReader::new(options),
+            trial: RowReader::new(options),
+        }
+    }
+}
+
+impl Source for EdiRowSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let part = part_of(block);
+        if let Some(reader) = &block.before.reader {
+            self.documents.go_to(reader);
+            self.rows.go_to(reader.envelope());
+            self.trial.go_to(reader.envelope());
+        }
+        let input = block.body(at);
+        let mut documents = self.documents.over(input, end_of(part));
+        let mut rows = self.rows.over(input, end_of(part));
+        let mut trial = self.trial.over(input, end_of(part));
+        let mut number = block.before.next;
+        let mut ended = false;
+        let mut marks = PageMarks::of(part, number);
+        loop {
+            if let Err(found) = marks.before(number, target) {
+                lot.end = Some(Findings(found).into());
+                return at + 1;
+            }
+            let mut step = if ended { DocumentStep::NeedMore } else { documents.skip() };
+            if step == DocumentStep::NeedMore && part.ends_page && !ended {
+                step = documents.skip_page().unwrap_or(step);
+                ended = true;
+            }
+            let DocumentStep::Document { from, to, is_transaction, errors, page, more } = step else {
+                keep_between(&mut documents, facts, number, lot);
+                return at + 1;
+            };
+            let until = offset(to.0, block);
+            let mut findings = findings_of(documents.take_faults(), facts, number);
+            let mut refused = errors > 0;
+            if is_transaction {
+                let Ok(()) = each_row(&mut trial, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
+                // The trial finds the same of envelopes; what only rows have is too many elements, and characters.
+                let own = trial
+                    .take_faults()
+                    .filter(|fault| matches!(fault.error, EdiError::Characters | EdiError::Columns { .. }));
+                let own = findings_of(own, facts, number);
+                refused |= own.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
+                findings.extend(own);
+                findings.sort_by_key(|finding| finding.place.byte);
+            }
+            let mut count = 0;
+            if refused && is_transaction {
+                let Ok(()) = each_row(&mut rows, until, &mut Nobody, |_| Ok::<(), Infallible>(()));
+            } else if is_transaction {
+                let mut driven = Driven(target);
+                let sent = each_row(&mut rows, until, &mut driven, |driven| {
+                    count += 1;
+                    driven.0.accept()
+                });
+                if let Err(found) = sent {
+                    // Rows that stand in the output already cannot be taken back.
+                    lot.end = Some(Findings(found).into());
+                    return at + 1;
+                }
+            }
+            if more || page > 1 {
+                let around = documents.surroundings();
+                let documents = if refused { 0 } else { count.max(1) };
+                // The block ends with it.
+                let more = more.then_some(input.len());
+                let ended = EndedPage { page, more, is_bad: refused, documents, number, from, to, around, findings };
+                let done = marks.page(ended, None, block, facts, target, lot);
+                if let Err(found) = done {
+                    lot.end = Some(Findings(found).into());
+                    return at + 1;
+                }
+            } else if refused {
+                let raw = &input[offset(from.0, block)..until];
+                lot.rejected_excerpt((documents.surroundings(), is_transaction), None, raw, findings);
+            } else {
+                lot.keep_with_errors(findings);
+                lot.written(1);
+                lot.documents += count - u64::from(count > 0);
+            }
+            if refused && facts.stop_at_reject {
+                return at + 1;
+            }
+            rows.take_faults().for_each(drop);
+            number.0 += 1;
+        }
+    }
+}
+
+/// Sends the rows up to a byte of the input.
+fn each_row<S: Sink, E>(
+    pass: &mut RowPass<'_>,
+    until: usize,
+    sink: &mut S,
+    mut accept: impl FnMut(&mut S) -> Result<(), E>,
+) -> Result<(), E> {
+    while pass.consumed() < until && pass.read(sink) == RowStep::Row {
+        accept(sink)?;
+    }
+    Ok(())
+}
+
+/// A target as the sink that it has.
+struct Driven<'t, T>(&'t mut T);
+
+impl<T: Target> Sink for Driven<'_, T> {
+    fn enter(&mut self, node: NodeId) {
+        self.0.sink().enter(node);
+    }
+    fn leave(&mut self, node: NodeId) {
+        self.0.sink().leave(node);
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.0.sink().open_list(node);
+    }
+    fn close_list(&mut self, node: NodeId) {
+        self.0.sink().close_list(node);
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.0.sink().value(node, value);
+    }
+    fn discard(&mut self) {
+        self.0.sink().discard();
+    }
+}
+
+/// Nobody listens.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn enter(&mut self, _node: NodeId) {}
+    fn leave(&mut self, _node: NodeId) {}
+    fn open_list(&mut self, _node: NodeId) {}
+    fn close_list(&mut self, _node: NodeId) {}
+    fn value(&mut self, _node: NodeId, _value: Value<'_>) {}
+    fn discard(&mut self) {}
+}

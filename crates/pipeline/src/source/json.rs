@@ -1,0 +1,47 @@
+//! JSON documents.
+
+use quayline_core::{Limits, Shape};
+use quayline_json::{JsonReader, ReaderOptions, Unknown};
+
+use crate::block::Block;
+use crate::cut::json_place;
+use crate::lane::{LaneFacts, Source, Target};
+use crate::lot::{Lot, locate, place_of};
+
+pub(crate) struct JsonSource {
+    reader: JsonReader,
+}
+
+impl JsonSource {
+    pub(crate) fn new(shape: &Shape, unknown: Unknown, limits: &Limits) -> Self {
+        JsonSource { reader: JsonReader::new(shape, ReaderOptions { limits: limits.clone(), unknown }) }
+    }
+}
+
+impl Source for JsonSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let place = || {
+            let mut place = place_of(block, at, &facts.file);
+            let before = block.offset(at).0 - block.before.offset.0;
+            let before = usize::try_from(before).expect("a document lies in its block");
+            json_place(&block.before).behind(&block.bytes[..before]).tell(&mut place);
+            place
+        };
+        target.begin(block.number(at), block.offset(at), block);
+        let findings = match self.reader.read(block.body(at), target.sink()) {
+            Ok(()) => match target.accept() {
+                Ok(()) => {
+                    lot.accepted(facts, block, core::iter::once(at), target, place);
+                    return at + 1;
+                }
+                Err(findings) => locate(findings, &place()),
+            },
+            Err(fault) => {
+                target.void();
+                fault.findings(&place()).0
+            }
+        };
+        lot.rejected(&facts.reject_form, block, at, findings);
+        at + 1
+    }
+}

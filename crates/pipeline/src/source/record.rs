@@ -1,0 +1,54 @@
+//! Records of one description.
+
+use quayline_cobol::{RecordDecoder, RecordPlan};
+use quayline_frame::FramingSpec;
+
+use crate::block::Block;
+use crate::lane::{LaneFacts, Source, Target};
+use crate::lot::{Lot, locate, place_of};
+
+/// A decoder for records in this framing.
+pub(super) fn decoder(plan: &RecordPlan, framing: &FramingSpec) -> RecordDecoder {
+    match framing {
+        FramingSpec::Lines(_) => RecordDecoder::of_lines(plan),
+        _ => RecordDecoder::new(plan),
+    }
+}
+
+pub(crate) struct RecordSource {
+    plan: RecordPlan,
+    decoder: RecordDecoder,
+}
+
+impl RecordSource {
+    pub(crate) fn new(plan: &RecordPlan, framing: &FramingSpec) -> Self {
+        RecordSource { plan: plan.clone(), decoder: decoder(plan, framing) }
+    }
+}
+
+impl Source for RecordSource {
+    #[inline]
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        target.begin(block.number(at), block.offset(at), block);
+        match self.decoder.decode(block.body(at), target.sink()) {
+            Ok(()) => match target.accept() {
+                Ok(()) => {
+                    let notes = self.decoder.notes();
+                    if !notes.is_empty() {
+                        lot.repeats.add_notes(&self.plan, 0, notes, &place_of(block, at, &facts.file));
+                    }
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
+                }
+                Err(findings) => {
+                    lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
+                }
+            },
+            Err(faults) => {
+                target.void();
+                let findings = faults.findings(&self.plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
+                lot.rejected(&facts.reject_form, block, at, findings);
+            }
+        }
+        at + 1
+    }
+}

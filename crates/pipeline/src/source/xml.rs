@@ -1,0 +1,42 @@
+//! Record elements of XML.
+
+use quayline_core::{Findings, Limits, Shape};
+use quayline_xml::{RawRecord, TextPosition, XmlReader, XmlStyle};
+
+use crate::block::Block;
+use crate::lane::{LaneFacts, Source, Target};
+use crate::lot::{Lot, locate, place_of};
+
+pub(crate) struct XmlSource {
+    reader: XmlReader,
+}
+
+impl XmlSource {
+    pub(crate) fn new(shape: &Shape, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
+        Ok(XmlSource { reader: XmlReader::new(shape, style, limits)? })
+    }
+}
+
+impl Source for XmlSource {
+    fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
+        let position = TextPosition { line: block.line(at), column: block.column(at) };
+        target.begin(block.number(at), block.offset(at), block);
+        let findings = match self.reader.record(RawRecord { raw: block.body(at), at: position }, target.sink()) {
+            Ok(()) => match target.accept() {
+                Ok(()) => {
+                    lot.accepted(facts, block, core::iter::once(at), target, || place_of(block, at, &facts.file));
+                    return at + 1;
+                }
+                Err(findings) => findings,
+            },
+            Err(faults) => {
+                if faults.sent {
+                    target.void();
+                }
+                faults.findings().0
+            }
+        };
+        lot.rejected(&facts.reject_form, block, at, locate(findings, &place_of(block, at, &facts.file)));
+        at + 1
+    }
+}

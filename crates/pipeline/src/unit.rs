@@ -1,0 +1,459 @@
+//! One unit at a time: a record, a message, a whole interchange, from bytes in memory into buffers.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use quayline_core::{Code, Fault, Finding, Findings, Limits, Tally};
+use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
+use quayline_flat::Header;
+use quayline_map::MapPlan;
+use quayline_project::{MapFile, Schema, SourceFormat, TargetFormat};
+
+use crate::block::{Block, Position};
+use crate::codes;
+use crate::csv_header::read_csv_header;
+use crate::error::PipelineError;
+use crate::intake::{Intake, Taken};
+use crate::lane::{Lane, LaneFacts};
+use crate::lanes::{Ends, MapEnds, Paging, is_columns};
+use crate::lot::{Lot, Payload};
+use crate::output::{Apart, LaneOutput, OutputStart};
+use crate::reject::RejectForm;
+use crate::repeats::Repeats;
+use crate::revocable::Revocable;
+use crate::settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
+use crate::spool::{SpoolFolder, SpoolMemory};
+use crate::world::World;
+
+/// A source, an optional map and outputs, compiled. It never changes; each thread makes its own [`UnitLane`]s.
+pub struct Pipeline {
+    source: SourceFormat,
+    schema: Arc<Schema>,
+    target_schema: Arc<Schema>,
+    map: Option<MapStep>,
+    /// One, or one for each output of the map.
+    targets: Vec<TargetFormat>,
+    limits: Limits,
+    spool: SpoolFolder,
+}
+
+/// The map of a [`Pipeline`].
+pub struct MapStep {
+    /// The map.
+    pub plan: Arc<MapPlan>,
+    /// The schema of each output, in the map's order.
+    pub schemas: Vec<Arc<Schema>>,
+    /// Clock, ids, envelope values and tables.
+    pub world: Arc<World>,
+}
+
+impl Pipeline {
+    /// A pipeline without a map: source and target have the shape of `schema`.
+    ///
+    /// # Errors
+    /// Formats that do not fit the schema, and columns (Parquet, Arrow), which are written for many units at once.
+    pub fn new(
+        source: SourceFormat,
+        schema: Arc<Schema>,
+        target: TargetFormat,
+        limits: Limits,
+    ) -> Result<Pipeline, Findings> {
+        Pipeline {
+            source,
+            target_schema: Arc::clone(&schema),
+            schema,
+            map: None,
+            targets: vec![target],
+            limits,
+            spool: Arc::new(SpoolMemory),
+        }
+        .checked()
+    }
+
+    /// A pipeline through a map, with the source, the targets and the formats that the map's file names.
+    ///
+    /// # Errors
+    /// As [`Pipeline::new`]; and shapes that do not say how their documents are read or written.
+    pub fn through(map: MapFile, world: Arc<World>, limits: Limits) -> Result<Pipeline, Findings> {
+        let source = map.source.source()?;
+        let targets = map.targets.iter().map(|target| target.shape.target()).collect::<Result<Vec<_>, _>>()?;
+        let schema = Arc::clone(map.source.schema());
+        let schemas = map.targets.iter().map(|target| Arc::clone(target.shape.schema())).collect();
+        let step = MapStep { plan: Arc::new(map.plan), schemas, world };
+        Pipeline::with_map(source, schema, step, targets, limits)
+    }
+
+    /// A pipeline through a map: `schema` is the source's, `targets` are the formats of the map's outputs in its order.
+    ///
+    /// # Errors
+    /// As [`Pipeline::new`]; and outputs that cannot be written together.
+    ///
+    /// # Panics
+    /// Where the map does not have one output for each target.
+    pub fn with_map(
+        source: SourceFormat,
+        schema: Arc<Schema>,
+        map: MapStep,
+        targets: Vec<TargetFormat>,
+        limits: Limits,
+    ) -> Result<Pipeline, Findings> {
+        assert!(!targets.is_empty() && targets.len() == map.schemas.len(), "a target and a schema for each output");
+        Pipeline {
+            source,
+            target_schema: Arc::clone(&schema),
+            schema,
+            map: Some(map),
+            targets,
+            limits,
+            spool: Arc::new(SpoolMemory),
+        }
+        .checked()
+    }
+
+    fn checked(self) -> Result<Pipeline, Findings> {
+        if self.targets.iter().any(is_columns) {
+            let message = "columns are not documents of a unit: Parquet and Arrow are written for many units at once";
+            let finding = Finding::error(codes::COLUMNS_OF_UNIT, Fault::Config, message);
+            return Err(finding.hint("choose JSON, XML, CSV, records or EDI, or convert a whole file").into());
+        }
+        self.ends().check().map_err(|error| error.findings())?;
+        Ok(self)
+    }
+
+    /// An empty buffer for each output.
+    ///
+    /// # Errors
+    /// A format that cannot hold its documents.
+    pub fn buffers(&self) -> Result<Vec<OutputBuffer>, Findings> {
+        let ends = self.ends();
+        let buffer = |number| {
+            let (start, _) = ends.output(number, Apart::Together).map_err(|error| error.findings())?;
+            Ok(OutputBuffer::new(start))
+        };
+        (0..self.targets.len()).map(buffer).collect()
+    }
+
+    /// The compiled loop with its memory, for one thread.
+    ///
+    /// # Errors
+    /// A format that cannot hold its documents.
+    pub fn lane(&self) -> Result<UnitLane<'_>, Findings> {
+        UnitLane::new(self).map_err(|error| error.findings())
+    }
+
+    fn ends(&self) -> Ends<'_> {
+        Ends {
+            source: &self.source,
+            target: &self.targets[0],
+            schema: &self.schema,
+            target_schema: &self.target_schema,
+            limits: &self.limits,
+            map: self.map.as_ref().map(|step| MapEnds {
+                plan: &step.plan,
+                schemas: &step.schemas,
+                more: self.targets[1..].iter().collect(),
+                world: &step.world,
+                spool_folder: SpoolFolder::clone(&self.spool),
+                trace: None,
+                coverage: None,
+            }),
+            lanes: 1,
+            paging: Paging::Whole,
+        }
+    }
+}
+
+/// The compiled loop of a [`Pipeline`] with its memory. It holds nothing of the units that it has run.
+pub struct UnitLane<'p> {
+    ends: Ends<'p>,
+    outputs: Vec<LaneOutput<'p>>,
+    /// Made for each unit where the unit's first row names the columns.
+    lane: Option<Box<dyn Lane + 'p>>,
+    facts: LaneFacts,
+    block: Block,
+    lot: Lot,
+}
+
+/// The outcome of one unit. Every byte of the unit is in an output, in the rejects, skipped on purpose, or after the point where the unit was
+/// lost.
+#[derive(Debug, Default)]
+pub struct UnitReport {
+    /// Records (documents, transactions) of the unit: written, rejected, skipped.
+    pub tally: Tally,
+    /// Documents that were written.
+    pub documents: u64,
+    /// The rejected documents in a form that can be converted again with the same settings.
+    pub rejects: Vec<u8>,
+    /// Findings about the documents; at most 10,000 of a unit.
+    pub findings: Vec<Finding>,
+    /// How often each code was found, those beyond the bound too.
+    pub findings_by_code: Vec<(Code, u64)>,
+    repeats: Repeats,
+    /// Set where the rest of the unit could not be read. The documents before it are written.
+    pub lost: Option<Findings>,
+}
+
+impl UnitReport {
+    /// Whether the whole unit was read and no document was rejected.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.lost.is_none() && self.tally.records_rejected == 0
+    }
+}
+
+impl<'p> UnitLane<'p> {
+    fn new(pipeline: &'p Pipeline) -> Result<UnitLane<'p>, PipelineError> {
+        let ends = pipeline.ends();
+        let outputs = (0..pipeline.targets.len())
+            .map(|number| ends.output(number, Apart::Together).map(|(_, output)| output))
+            .collect::<Result<Vec<_>, _>>()?;
+        let named_by_unit = matches!(ends.source, SourceFormat::Csv(style) if style.header != Header::Absent);
+        let lane = if named_by_unit { None } else { ends.lanes(&outputs, &[], None)?.pop() };
+        let facts = LaneFacts {
+            file: Arc::from(""),
+            reject_form: ends.reject_form(None)?,
+            stop_at_reject: false,
+            split: false,
+            spool_folder: SpoolFolder::clone(&pipeline.spool),
+            records: None,
+        };
+        Ok(UnitLane { block: ends.block(), ends, outputs, lane, facts, lot: Lot::new() })
+    }
+
+    /// Converts one unit, whose bytes are a whole file of the source format, and appends its documents to `outputs`: those that
+    /// [`Pipeline::buffers`] gave, or gave for another lane of the same pipeline. `name` names the unit in findings.
+    ///
+    /// A document that cannot be read, mapped or written is taken back, in every output; its findings are in the report. To take back the
+    /// whole unit, mark the buffers before and go back to the marks.
+    ///
+    /// # Panics
+    /// Where there is not one buffer for each output.
+    pub fn run(&mut self, name: &Arc<str>, unit: &[u8], outputs: &mut [OutputBuffer]) -> UnitReport {
+        assert_eq!(outputs.len(), self.outputs.len(), "a buffer for each output");
+        let mut report = UnitReport::default();
+        self.facts.file = Arc::clone(name);
+        if let Err(error) = self.convert(unit, outputs, &mut report) {
+            report.lost = Some(error.findings());
+        }
+        report
+    }
+
+    fn convert(
+        &mut self,
+        unit: &[u8],
+        outputs: &mut [OutputBuffer],
+        report: &mut UnitReport,
+    ) -> Result<(), PipelineError> {
+        let name = Arc::clone(&self.facts.file);
+        let io_error = || PipelineError::io("read", &*name);
+        let mut reader: Box<dyn Read + Send + '_> = Box::new(unit);
+        let mut from = Position::START;
+        if let SourceFormat::Csv(style) = self.ends.source
+            && style.header != Header::Absent
+        {
+            let (header, rest) = read_csv_header(reader, *style, self.ends.limits, &name, io_error())?;
+            report.findings = self.ends.header_warnings(header.as_ref())?;
+            self.facts.reject_form = self.ends.reject_form(header.as_ref())?;
+            self.lane = self.ends.lanes(&self.outputs, &[], header.as_ref())?.pop();
+            from = header.map_or(from, |header| header.behind);
+            reader = rest;
+        }
+        let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's header");
+        // One block holds the unit, so nothing waits for a next block.
+        let cutter = self.ends.cutter_for(usize::MAX, &from, &name)?;
+        let mut intake = Intake::new(reader, cutter, unit.len() + 1, self.ends.limits);
+        let never = AtomicBool::new(false);
+        let mut unsettled = Unsettled::default();
+        let mut excerpt = ExcerptWriter::new();
+        let done = loop {
+            let taken = match intake.take(&mut self.block, &never) {
+                Ok(Taken::End | Taken::Stopped) => break Ok(()),
+                Ok(taken) => taken,
+                Err(error) => break Err(io_error()(error)),
+            };
+            self.lot.clear();
+            lane.convert(&self.facts, &self.block, &mut self.lot);
+            self.lot.end_with(taken);
+            settle(outputs, &mut self.lot, false, &mut unsettled, &SpoolMemory)?;
+            let lot = &mut self.lot;
+            let mut more = core::mem::take(&mut lot.payload.more);
+            let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
+            outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.append(payload))?;
+            lot.payload.more = more;
+            report.add(lot, &self.facts.reject_form, &mut excerpt)?;
+            if let Some(end) = lot.end.take() {
+                break Err(end);
+            }
+        };
+        // The last document of interchanges may have waited for a page that did not come.
+        self.lot.clear();
+        settle_end(outputs, &mut self.lot, &mut unsettled);
+        outputs.iter_mut().for_each(OutputBuffer::flush);
+        report.add(&mut self.lot, &self.facts.reject_form, &mut excerpt)?;
+        report.findings.extend(report.repeats.findings());
+        if !report.rejects.is_empty() {
+            excerpt.finish(&mut report.rejects);
+            report.rejects.extend_from_slice(self.facts.reject_form.epilogue());
+        }
+        done
+    }
+}
+
+impl UnitReport {
+    /// Adds what came of one block.
+    fn add(&mut self, lot: &mut Lot, form: &RejectForm, excerpt: &mut ExcerptWriter) -> Result<(), PipelineError> {
+        self.tally.add(lot.tally);
+        self.documents += lot.documents;
+        self.findings.append(&mut lot.findings);
+        self.repeats.merge(&mut lot.repeats);
+        for (code, times) in &lot.counts.0 {
+            match self.findings_by_code.iter_mut().find(|(known, _)| known == code) {
+                Some((_, count)) => *count += times,
+                None => self.findings_by_code.push((*code, *times)),
+            }
+        }
+        if self.rejects.is_empty() && !lot.rejects.is_empty() {
+            self.rejects = form.prologue();
+        }
+        if lot.excerpts.is_empty() {
+            self.rejects.extend_from_slice(&lot.rejects);
+            return Ok(());
+        }
+        for part in lot.excerpts.drain(..) {
+            let mut bytes = Vec::new();
+            if let Some(mut front) = part.front {
+                let read = front.read(0, |piece| {
+                    bytes.extend_from_slice(piece);
+                    Ok(())
+                });
+                read.map_err(PipelineError::spool(&SpoolMemory))?;
+            }
+            bytes.extend_from_slice(&lot.rejects[part.raw]);
+            excerpt.add(&part.around, part.is_transaction, &bytes, &mut self.rejects);
+        }
+        Ok(())
+    }
+}
+
+/// Documents of one output in memory, in the output's format.
+pub struct OutputBuffer {
+    bytes: Vec<u8>,
+    form: Form,
+    /// How often the output was kept or handed out: marks of an earlier count are void.
+    kept: u64,
+}
+
+/// How documents follow each other.
+enum Form {
+    Text { prologue: Vec<u8>, epilogue: Vec<u8>, separator: usize },
+    Edi(Box<EdiWriter>),
+}
+
+/// A point in an [`OutputBuffer`].
+#[derive(Clone, Debug)]
+pub struct OutputMark {
+    len: usize,
+    edi: Option<EdiMark>,
+    kept: u64,
+}
+
+impl OutputBuffer {
+    fn new(start: OutputStart<'_>) -> OutputBuffer {
+        let (bytes, form) = match start {
+            OutputStart::Text { prologue, epilogue, separator } => {
+                (prologue.clone(), Form::Text { prologue, epilogue, separator })
+            }
+            OutputStart::Edi(options) => (Vec::new(), Form::Edi(Box::new(EdiWriter::new(options.clone())))),
+            OutputStart::Parquet { .. } | OutputStart::Arrow { .. } => {
+                unreachable!("a pipeline with columns was refused")
+            }
+        };
+        OutputBuffer { bytes, form, kept: 0 }
+    }
+
+    /// The bytes so far: without the end of the output, and of interchanges without the trailers of those that are open.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Ends the output, hands its bytes out, and begins the next one. Control numbers of interchanges count on.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.kept += 1;
+        match &mut self.form {
+            Form::Text { prologue, epilogue, .. } => {
+                self.bytes.extend_from_slice(epilogue);
+                core::mem::replace(&mut self.bytes, prologue.clone())
+            }
+            Form::Edi(writer) => {
+                writer.finish();
+                self.bytes.extend_from_slice(writer.bytes());
+                writer.clear();
+                core::mem::take(&mut self.bytes)
+            }
+        }
+    }
+
+    /// Takes over what the writer of interchanges still has.
+    fn flush(&mut self) {
+        if let Form::Edi(writer) = &mut self.form {
+            self.bytes.extend_from_slice(writer.bytes());
+            writer.clear();
+        }
+    }
+
+    /// Appends the output of a block.
+    fn append(&mut self, payload: &mut Payload) -> Result<(), PipelineError> {
+        let mut skip = match &self.form {
+            Form::Text { prologue, separator, .. } if self.bytes.len() == prologue.len() => *separator,
+            _ => 0,
+        };
+        if let Some(mut front) = payload.front.take() {
+            let bytes = &mut self.bytes;
+            let read = front.read(skip as u64, |part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            });
+            read.map_err(PipelineError::spool(&SpoolMemory))?;
+            skip = 0;
+        }
+        self.bytes.extend_from_slice(payload.bytes.get(skip..payload.len).unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl Revocable for OutputBuffer {
+    type Mark = OutputMark;
+
+    fn mark(&mut self) -> OutputMark {
+        let edi = match &mut self.form {
+            Form::Edi(writer) => Some(writer.mark()),
+            Form::Text { .. } => None,
+        };
+        OutputMark { len: self.bytes.len(), edi, kept: self.kept }
+    }
+
+    /// # Panics
+    /// Where the output was kept or handed out since the mark.
+    fn back_to(&mut self, mark: OutputMark) {
+        assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
+        self.bytes.truncate(mark.len);
+        if let (Form::Edi(writer), Some(mark)) = (&mut self.form, mark.edi) {
+            Revocable::back_to(&mut **writer, mark);
+        }
+    }
+
+    fn keep(&mut self) {
+        self.kept += 1;
+    }
+}
+
+impl DraftOutput for OutputBuffer {
+    fn drafts(&mut self) -> Option<Drafts<'_>> {
+        match &mut self.form {
+            Form::Edi(writer) => Some(Drafts { writer, is_split: false, name: None }),
+            Form::Text { .. } => None,
+        }
+    }
+}
