@@ -1,14 +1,14 @@
 //! The file that acknowledgments go to.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, AcknowledgmentOutput, AcknowledgmentTally, Held};
 use quayline_edi::{EdiFault, EnvelopePass, Event, Level};
+use quayline_pipeline::Spool;
 
-use crate::engine::destination::with_suffix;
 use crate::engine::partial::PartialFile;
+use crate::engine::temporary::TemporaryFolder;
 use crate::error::ConvertError;
 
 /// Where acknowledgments are written.
@@ -29,10 +29,12 @@ pub struct AcknowledgmentFile {
 
 struct Output {
     out: Out,
-    /// Beside what is held; [`STREAM`] where that is no file.
+    /// Name for messages.
     path: PathBuf,
-    group: Hold,
-    interchange: Hold,
+    /// Where text that does not fit into memory is held: beside the file, or among temporary files.
+    folder: TemporaryFolder,
+    group: Spool,
+    interchange: Spool,
     /// What went wrong first; nothing is written behind it.
     error: Option<io::Error>,
 }
@@ -42,19 +44,8 @@ enum Out {
     Stream(Box<dyn Write + Send>),
 }
 
-/// Text that is held.
-#[derive(Default)]
-struct Hold {
-    memory: Vec<u8>,
-    /// What came before `memory`.
-    file: Option<File>,
-}
-
 /// The name of what has none.
 const STREAM: &str = "<output>";
-
-/// Bytes held in memory.
-const MEMORY_BYTES: usize = 1 << 20;
 
 impl AcknowledgmentFile {
     /// Opens it.
@@ -70,7 +61,8 @@ impl AcknowledgmentFile {
             }
             AcknowledgmentTarget::Stream(stream) => (Out::Stream(stream), PathBuf::from(STREAM)),
         };
-        let output = Output { out, path, group: Hold::default(), interchange: Hold::default(), error: None };
+        let folder = TemporaryFolder(folder_of(&path));
+        let output = Output { out, path, folder, group: Spool::default(), interchange: Spool::default(), error: None };
         Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output })
     }
 
@@ -132,89 +124,50 @@ impl Output {
 impl AcknowledgmentOutput for Output {
     fn hold(&mut self, level: Level, text: &[u8]) {
         self.attempt(|output| {
-            let (path, hold) = match level {
-                Level::Interchange => (with_suffix(&output.path, ".held"), &mut output.interchange),
-                Level::Group | Level::Transaction => (with_suffix(&output.path, ".held-group"), &mut output.group),
+            let spool = match level {
+                Level::Interchange => &mut output.interchange,
+                Level::Group | Level::Transaction => &mut output.group,
             };
-            hold.push(text, &path)
+            spool.push(text, &output.folder)
         });
     }
 
     fn release(&mut self, level: Level, head: &[u8], held: Held, tail: &[u8]) {
-        self.attempt(|output| {
-            let path = with_suffix(&output.path, ".held");
-            match level {
-                Level::Interchange => {
-                    let (hold, out) = (&mut output.interchange, &mut output.out);
-                    let mut put = |text: &[u8]| match out {
-                        Out::File(file) => file.write_all(text),
-                        Out::Stream(stream) => stream.write_all(text),
-                    };
-                    put(head)?;
-                    hold.release(held, &mut put)?;
-                    put(tail)
-                }
-                Level::Group | Level::Transaction => {
-                    let (hold, around) = (&mut output.group, &mut output.interchange);
-                    let mut put = |text: &[u8]| around.push(text, &path);
-                    put(head)?;
-                    hold.release(held, &mut put)?;
-                    put(tail)
-                }
+        self.attempt(|output| match level {
+            Level::Interchange => {
+                let (spool, out) = (&mut output.interchange, &mut output.out);
+                let mut put = |text: &[u8]| match out {
+                    Out::File(file) => file.write_all(text),
+                    Out::Stream(stream) => stream.write_all(text),
+                };
+                put(head)?;
+                release(spool, held, &mut put)?;
+                put(tail)
+            }
+            Level::Group | Level::Transaction => {
+                let (spool, around) = (&mut output.group, &mut output.interchange);
+                let mut put = |text: &[u8]| around.push(text, &output.folder);
+                put(head)?;
+                release(spool, held, &mut put)?;
+                put(tail)
             }
         });
     }
 }
 
-impl Hold {
-    fn push(&mut self, text: &[u8], path: &Path) -> io::Result<()> {
-        self.memory.extend_from_slice(text);
-        if self.memory.len() <= MEMORY_BYTES {
-            return Ok(());
-        }
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(nameless(path)?),
-        };
-        file.write_all(&self.memory)?;
-        self.memory.clear();
-        Ok(())
+/// Hands out what is held, or drops it; either way nothing is held any more.
+fn release(spool: &mut Spool, held: Held, put: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    if held == Held::Keep {
+        spool.read(0, &mut *put)?;
     }
-
-    fn release(&mut self, held: Held, put: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
-        if let Some(file) = &mut self.file {
-            file.seek(SeekFrom::Start(0))?;
-            if held == Held::Keep {
-                let mut buffer = vec![0; 64 << 10];
-                loop {
-                    match file.read(&mut buffer)? {
-                        0 => break,
-                        n => put(&buffer[..n])?,
-                    }
-                }
-            }
-            file.seek(SeekFrom::Start(0))?;
-            file.set_len(0)?;
-        }
-        if held == Held::Keep {
-            put(&self.memory)?;
-        }
-        self.memory.clear();
-        Ok(())
-    }
+    spool.truncate(0)
 }
 
-/// A file beside the output, or among temporary files, that is gone when it is closed, however the process ends.
-fn nameless(path: &Path) -> io::Result<File> {
-    let path = if path.starts_with(STREAM)
-        || path.parent().is_none_or(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
-    {
-        std::env::temp_dir().join(format!("quayline-{}", std::process::id()))
-    } else {
-        path.to_owned()
-    };
-    let unique = with_suffix(&path, &format!(".{}", std::process::id()));
-    let file = OpenOptions::new().read(true).write(true).create_new(true).open(&unique)?;
-    std::fs::remove_file(&unique)?;
-    Ok(file)
+/// The folder of a file, if there is one: output goes where the user has room for it.
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() && path != Path::new(STREAM) => PathBuf::from("."),
+        Some(folder) if folder.is_dir() => folder.to_owned(),
+        _ => std::env::temp_dir(),
+    }
 }
