@@ -14,9 +14,9 @@ use quayline_convert::{
     AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict,
 };
 use quayline_core::{Finding, Limits};
-use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Stamp};
+use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, Stamp};
 use quayline_edi::guide::GuideSet;
-use quayline_edi::{CharacterRules, Rules};
+use quayline_edi::{CharacterRules, CountedNumbers, Rules};
 use quayline_project::read_guides;
 use serde::Serialize;
 
@@ -115,7 +115,8 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
         None => Stamp::from_unix(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())),
     };
     let mut options = AcknowledgmentOptions::by_name(which.kind(), stamp).expect("a name that it knows");
-    options.numbers = ControlNumbers { interchange: args.ack_control, group: args.ack_control };
+    options.numbers =
+        CountedNumbers { interchange: args.ack_control, group: args.ack_control, ..CountedNumbers::default() };
     let target = match output(args) {
         Some(path) => AcknowledgmentTarget::File(path.to_owned()),
         None => {

@@ -41,8 +41,8 @@ pub use collector::Acknowledger;
 pub use guides::{acknowledgment_guide, acknowledgment_guides};
 pub use list::AcknowledgmentList;
 pub use options::{
-    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OnError, OutcomePolicy, SecurityFailure,
-    Stamp, Warnings, When,
+    AcknowledgmentOptions, AcknowledgmentTally, Functional, OnError, OutcomePolicy, SecurityFailure, Stamp, Warnings,
+    When,
 };
 pub use output::{AcknowledgmentOutput, Held, MemoryOutput};
 pub use reader::AcknowledgmentReader;

@@ -12,6 +12,7 @@ mod text;
 pub(crate) mod walk;
 
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
+pub(crate) use documents::Kind;
 pub(crate) use documents::body::{GuideBody, Left, Sent};
 pub(crate) use documents::draft::GuideDraft;
 pub use documents::{GuideDocuments, NodeNames};

@@ -26,6 +26,7 @@
 
 pub mod acknowledge;
 mod codes;
+mod control;
 mod delimiters;
 mod envelope;
 mod excerpt;
@@ -42,6 +43,7 @@ mod state;
 mod validate;
 
 pub use codes::AcknowledgmentCodes;
+pub use control::{ControlKey, ControlMark, ControlNumbers, CountedNumbers};
 pub use delimiters::{Delimiters, Standard};
 pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderField, header_fields};
 pub use excerpt::{ExcerptWriter, Surroundings};

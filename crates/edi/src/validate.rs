@@ -1,6 +1,7 @@
 //! Whether transactions are what their guides say.
 
 mod characters;
+mod constant;
 mod element;
 mod error;
 mod explain;

@@ -65,6 +65,9 @@ pub(crate) const UNUSED: Code = Code("MAP-063");
 pub(crate) const HIDES: Code = Code("MAP-064");
 pub(crate) const USELESS: Code = Code("MAP-065");
 
+pub(crate) const NOT_ALLOWED: Code = Code("MAP-066");
+pub(crate) const UNKNOWN_ENVELOPE: Code = Code("MAP-067");
+
 // Runs.
 pub(crate) const RULE: Code = Code("MAP-200");
 pub(crate) const VALUE_TOO_LONG: Code = Code("MAP-201");

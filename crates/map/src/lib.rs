@@ -35,7 +35,9 @@ mod propose;
 mod run;
 mod syntax;
 
-pub use check::{Absent, Compiled, NoFiles, Options, Output, Resolver, SourceOrder, compile};
+pub use check::{
+    Absent, Compiled, LeafRules, NoFiles, NoRules, Options, Output, Resolver, SourceOrder, compile, compile_by,
+};
 pub use functions::function_forms;
 pub use host::{Host, One, Outputs, StillHost};
 pub use map_spec::{MapSpec, ShapeReference};

@@ -439,6 +439,12 @@ impl MapPlan {
         &self.source
     }
 
+    /// Names of envelope values that the map reads, as `envelope.NAME`.
+    #[must_use]
+    pub fn envelope_reads(&self) -> &[String] {
+        &self.envelope_in
+    }
+
     /// The name of an output.
     #[must_use]
     pub fn output_name(&self, output: usize) -> Option<&str> {

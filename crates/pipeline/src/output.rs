@@ -21,7 +21,7 @@ use crate::lane::Lane;
 use crate::lanes::{Ends, MapEnds, is_columns, spec_error};
 use crate::sink::map::{
     Alone, AnyPart, ColumnsPart, EdiPart, MapTarget, OneRecord, Parts, RecordPart, RunHost, Several, SharedPlaces,
-    TextPart, Traced, Tracer, usual_envelope,
+    TextPart, Traced, Tracer, counted_from, usual_envelope,
 };
 use crate::sink::{
     BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedEncoder, TypedTarget,
@@ -34,7 +34,7 @@ const EDI_ROW_GROUP_BYTES: usize = 2 << 20;
 const EDI_DICTIONARY_BYTES: usize = 256 << 10;
 
 /// How an output starts, for the caller, who owns the bytes.
-pub enum OutputStart<'c> {
+pub enum OutputStart {
     /// Output of lots one after another, between a beginning and an end.
     Text {
         /// Bytes before the first document.
@@ -45,7 +45,7 @@ pub enum OutputStart<'c> {
         separator: usize,
     },
     /// Drafts for a writer of interchanges with these options, which [`settle`](crate::settle()) drives.
-    Edi(&'c EdiWriterOptions),
+    Edi(Box<EdiWriterOptions>),
     /// Pages for a Parquet writer of this sink; its encoder goes back by [`LaneOutput::encode_by`].
     Parquet {
         /// The columns.
@@ -89,7 +89,7 @@ enum Maker<'c> {
     Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart },
     Csv { shape: &'c Shape, style: CsvStyle },
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
-    Edi { options: &'c EdiWriterOptions },
+    Edi { options: &'c EdiWriterOptions, defaults: Arc<[(String, String)]> },
     Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
 }
 
@@ -120,7 +120,7 @@ impl<'c> Ends<'c> {
     ///
     /// # Panics
     /// Where there is no output of this number.
-    pub fn output(&self, number: usize, apart: Apart) -> Result<(OutputStart<'c>, LaneOutput<'c>), PipelineError> {
+    pub fn output(&self, number: usize, apart: Apart) -> Result<(OutputStart, LaneOutput<'c>), PipelineError> {
         let format = self.formats().nth(number).expect("a run has a format for each output");
         let (schema, shape): (&'c Arc<Schema>, &'c Shape) = match &self.map {
             Some(map) => (&map.schemas[number], map.schemas[number].shape()),
@@ -159,7 +159,10 @@ impl<'c> Ends<'c> {
                 let start = OutputStart::Text { prologue, epilogue: Vec::new(), separator: 0 };
                 (start, Maker::Records { schema, spec, options })
             }
-            TargetFormat::Edi(options) => (OutputStart::Edi(options), Maker::Edi { options }),
+            TargetFormat::Edi(options) => {
+                let (counting, defaults) = self.counting(options);
+                (OutputStart::Edi(Box::new(counting)), Maker::Edi { options, defaults })
+            }
             TargetFormat::Parquet(write) => {
                 let sink = Box::new(self.columns_of(shape, TextStore::Interned)?);
                 let start =
@@ -173,6 +176,17 @@ impl<'c> Ends<'c> {
             }
         };
         Ok((start, LaneOutput(maker)))
+    }
+
+    /// Options of a writer that counts from where the run says, and the envelope values of every document.
+    fn counting(&self, options: &EdiWriterOptions) -> (EdiWriterOptions, Arc<[(String, String)]>) {
+        let mut counting = options.clone();
+        let Some(map) = &self.map else { return (counting, Arc::from([])) };
+        let mut defaults = map.world.envelope.clone();
+        let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
+        counted_from(&mut counting.numbers, standard, &mut defaults);
+        defaults.extend(usual_envelope(options, map.world.now));
+        (counting, Arc::from(defaults))
     }
 
     fn parquet_options(&self, write: &ParquetWrite) -> ParquetOptions {
@@ -235,7 +249,7 @@ impl<'c> Ends<'c> {
                 }
                 Records::None => unreachable!("an output of records without a description was refused"),
             },
-            Maker::Edi { options } => self.lane(EdiTarget::new(options), header),
+            Maker::Edi { options, .. } => self.lane(EdiTarget::new(options), header),
             Maker::Columns { sink, encoder: Some(encoder) } => {
                 self.lane(PagesTarget::new(sink.sibling(), (**encoder).clone()), header)
             }
@@ -300,10 +314,8 @@ impl<'c> Ends<'c> {
                     Records::None => unreachable!("an output of records without a description was refused"),
                 }
             }
-            Maker::Edi { options } => {
-                let mut defaults = map.world.envelope.clone();
-                defaults.extend(usual_envelope(options, map.world.now));
-                AnyPart::Edi(Box::new(EdiPart::new(options, Arc::from(defaults))))
+            Maker::Edi { options, defaults } => {
+                AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults))))
             }
             Maker::Columns { sink, encoder } => {
                 AnyPart::Columns(Box::new(ColumnsPart::new(sink.sibling(), encoder.as_deref().cloned())))
@@ -321,7 +333,7 @@ impl<'c> Ends<'c> {
     }
 }
 
-fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart<'c>, Maker<'c>) {
+fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart, Maker<'c>) {
     let style = JsonStyle { stream, numbers: numbers(write), ..JsonStyle::default() };
     let mut writer = JsonWriter::new(shape, style);
     writer.begin();

@@ -359,12 +359,12 @@ pub struct OutputMark {
 }
 
 impl OutputBuffer {
-    fn new(start: OutputStart<'_>) -> OutputBuffer {
+    fn new(start: OutputStart) -> OutputBuffer {
         let (bytes, form) = match start {
             OutputStart::Text { prologue, epilogue, separator } => {
                 (prologue.clone(), Form::Text { prologue, epilogue, separator })
             }
-            OutputStart::Edi(options) => (Vec::new(), Form::Edi(Box::new(EdiWriter::new(options.clone())))),
+            OutputStart::Edi(options) => (Vec::new(), Form::Edi(Box::new(EdiWriter::new(*options)))),
             OutputStart::Parquet { .. } | OutputStart::Arrow { .. } => {
                 unreachable!("a pipeline with columns was refused")
             }

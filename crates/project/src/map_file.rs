@@ -2,17 +2,19 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_cache::Cache;
-use quayline_core::{Fault, Finding, Findings, Packed, Place, Shape, Unpacker, pack_bytes};
-use quayline_map::{Compiled, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile};
+use quayline_core::{Fault, Finding, Findings, NodeId, Packed, Place, Shape, Unpacker, pack_bytes};
+use quayline_edi::Level;
+use quayline_edi::guide::GuideDocuments;
+use quayline_map::{Compiled, LeafRules, MapPlan, MapSpec, Options, Output, Resolver, SourceOrder, compile_by};
 
 use crate::shape::codes;
 use crate::shape::source_file::SourceFile;
-use crate::shape::{ShapeFile, ShapeOptions};
+use crate::shape::{Form, ShapeFile, ShapeOptions};
 
 /// A target of a map.
 #[derive(Debug)]
@@ -127,6 +129,13 @@ fn kept_or_compiled(
         (target.name.clone(), format!("{:?}", target.shape.absent())).pack(&mut made_of);
         shape.pack(&mut made_of);
     }
+    // What guides know beyond shapes makes findings too.
+    for shape in core::iter::once(source).chain(targets.iter().map(|target| &target.shape)) {
+        for file in shape.files().iter().filter(|_| guide_of(shape).is_some()) {
+            let bytes = std::fs::read(file).unwrap_or_default();
+            pack_bytes(&bytes, &mut made_of);
+        }
+    }
     let key = cache.key("map", [made_of.as_slice()]);
     let digest = |text: &str| cache.key("map text", [text.as_bytes()]).digits();
     let kept = |bytes: Vec<u8>| {
@@ -168,7 +177,57 @@ fn compile_with(
         .map(|(target, shape)| Output { name: &target.name, shape, absent: target.shape.absent() })
         .collect();
     let order: SourceOrder = source.order();
-    compile(spec, source.shape(), &outputs, Options { order }, resolver)
+    compile_by(spec, source.shape(), &outputs, Options { order }, resolver, &GuideRules { source, targets })
+}
+
+/// What guides know of leaves: codes, dates, headers.
+struct GuideRules<'a> {
+    source: &'a ShapeFile,
+    targets: &'a [MapTarget],
+}
+
+impl GuideRules<'_> {
+    fn target(&self, output: usize) -> Option<&GuideDocuments> {
+        guide_of(&self.targets.get(output)?.shape)
+    }
+}
+
+fn guide_of(shape: &ShapeFile) -> Option<&GuideDocuments> {
+    match shape.form() {
+        Form::Guide(documents) => Some(documents),
+        _ => None,
+    }
+}
+
+impl LeafRules for GuideRules<'_> {
+    fn source(&self, leaf: NodeId, text: &str) -> Option<String> {
+        guide_of(self.source)?.refuses(leaf, text)
+    }
+
+    fn target(&self, output: usize, leaf: NodeId, text: &str) -> Option<String> {
+        GuideRules::target(self, output)?.refuses(leaf, text)
+    }
+
+    fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
+        let (reference, expected) = GuideRules::target(self, output)?.digits_of(leaf)?;
+        Some(format!("{reference} is {expected}"))
+    }
+
+    fn envelope(&self) -> Option<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        for documents in self.targets.iter().filter_map(|target| guide_of(&target.shape)) {
+            let of = |level| documents.header_names(level);
+            names.extend(of(Level::Interchange).map(str::to_owned));
+            for (word, level) in
+                [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)]
+            {
+                names.extend(of(level).map(|name| format!("{word}_{name}")));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        (!names.is_empty()).then_some(names)
+    }
 }
 
 /// Finds what maps include, in a folder; remembers what it gave.

@@ -2,6 +2,7 @@
 
 mod acknowledge;
 mod apart;
+mod envelope;
 mod lookup;
 mod outputs;
 mod world;
@@ -79,6 +80,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         _ => None,
     };
     let kept = kept.transpose().map_err(|error| Stop::from(error.findings()))?.flatten();
+    envelope::check(args, &map)?;
     let world = Arc::new(world::read(args, kept.as_deref())?);
     let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
     if coverage.is_some() && trace.is_none() {

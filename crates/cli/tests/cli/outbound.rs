@@ -146,13 +146,21 @@ fn control_numbers_that_are_none_or_repeat_are_refused() {
     world.run(TRANSLATE).check(expect![[r#"
         exit 1
         --- stderr
+        warning[MAP-066]: ISA13 is one to nine digits, and this text may hold other characters
+          at rows.qmap:6:30
+          |
+        6 | interchange.control_number = number
+          |                              ^^^^^^
+
+        hint: leave it out, so that numbers count, or write a number in a format: format(…, "000000000")
+
         error[EDI-038]: ISA13 is not nine digits
           at rows.csv, record 1, byte 37, output interchange 1, segment 1, element 13 (X12.5 and X12.6, control segments)
 
         hint: correct the envelope value, in the document, the map or the arguments
     "#]]);
-    world.write("rows.qmap", MAP);
-    let ran = world.run(&format!("{TRANSLATE} --envelope transaction.control_number=9001 --rejects bad.csv"));
+    world.write("rows.qmap", MAP.replace("omit standard\n", "omit standard\ntransaction.control_number = \"9001\"\n"));
+    let ran = world.run(&format!("{TRANSLATE} --rejects bad.csv"));
     ran.code(1);
     expect![[r#"
         error[EDI-039]: ST02 stood before in this group
@@ -220,4 +228,138 @@ fn pages_of_a_transaction_are_checked_as_one() {
     assert_eq!(world.read("back.x12"), world.read("claims.x12"));
     world.run(&format!("convert claims.x12 {guide} --page 1 --to edi -o back.x12")).code(0);
     assert_eq!(world.read("back.x12"), world.read("claims.x12"));
+}
+
+/// Control numbers that are given say where to begin; receivers come in turns.
+#[test]
+fn control_numbers_never_repeat_in_a_run() {
+    let world =
+        invoices("A1,20260415,DI,P7,1,1\nA2,20260415,DI,P8,1,1\nA3,20260415,DI,P7,1,1\nA4,20260415,DI,P7,1,1\n");
+    world.write("rows.qmap", MAP.replace("omit standard\n", "omit standard\ninterchange.receiver = left(name, 15)\n"));
+    for (options, expected) in [
+        ("", ["*000000001*", "*000000002*", "*000000003*", "~GE*2*3~IEA*1*000000003~"]),
+        ("--control-number 500", ["*000000500*", "*000000501*", "*000000502*", "~GE*2*3~IEA*1*000000502~"]),
+        (
+            "--envelope transaction.control_number=9001 --envelope group.control_number=77",
+            ["~SE*7*9001~GE*1*77~", "~SE*7*9002~GE*1*78~", "~ST*810*9004~", "~GE*2*79~IEA*1*000000003~"],
+        ),
+    ] {
+        let ran = world.run(&format!("{TRANSLATE} {options}"));
+        ran.code(0);
+        let out = String::from_utf8(ran.stdout.clone()).expect("UTF-8");
+        for part in expected {
+            assert!(out.contains(part), "{options}: {part} is not in {out}");
+        }
+        accepted(&world, &ran);
+        let folder = world.path("split");
+        let _ = std::fs::create_dir(&folder);
+        world.run(&format!("{TRANSLATE} {options} --split split")).code(0);
+    }
+}
+
+#[test]
+fn envelope_values_that_nobody_takes_or_that_are_wrong_are_refused() {
+    let world = invoices("A1,20260415,DI,ACME,1,1\n");
+    let mut said = String::new();
+    for options in [
+        "--envelope interchange.usage=T",
+        "--envelope group.vershun=1",
+        "--envelope foo.bar=1",
+        "--envelope interchange.test=X",
+        "--control-number INV1",
+        "--receiver ZZ:A-NAME-OF-17-CHARS",
+    ] {
+        let ran = world.run(
+            &format!("{TRANSLATE} {options}")
+                .replace(" --receiver ZZ:DC7", if options.contains("receiver") { "" } else { " --receiver ZZ:DC7" }),
+        );
+        ran.code(2);
+        said.push_str(&String::from_utf8_lossy(&ran.stderr));
+    }
+    expect![[r#"
+        error[CLI-003]: no output has a header field `interchange.usage`, and the map does not read `envelope.interchange.usage`
+
+        hint: is `interchange.test` meant? fields of `interchange`: acknowledgment_requested, authorization, authorization_qualifier, control_number, date, receiver, receiver_qualifier, security, security_qualifier, sender, sender_qualifier, standards_id, test, time, version
+        error[CLI-003]: no output has a header field `group.vershun`, and the map does not read `envelope.group.vershun`
+
+        hint: is `group.version` meant? fields of `group`: agency, control_number, date, functional_id, receiver, sender, time, version
+        error[CLI-003]: no output has a header field `foo.bar`, and the map does not read `envelope.foo.bar`
+
+        hint: fields of `interchange`: acknowledgment_requested, authorization, authorization_qualifier, control_number, date, receiver, receiver_qualifier, security, security_qualifier, sender, sender_qualifier, standards_id, test, time, version
+        error[CLI-003]: the value of --envelope interchange.test does not fit ISA15: it is not P, T or I
+
+        hint: correct the value
+        error[CLI-003]: the value of --control-number does not fit ISA13: it is not one to nine digits
+
+        hint: correct the value
+        error[CLI-003]: the value of --receiver does not fit ISA08: it is not at most 15 characters
+
+        hint: correct the value
+    "#]].assert_eq(&said);
+    world.run(&format!("{TRANSLATE} --envelope interchange.test=T")).code(0);
+}
+
+#[test]
+fn what_a_guide_never_allows_is_a_finding_of_the_map() {
+    let world = invoices("A1,20260415,DI,ACME,1,1\n");
+    let map = MAP
+        .replace("omit standard\n", "omit standard\ninterchange.control_number = number\nenvelope.reciever = \"X\"\n")
+        .replace("BIG01 = date\n", "BIG01 = format(date(date, \"CCYYMMDD\"), \"MMDDCCYY\")\n")
+        .replace("BIG07 = kind", "BIG07 = \"ZZ\"");
+    world.write("rows.qmap", map);
+    world.run("map check rows.qmap").check(expect![[r#"
+        exit 2
+        --- stdout
+        rows.qmap: 1 error, 3 warnings; it cannot run
+        --- stderr
+        warning[MAP-066]: ISA13 is one to nine digits, and this text may hold other characters
+          at rows.qmap:6:30
+          |
+        6 | interchange.control_number = number
+          |                              ^^^^^^
+
+        hint: leave it out, so that numbers count, or write a number in a format: format(…, "000000000")
+
+        warning[MAP-066]: `BIG.BIG01` does not allow dates and times in this format: BIG01 (Date) is not a date, expected CCYYMMDD or YYMMDD
+          at rows.qmap:9:11
+          |
+        9 |   BIG01 = format(date(date, "CCYYMMDD"), "MMDDCCYY")
+          |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: choose the format that the leaf has, such as "CCYYMMDD"
+
+        warning[MAP-066]: `BIG.BIG07` does not allow this text: BIG07 (Kind of transaction) is not in its code list
+          at rows.qmap:11:11
+           |
+        11 |   BIG07 = "ZZ"
+           |           ^^^^
+
+        hint: correct the text: documents with it are rejected when they are written
+
+        error[MAP-067]: no header of an output has a field `reciever`
+          at rows.qmap:7:10
+          |
+        7 | envelope.reciever = "X"
+          |          ^^^^^^^^
+
+        hint: did you mean receiver?
+    "#]]);
+    world.write("back.json", "{\"type\": \"object\", \"properties\": {\"kind\": {\"type\": \"string\"}}}");
+    world.write(
+        "back.qmap",
+        "source \"810.guide\"\ntarget back \"back.json\"\n\nkind = if CUR.CUR01 = \"ZZ\" then \"a\" else \"b\"\n",
+    );
+    world.run("map check back.qmap").check(expect![[r#"
+        exit 0
+        --- stdout
+        back.qmap: 1 warning
+        --- stderr
+        warning[MAP-060]: this never holds: CUR01 (Part that a party plays) is not in its code list
+          at back.qmap:4:11
+          |
+        4 | kind = if CUR.CUR01 = "ZZ" then "a" else "b"
+          |           ^^^^^^^^^^^^^^^^
+
+        hint: correct the constant
+    "#]]);
 }

@@ -294,18 +294,15 @@ fn column_error(error: ColumnError, name: &Path, stream: bool) -> ConvertError {
 
 impl OutputWriter {
     /// Starts an output, or goes on in one that has this state behind its last lot.
-    pub(crate) fn start(start: OutputStart<'_>, out: OutFile, state: &[u8]) -> Result<OutputWriter, ConvertError> {
+    pub(crate) fn start(start: OutputStart, out: OutFile, state: &[u8]) -> Result<OutputWriter, ConvertError> {
         Ok(match start {
             OutputStart::Text { prologue, epilogue, separator } => {
                 OutputWriter::Text(TextOutput::start(out, &prologue, epilogue, separator)?)
             }
             OutputStart::Edi(options) => {
                 let text = TextOutput::start(out, &[], Vec::new(), 0)?;
-                let writer = if state.is_empty() {
-                    Some(EdiWriter::new(options.clone()))
-                } else {
-                    EdiWriter::resume(options.clone(), state)
-                };
+                let writer =
+                    if state.is_empty() { Some(EdiWriter::new(*options)) } else { EdiWriter::resume(*options, state) };
                 OutputWriter::Edi(Box::new(EdiOutput::new(text, writer.ok_or_else(bad_state)?)))
             }
             OutputStart::Parquet { sink, options } => {

@@ -3,13 +3,12 @@
 use quayline_core::Severity;
 
 use super::note::{Judgment, Note, Notes, judge};
-use super::options::{
-    AcknowledgmentOptions, AcknowledgmentTally, ControlNumbers, Functional, OutcomePolicy, SecurityFailure,
-};
+use super::options::{AcknowledgmentOptions, AcknowledgmentTally, Functional, OutcomePolicy, SecurityFailure};
 use super::output::{AcknowledgmentOutput, Held};
 use super::refused::{REFUSED_MAX, is_refusal};
 use super::text::Text;
 use super::x12::Answers;
+use crate::control::{ControlKey, ControlMark, ControlNumbers};
 use crate::delimiters::Standard;
 use crate::envelope::{Closed, EnvelopePass, Event};
 use crate::fault::{EdiError, EdiFault};
@@ -54,6 +53,7 @@ pub(super) const HOLD_BYTES: usize = 16 << 10;
 #[derive(Clone, Debug)]
 pub struct Acknowledger {
     pub(super) options: AcknowledgmentOptions,
+    pub(super) numbers: Box<dyn ControlNumbers>,
     pub(super) tally: AcknowledgmentTally,
     pub(super) interchange: Interchange,
     pub(super) group: Group,
@@ -170,8 +170,16 @@ impl Acknowledger {
     /// Starts before the first interchange.
     #[must_use]
     pub fn new(options: AcknowledgmentOptions) -> Self {
+        let numbers = Box::new(options.numbers);
+        Acknowledger::with_numbers(options, numbers)
+    }
+
+    /// The same with control numbers from elsewhere.
+    #[must_use]
+    pub fn with_numbers(options: AcknowledgmentOptions, numbers: Box<dyn ControlNumbers>) -> Self {
         Acknowledger {
             options,
+            numbers,
             tally: AcknowledgmentTally::default(),
             interchange: Interchange::default(),
             group: Group::default(),
@@ -191,10 +199,16 @@ impl Acknowledger {
         self.tally
     }
 
-    /// The control numbers that come next.
+    /// Where the control numbers stand.
     #[must_use]
-    pub fn numbers(&self) -> ControlNumbers {
-        self.options.numbers
+    pub fn numbers(&self) -> ControlMark {
+        self.numbers.mark()
+    }
+
+    /// The next control number of an answer to what `sender` sent to `receiver`: it goes the other way.
+    pub(super) fn next_number(&mut self, standard: Standard, level: Level, sender: &[u8], receiver: &[u8]) -> String {
+        let key = ControlKey { standard, level, sender: receiver.trim_ascii_end(), receiver: sender.trim_ascii_end() };
+        self.numbers.next(&key)
     }
 
     /// Tells of faults of the transaction, or else the group or interchange, that is open, which the caller counted but does not have: it is

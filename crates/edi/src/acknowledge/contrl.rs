@@ -2,7 +2,7 @@
 
 use super::collector::Acknowledger;
 use super::note::{Judgment, Note, Notes};
-use super::options::{ControlNumbers, SecurityFailure, When};
+use super::options::{SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
 use super::text::{Part, Text};
 use crate::delimiters::Delimiters;
@@ -133,7 +133,8 @@ impl Acknowledger {
             self.body.bytes.clear();
             self.body.segments = 0;
         }
-        let control = ControlNumbers::take(&mut self.options.numbers.interchange).to_string();
+        let control =
+            self.next_number(header.delimiters().standard, Level::Interchange, &header.sender(), &header.receiver());
         self.head.answer(pass.interchange(), self.style.0);
         self.tail.answer(pass.interchange(), self.style.0);
         if self.style.1 || needs_una(header.delimiters(), version) {

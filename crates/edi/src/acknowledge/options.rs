@@ -1,5 +1,6 @@
 //! What is acknowledged, how, and with which numbers.
 
+use crate::control::CountedNumbers;
 use crate::envelope::Check;
 
 /// What the caller decides.
@@ -15,8 +16,8 @@ pub struct AcknowledgmentOptions {
     pub outcomes: OutcomePolicy,
     /// Date and time of the acknowledgment.
     pub stamp: Stamp,
-    /// The next control numbers.
-    pub numbers: ControlNumbers,
+    /// The next control numbers, unless [`super::Acknowledger::with_numbers`] is given others.
+    pub numbers: CountedNumbers,
     /// Faults of one transaction that are told one by one; more are counted ([`AcknowledgmentTally::untold`]) and lead to the same outcome.
     /// Default 999, what CONTRL has room for.
     pub notes_max: usize,
@@ -32,7 +33,7 @@ impl AcknowledgmentOptions {
             contrl: When::Always,
             outcomes: OutcomePolicy::default(),
             stamp,
-            numbers: ControlNumbers { interchange: 1, group: 1 },
+            numbers: CountedNumbers::default(),
             notes_max: 999,
         }
     }
@@ -225,25 +226,6 @@ fn digits(to: &mut [u8], mut number: u64) {
     for digit in to.iter_mut().rev() {
         *digit = b"0123456789"[usize::try_from(number % 10).unwrap_or(0)];
         number /= 10;
-    }
-}
-
-/// The next control numbers. Each number used is followed by the next one, 999,999,999 by 1.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct ControlNumbers {
-    /// ISA13; data element 0020 of UNB.
-    pub interchange: u64,
-    /// GS06.
-    pub group: u64,
-}
-
-impl ControlNumbers {
-    /// Takes a number.
-    pub(crate) fn take(number: &mut u64) -> u64 {
-        const LAST: u64 = 999_999_999;
-        let taken = if (1..=LAST).contains(number) { *number } else { 1 };
-        *number = if taken == LAST { 1 } else { taken + 1 };
-        taken
     }
 }
 

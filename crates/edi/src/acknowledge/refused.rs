@@ -1,7 +1,7 @@
 //! Interchanges whose header cannot be used: as long as it says who sent what, they are answered too.
 
 use super::collector::Acknowledger;
-use super::options::{ControlNumbers, When};
+use super::options::When;
 use super::output::{AcknowledgmentOutput, Held};
 use super::x12::IsaFields;
 use crate::delimiters::{Delimiters, Standard};
@@ -41,12 +41,12 @@ impl Acknowledger {
     /// ISA, TA1, IEA.
     fn refuse_x12(&mut self, text: &[u8], note: &str, output: &mut impl AcknowledgmentOutput) {
         let Some((fields, delimiters)) = isa_fields(text) else { return };
-        let control = ControlNumbers::take(&mut self.options.numbers.interchange);
+        let control = self.next_number(Standard::X12, Level::Interchange, &fields.0[6], &fields.0[8]);
         self.head.restart(&delimiters, LineBreak::None);
         self.tail.restart(&delimiters, LineBreak::None);
-        self.isa(&fields, control);
+        self.isa(&fields, &control);
         self.ta1(&fields, "R", note);
-        self.tail.begin("IEA").number(0).element(format!("{control:09}").as_bytes()).end();
+        self.tail.begin("IEA").number(0).element(format!("{control:0>9}").as_bytes()).end();
         output.release(Level::Interchange, &self.head.bytes, Held::Discard, &self.tail.bytes);
         self.tally.written += 1;
     }
@@ -54,7 +54,9 @@ impl Acknowledger {
     /// UNB to UNZ around a CONTRL that rejects.
     fn refuse_edifact(&mut self, text: &[u8], code: &str, error: &EdiError, output: &mut impl AcknowledgmentOutput) {
         let Some(fields) = UnbFields::of(text) else { return };
-        let control = ControlNumbers::take(&mut self.options.numbers.interchange).to_string();
+        let partner = |parts: &[&[u8]]| parts.first().map_or_else(Vec::new, |part| part.to_vec());
+        let (sender, receiver) = (partner(&fields.sender), partner(&fields.receiver));
+        let control = self.next_number(Standard::Edifact, Level::Interchange, &sender, &receiver);
         let is_4 = fields.syntax.last().is_some_and(|version| *version == b"4");
         let delimiters = if is_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
         self.head.restart(&delimiters, LineBreak::None);

@@ -2,9 +2,11 @@
 
 use super::collector::Acknowledger;
 use super::note::{Judgment, Note};
-use super::options::{ControlNumbers, Functional, SecurityFailure, When};
+use super::options::{Functional, SecurityFailure, When};
 use super::output::{AcknowledgmentOutput, Held};
 use super::text::Text;
+use crate::control::ControlMark;
+use crate::delimiters::Standard;
 use crate::envelope::{Check, EnvelopePass, Header};
 use crate::level::Level;
 
@@ -14,13 +16,13 @@ pub(super) struct Answers {
     /// The group of acknowledgments that is open.
     group: Option<AnsweringGroup>,
     groups: u64,
-    /// The first group's control number, for the case that all are taken back.
-    first: Option<u64>,
+    /// Where the control numbers stood before the first group, for the case that all are taken back.
+    first: Option<ControlMark>,
 }
 
 #[derive(Clone, Debug)]
 struct AnsweringGroup {
-    control: u64,
+    control: String,
     sets: u64,
     /// GS02, GS03, GS07 and GS08: another group is opened where they differ.
     sender: Vec<u8>,
@@ -184,14 +186,15 @@ impl Acknowledger {
             return;
         }
         self.answers.close(&mut self.head);
-        let control = ControlNumbers::take(&mut self.options.numbers.group);
-        self.answers.first.get_or_insert(control);
+        let mark = self.numbers.mark();
+        self.answers.first.get_or_insert(mark);
+        let control = self.next_number(Standard::X12, Level::Group, &receiver, &sender);
         self.answers.groups += 1;
         let stamp = self.options.stamp;
         let is_short = header.component(4, 1).len() == 6;
         self.head.begin("GS").element(b"FA").element(&sender).element(&receiver);
         self.head.element(if is_short { stamp.short_date() } else { stamp.date() }).element(stamp.time());
-        self.head.number(control).element(&agency).element(&version).end();
+        self.head.element(control.as_bytes()).element(&agency).element(&version).end();
         self.answers.group = Some(AnsweringGroup { control, sets: 0, sender, receiver, agency, version });
     }
 
@@ -214,18 +217,18 @@ impl Acknowledger {
         if !with_groups {
             self.body.bytes.clear();
             if let Some(first) = self.answers.first {
-                self.options.numbers.group = first;
+                self.numbers.back_to(first);
             }
         }
         if !with_ta1 && !with_groups {
             self.discard_interchange(output);
             return;
         }
-        let control = ControlNumbers::take(&mut self.options.numbers.interchange);
+        let control = self.next_number(Standard::X12, Level::Interchange, &header.sender(), &header.receiver());
         self.head.restart(pass.interchange().delimiters(), self.style.0);
         self.tail.restart(pass.interchange().delimiters(), self.style.0);
         let received = IsaFields::of(header);
-        self.isa(&received, control);
+        self.isa(&received, &control);
         if with_ta1 {
             let (status, note) = self.interchange_note();
             self.ta1(&received, status, note);
@@ -234,7 +237,7 @@ impl Acknowledger {
             self.answers.close(&mut self.tail);
         }
         let groups = if with_groups { self.answers.groups } else { 0 };
-        self.tail.begin("IEA").number(groups).element(format!("{control:09}").as_bytes()).end();
+        self.tail.begin("IEA").number(groups).element(format!("{control:0>9}").as_bytes()).end();
         let held = if with_groups { Held::Keep } else { Held::Discard };
         self.hold(Level::Interchange, output);
         output.release(Level::Interchange, &self.head.bytes, held, &self.tail.bytes);
@@ -242,7 +245,7 @@ impl Acknowledger {
     }
 
     /// ISA: partners change places, what is no secret stays as it is.
-    pub(super) fn isa(&mut self, received: &IsaFields, control: u64) {
+    pub(super) fn isa(&mut self, received: &IsaFields, control: &str) {
         let value = |number: usize| &received.0[number][..];
         let qualifier = |number: usize| fit(value(number), Check::Text(2, 2), b"ZZ");
         let partner = |number: usize| {
@@ -258,7 +261,7 @@ impl Acknowledger {
         let version = fit(value(12), Check::Digits(5, 5), if repetition.is_some() { b"00501" } else { b"00401" });
         let usage = fit(value(15), Check::OneOf("PTI"), b"P");
         let separator = text.delimiters.element;
-        let control = format!("{control:09}");
+        let control = format!("{control:0>9}");
         let fields: [&[u8]; 16] = [
             b"00",
             b"          ",
@@ -326,7 +329,7 @@ impl Answers {
     /// GE of the group of acknowledgments that is open.
     fn close(&mut self, text: &mut Text) {
         if let Some(open) = self.group.take() {
-            text.begin("GE").number(open.sets).number(open.control).end();
+            text.begin("GE").number(open.sets).element(open.control.as_bytes()).end();
         }
     }
 }

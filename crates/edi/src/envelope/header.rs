@@ -28,6 +28,38 @@ pub struct HeaderField {
     pub(crate) check: Check,
 }
 
+impl HeaderField {
+    /// What is expected, where a value to be written is not it. Fields of ISA are padded to their widths when they are written.
+    #[must_use]
+    pub fn expected(&self, value: &[u8]) -> Option<&'static str> {
+        match (self.check, self.reference) {
+            (Check::Digits(9, 9), _) => Check::Digits(1, 9).expected(value),
+            (_, "ISA06" | "ISA08") if value.len() > 15 => Some("at most 15 characters"),
+            (_, "ISA02" | "ISA04") if value.len() > 10 => Some("at most 10 characters"),
+            (check, _) => check.expected(value),
+        }
+    }
+
+    /// Whether it consists of digits.
+    pub(crate) fn has_digits(&self) -> bool {
+        matches!(self.check, Check::Digits(..) | Check::Date | Check::Time)
+    }
+
+    /// The field that a person means by `sender`, a field of the interchange, or with its level before it, `group.sender`; the parts of names
+    /// may be joined by `-` or `_` as well.
+    #[must_use]
+    pub fn named(standard: Standard, name: &str) -> Option<(Level, &'static HeaderField)> {
+        let levels =
+            [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)];
+        let found = levels.into_iter().find_map(|(word, level)| {
+            name.strip_prefix(word).and_then(|rest| rest.strip_prefix(['.', '-', '_'])).map(|field| (level, field))
+        });
+        let (level, field) = found.unwrap_or((Level::Interchange, name));
+        let field = field.replace('-', "_");
+        header_fields(standard, level).iter().find(|known| known.name == field).map(|known| (level, known))
+    }
+}
+
 /// What a field must be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Check {

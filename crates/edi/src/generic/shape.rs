@@ -48,6 +48,15 @@ pub(crate) struct Nodes {
 }
 
 impl HeadNodes {
+    /// The nodes of a header, in the order of [`header_fields`].
+    pub(crate) fn fields(&self, standard: Standard, level: Level) -> &[NodeId] {
+        match level {
+            Level::Interchange => self.interchange.fields(standard),
+            Level::Group => self.group.fields(standard),
+            Level::Transaction => self.transaction.fields(standard),
+        }
+    }
+
     /// Number of the page of a transaction.
     pub(crate) fn page(&self) -> NodeId {
         self.transaction.page

@@ -10,6 +10,7 @@ use super::draft::{Draft, DraftSegment, EdiDraft, EdiDrafter, Part};
 use super::shape::{HeaderNodes, Nodes};
 use super::text::delimiter_of;
 use super::write_error::EdiWriteError;
+use crate::control::{ControlKey, ControlMark, ControlNumbers, CountedNumbers};
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Check, header_fields};
 use crate::guide::GuideDocuments;
@@ -32,6 +33,8 @@ pub struct EdiWriterOptions {
     pub guides: Option<Arc<GuideDocuments>>,
     /// How what is written is checked, by the guides where there are any; absent, it is not.
     pub check: Option<OutboundOptions>,
+    /// Control numbers of headers that bring none, unless [`EdiWriter::with_numbers`] is given others.
+    pub numbers: CountedNumbers,
 }
 
 /// Writes documents of [`super::generic_shape`] as interchanges.
@@ -55,6 +58,7 @@ pub struct EdiWriter {
     errors: Vec<EdiWriteError>,
     encoded: Vec<u8>,
     parts: Vec<Part>,
+    numbers: Box<dyn ControlNumbers>,
     check: Option<Box<OutboundCheck>>,
     /// Bytes of `out` that the check has seen.
     checked: usize,
@@ -72,8 +76,8 @@ struct Saved {
     group: Option<OpenHeader>,
     /// Its trailer is written once no further page of it comes.
     transaction: Option<OpenTransaction>,
-    interchanges: u64,
-    /// Where the check stands, of what was saved.
+    /// Where control numbers and the check stand, of what was saved.
+    numbers: ControlMark,
     check: Option<Arc<OutboundMark>>,
 }
 
@@ -116,9 +120,16 @@ struct OpenHeader {
 }
 
 impl EdiWriter {
-    /// A writer of generic documents.
+    /// A writer of documents whose control numbers count up from those of the options.
     #[must_use]
     pub fn new(options: EdiWriterOptions) -> Self {
+        let numbers = Box::new(options.numbers);
+        EdiWriter::with_numbers(options, numbers)
+    }
+
+    /// A writer of documents whose control numbers come from elsewhere.
+    #[must_use]
+    pub fn with_numbers(options: EdiWriterOptions, numbers: Box<dyn ControlNumbers>) -> Self {
         let (shape, nodes, drafter) = match &options.guides {
             Some(documents) => {
                 let drafter = EdiDrafter::by_guide(documents);
@@ -145,6 +156,7 @@ impl EdiWriter {
             errors: Vec::new(),
             encoded: Vec::new(),
             parts: Vec::new(),
+            numbers,
             check,
             checked: 0,
             late: OutboundFaults::default(),
@@ -274,7 +286,7 @@ impl EdiWriter {
     /// What is open, to go back to.
     fn saved(&mut self) -> Saved {
         let check = self.check.as_mut().map(|check| check.mark());
-        Saved { check, ..self.open.clone() }
+        Saved { check, numbers: self.numbers.mark(), ..self.open.clone() }
     }
 
     /// Where the output stands, to go [`EdiWriter::back_to`] before it is taken.
@@ -293,6 +305,7 @@ impl EdiWriter {
     fn back(&mut self) {
         self.out.truncate(self.before.out_len);
         self.open = self.before.clone();
+        self.numbers.back_to(self.open.numbers);
         if let (Some(check), Some(mark)) = (&mut self.check, self.open.check.take()) {
             check.back_to(&mark);
             self.checked = self.out.len();
@@ -303,7 +316,7 @@ impl EdiWriter {
     #[must_use]
     pub fn state(&self) -> Vec<u8> {
         let mut out = StateWriter::new();
-        out.number(self.open.interchanges);
+        self.numbers.mark().0.into_iter().for_each(|number| out.number(number));
         for header in [&self.open.interchange, &self.open.group] {
             out.flag(header.is_some());
             let Some(OpenHeader { delimiters, line_break, position, text, control, counted }) = header else {
@@ -337,7 +350,7 @@ impl EdiWriter {
     pub fn resume(options: EdiWriterOptions, state: &[u8]) -> Option<Self> {
         let mut from = StateReader::new(state);
         let mut writer = EdiWriter::new(options);
-        writer.open.interchanges = from.number()?;
+        writer.numbers.back_to(ControlMark([from.number()?, from.number()?, from.number()?]));
         let mut header = || {
             if !from.flag()? {
                 return Some(None);
@@ -394,42 +407,55 @@ impl EdiWriter {
         let charset = self.charset(draft, &nodes, standard);
         let page = Page::new(delimiters, charset, line_break);
 
-        let control = draft.field(control_node(&nodes.interchange, standard, Level::Interchange)).to_vec();
         let position = draft.field(nodes.interchange.position).to_vec();
-        let same_control = |open: &OpenHeader| if control.is_empty() { open.control.clone() } else { control.clone() };
-        let next = (self.open.interchanges + 1).to_string().into_bytes();
-        let control = self
-            .open
-            .interchange
-            .as_ref()
-            .map_or_else(|| if control.is_empty() { next.clone() } else { control.clone() }, same_control);
-        let mut header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
         let page_number = draft.page(nodes.transaction.page)?;
         if page_number == 1 {
             self.close_transaction();
         }
-        let same = self.open.interchange.as_ref().is_some_and(|open| {
-            open.text == header
-                && open.delimiters.element == delimiters.element
-                && open.position == position
-                && open.line_break == line_break
+        let given = draft.field(control_node(&nodes.interchange, standard, Level::Interchange));
+        let open = self.open.interchange.as_ref().filter(|open| {
+            open.delimiters.element == delimiters.element && open.position == position && open.line_break == line_break
         });
+        let same = match open.map(|open| (open.control.clone(), open.text.clone())) {
+            Some((control, text)) => {
+                let control = if given.is_empty() { &control } else { given };
+                self.header(draft, &nodes.interchange, Level::Interchange, page, control)? == text
+            }
+            None => false,
+        };
         if !same {
             self.close_interchange();
-            let mut control = draft.field(control_node(&nodes.interchange, standard, Level::Interchange)).to_vec();
-            if control.is_empty() {
-                control = (self.open.interchanges + 1).to_string().into_bytes();
-                header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
-            }
+            let control = self.control(draft, &nodes, standard, Level::Interchange);
+            let header = self.header(draft, &nodes.interchange, Level::Interchange, page, &control)?;
             self.una(draft, &nodes, page);
             self.out.extend_from_slice(&header);
             self.end_segment(page);
-            self.open.interchanges += 1;
             self.open.interchange =
                 Some(OpenHeader { delimiters, line_break, position, text: header, control, counted: 0 });
         }
         self.group(draft, &nodes, standard, page)?;
         self.transaction(draft, &nodes, page, page_number)
+    }
+
+    /// The control number of a header that begins: the document's own, or the next one.
+    fn control(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, level: Level) -> Vec<u8> {
+        let fields = header_fields(standard, Level::Interchange);
+        let partner = |name: &str| {
+            let at = fields.iter().position(|field| field.name == name);
+            at.map_or(&b""[..], |at| draft.field(nodes.interchange.fields(standard)[at])).trim_ascii_end()
+        };
+        let key = ControlKey { standard, level, sender: partner("sender"), receiver: partner("receiver") };
+        let of_level = match level {
+            Level::Interchange => &nodes.interchange,
+            Level::Group => &nodes.group,
+            Level::Transaction => &nodes.transaction,
+        };
+        let given = draft.field(control_node(of_level, standard, level));
+        if given.is_empty() {
+            return self.numbers.next(&key).into_bytes();
+        }
+        self.numbers.given(&key, given);
+        given.to_vec()
     }
 
     fn group(&mut self, draft: &Draft, nodes: &Nodes, standard: Standard, page: Page) -> Result<(), EdiWriteError> {
@@ -440,21 +466,18 @@ impl EdiWriter {
             }
             return Ok(());
         }
-        let given = draft.field(control_node(&nodes.group, standard, Level::Group)).to_vec();
+        let given = draft.field(control_node(&nodes.group, standard, Level::Group));
         let position = draft.field(nodes.group.position).to_vec();
-        let next = self.open.interchange.as_ref().map_or(1, |open| open.counted + 1).to_string().into_bytes();
-        let control = match (&self.open.group, given.is_empty()) {
-            (_, false) => given.clone(),
-            (Some(open), true) => open.control.clone(),
-            (None, true) => next.clone(),
-        };
-        let mut header = self.header(draft, &nodes.group, Level::Group, page, &control)?;
-        if self.open.group.as_ref().is_some_and(|open| open.text == header && open.position == position) {
-            return Ok(());
+        let open = self.open.group.as_ref().filter(|open| open.position == position);
+        if let Some((control, text)) = open.map(|open| (open.control.clone(), open.text.clone())) {
+            let control = if given.is_empty() { &control } else { given };
+            if self.header(draft, &nodes.group, Level::Group, page, control)? == text {
+                return Ok(());
+            }
         }
         self.close_group();
-        let control = if given.is_empty() { next } else { given };
-        header = self.header(draft, &nodes.group, Level::Group, page, &control).unwrap_or(header);
+        let control = self.control(draft, nodes, standard, Level::Group);
+        let header = self.header(draft, &nodes.group, Level::Group, page, &control)?;
         self.out.extend_from_slice(&header);
         self.end_segment(page);
         if let Some(interchange) = &mut self.open.interchange {
@@ -494,16 +517,10 @@ impl EdiWriter {
                 _ => return Err(EdiWriteError::Page { page: page_number }),
             }
         } else {
-            let around = self.open.group.as_mut().or(self.open.interchange.as_mut());
-            let number = around.map_or(1, |open| {
-                open.counted += 1;
-                open.counted
-            });
-            let control = match (given.is_empty(), standard) {
-                (false, _) => given.to_vec(),
-                (true, Standard::X12) => format!("{number:04}").into_bytes(),
-                (true, Standard::Edifact) => number.to_string().into_bytes(),
-            };
+            if let Some(around) = self.open.group.as_mut().or(self.open.interchange.as_mut()) {
+                around.counted += 1;
+            }
+            let control = self.control(draft, nodes, standard, Level::Transaction);
             let text = self.header(draft, &nodes.transaction, Level::Transaction, page, &control)?;
             self.out.extend_from_slice(&text);
             self.end_segment(page);

@@ -201,71 +201,72 @@ impl Explanation<'_, '_> {
 
     /// What is wrong with a value; the first thing only.
     fn value(&self, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
-        let characters = characters(data);
-        let length = |found: usize| {
-            let found = count(found);
-            if found < spec.min {
-                Some(Kind::ElementTooShort { min: spec.min, found })
-            } else if found > spec.max {
-                Some(Kind::ElementTooLong { max: spec.max, found })
-            } else {
-                None
-            }
-        };
-        let wrong = match spec.form {
-            Form::Binary | Form::Composite => length(data.len()),
-            Form::Text if data.iter().any(|byte| *byte < b' ') => {
-                Some(Kind::Characters { expected: "printable characters" })
-            }
-            Form::Text if spec.mandatory && spec.codes == 0 && data.iter().all(|byte| *byte == b' ') => {
-                Some(Kind::Blank)
-            }
-            Form::Text => length(characters),
-            Form::Letters if !is_letters(data) => Some(Kind::Characters { expected: "letters" }),
-            Form::Letters => length(characters),
-            Form::Integer => {
-                let digits = data.strip_prefix(b"-").unwrap_or(data);
-                if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                    Some(Kind::Characters { expected: "digits, and a minus sign before them where it is negative" })
-                } else {
-                    length(digits.len())
-                }
-            }
-            Form::Decimal => match element::decimal_digits(data, self.settings.decimal_mark) {
-                None => {
-                    Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" })
-                }
-                Some(digits) => length(digits),
-            },
-            Form::Date => length(data.len())
-                .or_else(|| (!element::is_date(data)).then_some(Kind::Date { expected: "CCYYMMDD or YYMMDD" })),
-            Form::Time => length(data.len())
-                .or_else(|| (!element::is_time(data)).then_some(Kind::Time { expected: "HHMM, HHMMSS or HHMMSSdd" })),
-            Form::X12Period | Form::EdifactPeriod => length(characters).or_else(|| {
-                let period = match spec.form {
-                    Form::X12Period => element::x12_period(format),
-                    _ => element::edifact_period(format),
-                }?;
-                (!period.fits(data)).then_some(Kind::Date { expected: period.expected })
-            }),
-        };
-        wrong.or_else(|| self.code(spec, data))
+        value_fault(self.tables, self.settings, spec, data, format)
     }
+}
 
-    fn code(&self, spec: &Spec, data: &[u8]) -> Option<Kind> {
-        let allowance = self.tables.allowance(spec.codes)?;
-        // Identifiers shorter than their least length are filled with blanks (X12.6, type ID).
-        let standing = match allowance.set.standing(Key::of(data), self.settings.day) {
-            Standing::Absent => allowance.set.standing(Key::of(data.trim_ascii_end()), self.settings.day),
-            standing => standing,
-        };
-        match standing {
-            Standing::Valid => None,
-            Standing::OutOfDate => Some(Kind::CodeOutOfDate { day: self.settings.day.unwrap_or(0) }),
-            Standing::Absent => {
-                let listed = allowance.standard.as_ref().is_some_and(|standard| standard.contains(Key::of(data)));
-                Some(Kind::Code { listed })
+/// What is wrong with a value, whatever stands beside it but for the word that says its format; the first thing only.
+pub(super) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8], format: u64) -> Option<Kind> {
+    let characters = characters(data);
+    let length = |found: usize| {
+        let found = count(found);
+        if found < spec.min {
+            Some(Kind::ElementTooShort { min: spec.min, found })
+        } else if found > spec.max {
+            Some(Kind::ElementTooLong { max: spec.max, found })
+        } else {
+            None
+        }
+    };
+    let wrong = match spec.form {
+        Form::Binary | Form::Composite => length(data.len()),
+        Form::Text if data.iter().any(|byte| *byte < b' ') => {
+            Some(Kind::Characters { expected: "printable characters" })
+        }
+        Form::Text if spec.mandatory && spec.codes == 0 && data.iter().all(|byte| *byte == b' ') => Some(Kind::Blank),
+        Form::Text => length(characters),
+        Form::Letters if !is_letters(data) => Some(Kind::Characters { expected: "letters" }),
+        Form::Letters => length(characters),
+        Form::Integer => {
+            let digits = data.strip_prefix(b"-").unwrap_or(data);
+            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+                Some(Kind::Characters { expected: "digits, and a minus sign before them where it is negative" })
+            } else {
+                length(digits.len())
             }
+        }
+        Form::Decimal => match element::decimal_digits(data, settings.decimal_mark) {
+            None => Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" }),
+            Some(digits) => length(digits),
+        },
+        Form::Date => length(data.len())
+            .or_else(|| (!element::is_date(data)).then_some(Kind::Date { expected: "CCYYMMDD or YYMMDD" })),
+        Form::Time => length(data.len())
+            .or_else(|| (!element::is_time(data)).then_some(Kind::Time { expected: "HHMM, HHMMSS or HHMMSSdd" })),
+        Form::X12Period | Form::EdifactPeriod => length(characters).or_else(|| {
+            let period = match spec.form {
+                Form::X12Period => element::x12_period(format),
+                _ => element::edifact_period(format),
+            }?;
+            (!period.fits(data)).then_some(Kind::Date { expected: period.expected })
+        }),
+    };
+    wrong.or_else(|| code_fault(tables, settings, spec, data))
+}
+
+fn code_fault(tables: &Layouts, settings: Settings, spec: &Spec, data: &[u8]) -> Option<Kind> {
+    let allowance = tables.allowance(spec.codes)?;
+    // Identifiers shorter than their least length are filled with blanks (X12.6, type ID).
+    let standing = match allowance.set.standing(Key::of(data), settings.day) {
+        Standing::Absent => allowance.set.standing(Key::of(data.trim_ascii_end()), settings.day),
+        standing => standing,
+    };
+    match standing {
+        Standing::Valid => None,
+        Standing::OutOfDate => Some(Kind::CodeOutOfDate { day: settings.day.unwrap_or(0) }),
+        Standing::Absent => {
+            let listed = allowance.standard.as_ref().is_some_and(|standard| standard.contains(Key::of(data)));
+            Some(Kind::Code { listed })
         }
     }
 }

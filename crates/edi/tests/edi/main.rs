@@ -5,6 +5,7 @@ mod acknowledgment_table;
 mod code_extension;
 mod complaints;
 mod contract;
+mod control;
 mod corpus;
 mod envelope;
 mod gaps;

@@ -17,6 +17,10 @@ use crate::syntax::text::Span;
 /// Operands of `joined`.
 const JOINED_MAX: usize = 64;
 
+/// 1999-12-31, and a microsecond before the next day.
+const SAMPLE_DAY: i32 = 10_956;
+const SAMPLE_MICROS: i64 = 86_399_999_999;
+
 impl Lower<'_> {
     pub(crate) fn call(
         &mut self,
@@ -482,7 +486,12 @@ impl Lower<'_> {
                 }
                 let index = self.constant_value(Val::int(index.into()), Kind::Decimal(Digits::integer(5)), span);
                 let ty = Ty { kind: Kind::Text(Some(small(format.width()))), maybe: value.ty.maybe };
-                Some(self.builtin(Builtin::FormatDate, &[value, index], ty, span))
+                let mut sample = Vec::new();
+                // The last second of a day whose parts cannot be taken for each other.
+                format.write(SAMPLE_DAY, SAMPLE_MICROS, &mut sample);
+                let formatted = self.builtin(Builtin::FormatDate, &[value, index], ty, span);
+                self.samples.insert(formatted.id, String::from_utf8_lossy(&sample).into_owned());
+                Some(formatted)
             }
             Kind::Decimal(digits) => {
                 let text = self.constant_text(&arguments[1])?.to_owned();

@@ -412,6 +412,10 @@ impl Lower<'_> {
             (None, Some(val)) => (b, a, val),
             _ => return,
         };
+        let never = match (self.known_text(known), &self.exprs[other.id as usize]) {
+            (Some(text), Expr::Slot { statement_node, .. }) => self.rules.source(*statement_node, &text),
+            _ => None,
+        };
         let reason = match (known.ty.kind, other.ty.kind, val) {
             (Kind::Text(Some(len)), Kind::Text(Some(max)), _) if len > max => {
                 format!("it has {len} characters, and the other side at most {max}")
@@ -426,6 +430,7 @@ impl Lower<'_> {
             (_, Kind::Decimal(Digits { signed: false, .. }), Val::Num(n, _)) if n < 0 => {
                 "it is below zero, and the other side never is".to_owned()
             }
+            _ if never.is_some() => never.unwrap_or_default(),
             _ => return,
         };
         match compare {

@@ -81,6 +81,38 @@ pub trait Resolver {
     fn text(&self, name: &str) -> Result<Arc<str>, String>;
 }
 
+/// What is known of leaves beyond their types, such as the codes of a guide. What it does not know, it has no answer for.
+pub trait LeafRules {
+    /// Why a text is never the value of a leaf of the source.
+    fn source(&self, leaf: NodeId, text: &str) -> Option<String> {
+        let _ = (leaf, text);
+        None
+    }
+
+    /// Why a text may not be the value of a leaf of an output.
+    fn target(&self, output: usize, leaf: NodeId, text: &str) -> Option<String> {
+        let _ = (output, leaf, text);
+        None
+    }
+
+    /// What a leaf of an output must be, such as `ISA13 is nine digits`, where that is digits.
+    fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {
+        let _ = (output, leaf);
+        None
+    }
+
+    /// The names that something takes which a map sets as `envelope.NAME`; `None`: any may be taken.
+    fn envelope(&self) -> Option<Vec<String>> {
+        None
+    }
+}
+
+/// Knows nothing of leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoRules;
+
+impl LeafRules for NoRules {}
+
 /// Finds nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
@@ -120,13 +152,29 @@ pub fn compile(
     options: Options,
     resolver: &dyn Resolver,
 ) -> Result<Compiled, Findings> {
-    let mut lower = Lower::new(spec, source, outputs, options);
+    compile_by(spec, source, outputs, options, resolver, &NoRules)
+}
+
+/// The same with what is known of leaves beyond their types. The plan is the same; there are more findings.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_by(
+    spec: &MapSpec,
+    source: &Shape,
+    outputs: &[Output<'_>],
+    options: Options,
+    resolver: &dyn Resolver,
+    rules: &dyn LeafRules,
+) -> Result<Compiled, Findings> {
+    let mut lower = Lower::new(spec, source, outputs, options, rules);
     lower.findings.extend(spec.findings.iter().cloned());
     lower.define(spec.items(), resolver);
     lower.check_headers(spec);
     lower.check_definitions();
     let plan = lower.map(spec.body());
     lower.check_unused();
+    lower.check_envelope();
     let findings = lower.findings;
     let mut seen: Vec<Finding> = Vec::new();
     for finding in findings {
@@ -211,6 +259,11 @@ pub(crate) struct Lower<'a> {
     pub(crate) source: &'a Shape,
     pub(crate) outputs: &'a [Output<'a>],
     pub(crate) options: Options,
+    pub(crate) rules: &'a dyn LeafRules,
+    /// Dates in a format: one of them as text.
+    pub(crate) samples: BTreeMap<ExprId, String>,
+    /// Names of `envelope_out`, where each is set first.
+    pub(crate) envelope_set: Vec<(String, Span)>,
     pub(crate) texts: Vec<Arc<SourceText>>,
     pub(crate) findings: Vec<Finding>,
     title: String,
@@ -268,11 +321,20 @@ pub(crate) struct Lower<'a> {
 }
 
 impl<'a> Lower<'a> {
-    fn new(spec: &MapSpec, source: &'a Shape, outputs: &'a [Output<'a>], options: Options) -> Self {
+    fn new(
+        spec: &MapSpec,
+        source: &'a Shape,
+        outputs: &'a [Output<'a>],
+        options: Options,
+        rules: &'a dyn LeafRules,
+    ) -> Self {
         Lower {
             source,
             outputs,
             options,
+            rules,
+            samples: BTreeMap::new(),
+            envelope_set: Vec::new(),
             texts: vec![Arc::clone(&spec.text)],
             findings: Vec::new(),
             title: String::new(),

@@ -402,6 +402,7 @@ impl Lower<'_> {
         let value = self.text(value);
         let slot = self.envelope_out.iter().position(|known| *known == name.text).unwrap_or_else(|| {
             self.envelope_out.push(name.text.clone());
+            self.envelope_set.push((name.text.clone(), name.span));
             self.envelope_out.len() - 1
         });
         self.statements[id as usize].target = Some(format!("envelope.{}", name.text));

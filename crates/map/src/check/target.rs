@@ -209,6 +209,7 @@ impl Lower<'_> {
         };
         let scalar = scalar.clone();
         self.holds(&scalar, value, &path)?;
+        self.allowed(goal, value, &path);
         if value.ty.kind == Kind::Absent {
             self.warning(codes::NEVER, value.span, format!("`{path}` never gets a value from this")).hint =
                 Some(format!("say so by `omit {path}`"));
@@ -241,6 +242,53 @@ impl Lower<'_> {
             statement: self.statement,
             fit,
         })
+    }
+
+    /// Texts that are known and that what is beyond the leaf's type does not allow.
+    fn allowed(&mut self, goal: &Goal, value: &Typed, path: &str) {
+        let rules = self.rules;
+        if let Some(text) = self.known_text(value) {
+            if let Some(why) = rules.target(goal.output, goal.node, &text) {
+                self.warning(codes::NOT_ALLOWED, value.span, format!("`{path}` does not allow this text: {why}"))
+                    .hint = Some("correct the text: documents with it are rejected when they are written".to_owned());
+            }
+        } else if let Some(sample) = self.samples.get(&value.id).cloned() {
+            if let Some(why) = rules.target(goal.output, goal.node, &sample) {
+                let message = format!("`{path}` does not allow dates and times in this format: {why}");
+                self.warning(codes::NOT_ALLOWED, value.span, message).hint =
+                    Some("choose the format that the leaf has, such as \"CCYYMMDD\"".to_owned());
+            }
+        } else if let (Kind::Text(_), Expr::Slot { .. }) = (value.ty.kind, &self.exprs[value.id as usize])
+            && let Some(wanted) = rules.digits(goal.output, goal.node)
+        {
+            let message = format!("{wanted}, and this text may hold other characters");
+            self.warning(codes::NOT_ALLOWED, value.span, message).hint = Some(
+                "leave it out, so that numbers count, or write a number in a format: format(…, \"000000000\")"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// A constant text.
+    pub(crate) fn known_text(&self, value: &Typed) -> Option<String> {
+        let Expr::Const(Val::Text(bytes) | Val::Ascii(bytes)) = self.exprs[value.id as usize] else { return None };
+        let start = bytes.start as usize;
+        let bytes = self.constants.get(start..start + bytes.len as usize)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Envelope values that the map sets and that nobody takes: neither a header of an output nor the map itself.
+    pub(crate) fn check_envelope(&mut self) {
+        let Some(known) = self.rules.envelope() else { return };
+        for (name, span) in core::mem::take(&mut self.envelope_set) {
+            let plain = name.replace('-', "_");
+            if known.contains(&plain) || self.envelope_in.contains(&name) {
+                continue;
+            }
+            let hint = offer(&nearest(&plain, known.iter().map(String::as_str)));
+            self.error(codes::UNKNOWN_ENVELOPE, span, format!("no header of an output has a field `{name}`")).hint =
+                Some(hint.unwrap_or_else(|| format!("there is: {}", known.join(", "))));
+        }
     }
 
     /// Whether a type of leaf can hold a type of value, and without loss.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_edi::{EdiDraft, EdiDrafter, EdiWriterOptions, Level, Standard};
+use quayline_edi::{CountedNumbers, EdiDraft, EdiDrafter, EdiWriterOptions, HeaderField, Level, Standard};
 
 use super::part::Part;
 use crate::lane::OutputExtent;
@@ -95,16 +95,30 @@ fn format_time(micros: i64) -> String {
 
 /// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.
 fn fill(drafter: &mut EdiDrafter, name: &str, value: &str) {
-    let levels = [("interchange", Level::Interchange), ("group", Level::Group), ("transaction", Level::Transaction)];
-    for (word, level) in levels {
-        let field = name.strip_prefix(word).and_then(|rest| rest.strip_prefix(['.', '-', '_']));
-        if let Some(field) = field {
-            drafter.fill(level, &field.replace('-', "_"), value.as_bytes());
-            return;
-        }
+    let found = [Standard::X12, Standard::Edifact].into_iter().find_map(|standard| HeaderField::named(standard, name));
+    if let Some((level, field)) = found {
+        drafter.fill(level, field.name, value.as_bytes());
     }
-    let name = name.replace('-', "_");
-    let _ = drafter.fill(Level::Interchange, &name, value.as_bytes());
+}
+
+/// Control numbers that the run says where to begin are counted from there; the other values are those of every document.
+pub(crate) fn counted_from(
+    numbers: &mut CountedNumbers,
+    standard: Option<Standard>,
+    envelope: &mut Vec<(String, String)>,
+) {
+    let Some(standard) = standard else { return };
+    envelope.retain(|(name, value)| {
+        let Some((level, field)) = HeaderField::named(standard, name) else { return true };
+        let number = value.parse::<u64>().ok().filter(|number| (1..=999_999_999).contains(number));
+        let (true, Some(number)) = (field.name == "control_number", number) else { return true };
+        match level {
+            Level::Interchange => numbers.interchange = number,
+            Level::Group => numbers.group = number,
+            Level::Transaction => numbers.transaction = number,
+        }
+        false
+    });
 }
 
 impl Sink for EdiPart {

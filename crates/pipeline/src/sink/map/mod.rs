@@ -22,7 +22,7 @@ use crate::lane::{Extra, Target};
 use crate::lot::Payload;
 
 pub(crate) use columns::ColumnsPart;
-pub(crate) use edi::{EdiPart, usual_envelope};
+pub(crate) use edi::{EdiPart, counted_from, usual_envelope};
 pub(crate) use part::Part;
 pub(crate) use records::{One as OneRecord, RecordPart};
 pub(crate) use several::{AnyPart, Several};

@@ -1,0 +1,138 @@
+//! Control numbers of what is written.
+
+use core::fmt;
+
+use crate::delimiters::Standard;
+use crate::level::Level;
+
+/// What a control number is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ControlKey<'a> {
+    /// Standard of the interchange.
+    pub standard: Standard,
+    /// ISA13, GS06 or ST02; data elements 0020, 0048 or 0062.
+    pub level: Level,
+    /// Identification of the sender of the interchange, without padding.
+    pub sender: &'a [u8],
+    /// Identification of its receiver, without padding.
+    pub receiver: &'a [u8],
+}
+
+/// Where control numbers stand, to go back to: what its meaning is, the implementation knows.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ControlMark(pub [u64; 3]);
+
+/// Gives the control numbers of interchanges, groups and transactions that are written.
+///
+/// A writer asks for a number when it needs one and goes back to a mark when it takes back what it wrote. Within a run no number may come
+/// twice for one level, whoever the receiver is.
+pub trait ControlNumbers: fmt::Debug + Send {
+    /// The next number, as it is written: ASCII digits, for X12 at most nine of them. ISA13 is padded with zeros where it is shorter.
+    fn next(&mut self, key: &ControlKey<'_>) -> String;
+
+    /// A document has its own number, which [`ControlNumbers::next`] must not give any more.
+    fn given(&mut self, key: &ControlKey<'_>, number: &[u8]);
+
+    /// Where the numbers stand. Checkpoints keep it.
+    fn mark(&self) -> ControlMark;
+
+    /// Numbers that were given since the mark were not used.
+    fn back_to(&mut self, mark: ControlMark);
+
+    /// Another of the same that stands where this one stands.
+    fn boxed(&self) -> Box<dyn ControlNumbers>;
+}
+
+impl Clone for Box<dyn ControlNumbers> {
+    fn clone(&self) -> Self {
+        self.boxed()
+    }
+}
+
+/// Numbers that count up by one for each level, whatever the partners are. 999,999,999 is followed by 1.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CountedNumbers {
+    /// The next ISA13 or data element 0020 of UNB.
+    pub interchange: u64,
+    /// The next GS06 or data element 0048 of UNG.
+    pub group: u64,
+    /// The next ST02 or data element 0062 of UNH.
+    pub transaction: u64,
+}
+
+const LAST: u64 = 999_999_999;
+
+impl Default for CountedNumbers {
+    /// From 1.
+    fn default() -> Self {
+        CountedNumbers { interchange: 1, group: 1, transaction: 1 }
+    }
+}
+
+impl CountedNumbers {
+    fn of(&mut self, level: Level) -> &mut u64 {
+        match level {
+            Level::Interchange => &mut self.interchange,
+            Level::Group => &mut self.group,
+            Level::Transaction => &mut self.transaction,
+        }
+    }
+}
+
+impl ControlNumbers for CountedNumbers {
+    fn next(&mut self, key: &ControlKey<'_>) -> String {
+        let number = self.of(key.level);
+        let taken = if (1..=LAST).contains(number) { *number } else { 1 };
+        *number = taken + 1;
+        match (key.standard, key.level) {
+            // ST02 has at least four digits.
+            (Standard::X12, Level::Transaction) => format!("{taken:04}"),
+            _ => taken.to_string(),
+        }
+    }
+
+    fn given(&mut self, key: &ControlKey<'_>, number: &[u8]) {
+        let digits = core::str::from_utf8(number).ok().map(str::trim).and_then(|text| text.parse::<u64>().ok());
+        let next = self.of(key.level);
+        if let Some(number) = digits.filter(|number| *number <= LAST) {
+            *next = (*next).max(number + 1);
+        }
+    }
+
+    fn mark(&self) -> ControlMark {
+        ControlMark([self.interchange, self.group, self.transaction])
+    }
+
+    fn back_to(&mut self, mark: ControlMark) {
+        let ControlMark([interchange, group, transaction]) = mark;
+        *self = CountedNumbers { interchange, group, transaction };
+    }
+
+    fn boxed(&self) -> Box<dyn ControlNumbers> {
+        Box::new(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_count_skip_what_was_given_and_begin_anew_at_the_end() {
+        let key = |level| ControlKey { standard: Standard::X12, level, sender: b"A", receiver: b"B" };
+        let mut numbers = CountedNumbers { interchange: LAST, ..CountedNumbers::default() };
+        assert_eq!(numbers.next(&key(Level::Interchange)), "999999999");
+        assert_eq!(numbers.next(&key(Level::Interchange)), "1");
+        let mark = numbers.mark();
+        numbers.given(&key(Level::Transaction), b"0017");
+        numbers.given(&key(Level::Transaction), b"0003");
+        assert_eq!(numbers.next(&key(Level::Transaction)), "0018");
+        numbers.given(&key(Level::Group), b"INV-1");
+        assert_eq!(numbers.next(&key(Level::Group)), "1");
+        numbers.back_to(mark);
+        assert_eq!(
+            (numbers.next(&key(Level::Transaction)), numbers.next(&key(Level::Group))),
+            ("0001".into(), "1".into())
+        );
+    }
+}
