@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use quayline_charset::CodePage;
 use quayline_cobol::layout::Dialect;
 use quayline_convert::{Destination, write_whole};
 use quayline_gateway::{Proposal, Proposed, layout_of, service_table};
@@ -13,16 +14,14 @@ use crate::exit::{Exit, Stop, argument};
 /// Proposes a service for a copybook: the file, and on standard error the table of its fields.
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
     let ServiceCommand::New(args) = &args.what;
-    let dialect = Dialect::preset(&args.dialect).map_err(|error| argument(error.to_string()))?;
+    let is_ebcdic = CodePage::by_name(&args.encoding).is_ok_and(|page| page.is_ebcdic());
+    let name = args.dialect.as_deref().unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" });
+    let dialect = Dialect::preset(name).map_err(|error| argument(error.to_string()))?;
     let limits = LimitArg::limits(&args.limit);
     let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &limits)?;
     let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let from = Proposed {
-        copybook: &copybook,
-        record: args.record.as_deref(),
-        encoding: &args.encoding,
-        dialect: &args.dialect,
-    };
+    let from =
+        Proposed { copybook: &copybook, record: args.record.as_deref(), encoding: &args.encoding, dialect: name };
     let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
     let table = service_table(&rows);
     match &args.output {

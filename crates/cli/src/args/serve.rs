@@ -91,9 +91,9 @@ pub(crate) struct ServiceNewArgs {
     /// Code page of the record: ascii for a program of GnuCOBOL
     #[arg(long, default_value = "ascii", value_name = "PAGE")]
     pub(crate) encoding: String,
-    /// ibm, gnucobol or microfocus
-    #[arg(long, default_value = "ibm", value_name = "NAME")]
-    pub(crate) dialect: String,
+    /// ibm, gnucobol or microfocus; by default gnucobol, for an EBCDIC page ibm
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
     /// Bound to change: NAME=N, such as fields=200K
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
