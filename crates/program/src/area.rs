@@ -31,7 +31,8 @@
 //! | 4 GiB nothing | COMMAREA of the current call | 4 GiB nothing | shared file | 4 GiB nothing |
 //! ```
 //!
-//! A copy is cheaper than changing the mapping: 30 KB take 1 µs each way, `mmap` or `mprotect` with the page faults that follow 3 to 6.
+//! The alternative is to change the mapping for each call: a system call, and a page fault for each page that the program touches. Both costs are
+//! yet to be compared on a quiet machine.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::io;
