@@ -8,6 +8,7 @@
 //! * [`bars`] lists every bar: one row and one small function each.
 //! * [`translator_study`] prints the rows of a translator's study of 2005 and ours beside them.
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
+//! * [`unit_of_work`] has what is measured of the store.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
@@ -25,6 +26,7 @@ pub mod process;
 mod scratch;
 pub mod subject;
 pub mod translator_study;
+pub mod unit_of_work;
 
 pub(crate) use compare::median;
 pub use compare::{Comparison, Run, compare};

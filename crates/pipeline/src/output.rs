@@ -314,9 +314,7 @@ impl<'c> Ends<'c> {
                     Records::None => unreachable!("an output of records without a description was refused"),
                 }
             }
-            Maker::Edi { options, defaults } => {
-                AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults))))
-            }
+            Maker::Edi { options, defaults } => AnyPart::Edi(Box::new(EdiPart::new(options, Arc::clone(defaults)))),
             Maker::Columns { sink, encoder } => {
                 AnyPart::Columns(Box::new(ColumnsPart::new(sink.sibling(), encoder.as_deref().cloned())))
             }

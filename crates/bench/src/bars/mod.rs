@@ -6,6 +6,7 @@ mod growth;
 mod interchanges;
 mod maps;
 mod records;
+mod store;
 
 use std::path::PathBuf;
 
@@ -175,7 +176,7 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS].concat()
+    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.

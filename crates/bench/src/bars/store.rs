@@ -1,0 +1,109 @@
+//! The store: durable units of work, reads, browses, loads.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use quayline_store_embedded::Durability;
+
+use super::{Area, Bar, Bench, Measured, Side};
+use crate::unit_of_work::{Bed, Pace, RECORDS, floor, redb_reads};
+
+/// How long one rate is measured.
+const TIME: Duration = Duration::from_secs(3);
+/// Reads of one measurement.
+const READS: u64 = 1_000_000;
+
+pub(super) const BARS: &[Bar] = &[
+    ratio("units of work, one worker, by append and sync", 0.75, one_worker),
+    ratio("units of work, 5 workers by one", 1.8, |bench| by_one(bench, |bed| bed.units(5, TIME))),
+    ratio("units of work, 64 workers by one", 8.0, |bench| by_one(bench, |bed| bed.units(64, TIME))),
+    ratio("units of work, 512 commits of one thread by one", 15.0, |bench| {
+        by_one(bench, |bed| bed.in_flight(512, TIME))
+    }),
+    ratio("units of work, buffered by durable, one worker", 10.0, buffered),
+    cost("CPU of a unit of work, one worker", 80.0, |bench| cpu(bench, 1)),
+    cost("CPU of a unit of work, 5 workers", 55.0, |bench| cpu(bench, 5)),
+    cost("CPU of a unit of work, 64 workers", 25.0, |bench| cpu(bench, 64)),
+    ratio("point reads by redb's own", 0.6, reads),
+    ratio("point reads, two threads by one", 1.6, reads_by_two),
+    Bar { unit: "M/s", ..ratio("browse to a counting sink", 5.0, browse) },
+    Bar { unit: "M/s", ..ratio("sorted load of 32-byte records", 1.0, load) },
+];
+
+const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { area: Area::Store, name, bar, side: Side::AtLeast, unit: "ratio", measure }
+}
+
+const fn cost(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { area: Area::Store, name, bar, side: Side::AtMost, unit: "us", measure }
+}
+
+fn folder(bench: &Bench) -> PathBuf {
+    bench.scratch.path("store")
+}
+
+fn bed(bench: &Bench, records: u64, durability: Durability) -> Result<(Bed, f64), String> {
+    Bed::new(&folder(bench), records, durability)
+}
+
+fn floor_of(bench: &Bench) -> Result<f64, String> {
+    floor(&bench.scratch.path("floor"), Duration::from_secs(1)).map_err(|error| error.to_string())
+}
+
+fn one_worker(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+    // The floor before and after: a disk that others use changes by the second.
+    let before = floor_of(bench)?;
+    let pace = bed.units(1, TIME)?;
+    let floor = before.midpoint(floor_of(bench)?);
+    Ok(Measured { value: pace.rate / floor, detail: format!("{:.0} of {floor:.0}/s", pace.rate) })
+}
+
+fn by_one(bench: &Bench, work: fn(&Bed) -> Result<Pace, String>) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+    let before = bed.units(1, TIME)?.rate;
+    let pace = work(&bed)?;
+    let one = before.midpoint(bed.units(1, TIME)?.rate);
+    let detail = format!("{:.0} by {one:.0}/s, {:.1} us CPU, floor {:.0}/s", pace.rate, pace.cpu_us, floor_of(bench)?);
+    Ok(Measured { value: pace.rate / one, detail })
+}
+
+fn buffered(bench: &Bench) -> Result<Measured, String> {
+    let durable = bed(bench, RECORDS, Durability::Sync)?.0.units(1, TIME)?;
+    let buffered = bed(bench, RECORDS, Durability::Buffered)?.0.units(1, TIME)?;
+    let detail = format!("{:.0} by {:.0}/s", buffered.rate, durable.rate);
+    Ok(Measured { value: buffered.rate / durable.rate, detail })
+}
+
+fn cpu(bench: &Bench, workers: u64) -> Result<Measured, String> {
+    let pace = bed(bench, RECORDS, Durability::Sync)?.0.units(workers, TIME)?;
+    Ok(Measured { value: pace.cpu_us, detail: format!("{:.0} units/s", pace.rate) })
+}
+
+fn reads(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+    bed.settle();
+    let own = bed.reads(1, READS)?;
+    let tree = redb_reads(&bench.scratch.path("reads.redb"), RECORDS, READS)?;
+    Ok(Measured { value: own / tree, detail: format!("{:.2} of {:.2} M/s", own / 1e6, tree / 1e6) })
+}
+
+fn reads_by_two(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+    bed.settle();
+    let one = bed.reads(1, READS)?;
+    let two = bed.reads(2, READS)?;
+    Ok(Measured { value: two / one, detail: format!("{:.2} by {:.2} M/s", two / 1e6, one / 1e6) })
+}
+
+fn browse(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, 1_000_000, Durability::Sync)?.0;
+    bed.settle();
+    let rate = crate::median((0..3).map(|_| bed.browse()).collect::<Result<Vec<_>, _>>()?.into_iter());
+    Ok(Measured { value: rate / 1e6, detail: "1 million records of 32 bytes".to_owned() })
+}
+
+fn load(bench: &Bench) -> Result<Measured, String> {
+    let rate = bed(bench, 1_000_000, Durability::Sync)?.1;
+    Ok(Measured { value: rate / 1e6, detail: "1 million records, durable".to_owned() })
+}
