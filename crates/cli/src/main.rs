@@ -26,6 +26,7 @@ mod render;
 mod serve;
 mod service;
 mod spelling;
+mod store;
 mod test;
 mod translate;
 mod validate;
@@ -75,6 +76,9 @@ fn run() -> Exit {
         Command::Advise(args) => capacity::advise(&args, &console),
         Command::CheckReport(args) => capacity::check_report(&args, &console),
         Command::Selftest(args) => capacity::selftest(&args, &console),
+        Command::File(args) => store::run_file(&args, &console),
+        Command::Queue(args) => store::run_queue(&args, &console),
+        Command::Store(args) => store::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

@@ -9,6 +9,7 @@ mod inspect;
 mod map;
 mod records;
 mod serve;
+mod store;
 mod test;
 mod translate;
 mod validate;
@@ -25,6 +26,11 @@ pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
+pub(crate) use store::{
+    BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
+    GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, StoreArgs,
+    StoreCommand, UnloadArgs,
+};
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
 pub(crate) use validate::{AckArg, LevelArg, OutputLevelArg, ValidateArgs};
@@ -96,6 +102,12 @@ pub(crate) enum Command {
     CheckReport(CheckReportArgs),
     /// Computes published answers again
     Selftest(SelftestArgs),
+    /// Defines, loads, reads and changes keyed, entry-sequenced and relative record files
+    File(FileArgs),
+    /// Defines queues, and puts, gets and lists messages
+    Queue(QueueArgs),
+    /// Checks and compacts the store of record files and queues
+    Store(StoreArgs),
     /// Prints the completion script of a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -113,6 +125,7 @@ impl Command {
             Command::Validate(args) => args.json,
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
+            Command::File(_) | Command::Queue(_) | Command::Store(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Predict(args) => args.json,

@@ -19,6 +19,7 @@ mod outbound_law;
 mod outputs;
 mod probes;
 mod serve;
+mod store;
 mod translate;
 mod validate;
 mod world;

@@ -1,0 +1,382 @@
+//! Arguments of `quayline file`, `quayline queue` and `quayline store`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// The data folder.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FolderArg {
+    /// Data folder of the store; created by the first `define`
+    #[arg(long = "store", value_name = "DIR", default_value = "data")]
+    pub(crate) folder: PathBuf,
+}
+
+/// Arguments of `quayline file`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct FileArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: FileCommand,
+}
+
+/// What to do with record files.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FileCommand {
+    /// Defines an empty record file
+    #[command(after_long_help = DEFINE_FILE_EXAMPLES)]
+    Define(DefineFileArgs),
+    /// Loads records from a file
+    Load(LoadArgs),
+    /// Writes all records to a file
+    Unload(UnloadArgs),
+    /// Prints one record
+    Get(GetArgs),
+    /// Inserts a record, or replaces one
+    Put(PutArgs),
+    /// Prints records from a key on
+    Browse(BrowseArgs),
+    /// Deletes a record, or with --all the file
+    Delete(DeleteArgs),
+    /// Prints the definition of a file and figures of its records
+    Facts(FactsArgs),
+    /// Compares records, keys and alternate indexes
+    Verify(VerifyArgs),
+}
+
+/// Organisations.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum OrganisationArg {
+    /// Key-sequenced
+    Ksds,
+    /// Entry-sequenced
+    Esds,
+    /// Relative
+    Rrds,
+}
+
+/// Arguments of `quayline file define`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DefineFileArgs {
+    /// Name of the file: letters, digits and . _ - $ # @, at most 44
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Organisation: ksds, esds or rrds
+    #[arg(long, value_enum, default_value = "ksds", value_name = "KIND")]
+    pub(crate) organisation: OrganisationArg,
+    /// Length of the records in bytes, as N or MIN-MAX
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) record: String,
+    /// Primary key of a ksds, as OFFSET:LENGTH
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) key: Option<String>,
+    /// Alternate index, as NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates
+    #[arg(long = "index", value_name = "INDEX")]
+    pub(crate) indexes: Vec<String>,
+}
+
+/// Arguments of `quayline file load`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LoadArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    /// File to read
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Framing of the input: fixed, rdw, vb, vbs, lines, length, ...
+    #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
+    pub(crate) framing: String,
+    /// Write an empty file past the log: the input is sorted by its key
+    #[arg(long)]
+    pub(crate) sorted: bool,
+}
+
+/// Arguments of `quayline file unload`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct UnloadArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// File to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
+    #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
+    pub(crate) framing: String,
+}
+
+/// Which record.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    /// Key as text; a shorter key is generic
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["key_hex", "address", "number"])]
+    pub(crate) key: Option<String>,
+    /// Key as hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with_all = ["address", "number"])]
+    pub(crate) key_hex: Option<String>,
+    /// Relative byte address in an esds
+    #[arg(long, value_name = "RBA", conflicts_with = "number")]
+    pub(crate) address: Option<u64>,
+    /// Relative record number in an rrds
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) number: Option<u64>,
+    /// Alternate index that the key belongs to
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) index: Option<String>,
+}
+
+/// Arguments of `quayline file get`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GetArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Accept the next greater key
+    #[arg(long)]
+    pub(crate) at_least: bool,
+}
+
+/// Arguments of `quayline file put`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PutArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    /// File that holds the record and nothing else
+    pub(crate) record: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Replace the record with the same key
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// Arguments of `quayline file browse`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BrowseArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Read towards the beginning
+    #[arg(long)]
+    pub(crate) reverse: bool,
+    /// Maximum number of records
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) count: u64,
+    /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
+    #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
+    pub(crate) framing: String,
+}
+
+/// Arguments of `quayline file delete`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeleteArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    #[command(flatten)]
+    pub(crate) key: KeyArgs,
+    /// Delete the file with all its records
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// Arguments of `quayline file facts`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FactsArgs {
+    /// Name of the file [default: all files]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline file verify`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct VerifyArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline queue`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct QueueArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: QueueCommand,
+}
+
+/// What to do with queues.
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueueCommand {
+    /// Defines a queue, an alias or a topic
+    Define(DefineQueueArgs),
+    /// Puts the content of a file as a message
+    Put(PutMessageArgs),
+    /// Gets a message and prints its content
+    Get(GetMessageArgs),
+    /// Lists messages without taking them
+    Browse(BrowseQueueArgs),
+    /// Prints the depth of a queue, or of all
+    Depth(DepthArgs),
+    /// Moves messages to another queue
+    Move(MoveArgs),
+    /// Drops all messages of a queue
+    Purge(PurgeArgs),
+}
+
+/// Arguments of `quayline queue define`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DefineQueueArgs {
+    /// Name of the queue: letters, digits and . _ - $ # @, at most 44
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Maximum number of messages
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
+    pub(crate) depth_max: u64,
+    /// Longest message in bytes, at most 100 MB
+    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
+    pub(crate) message_max: u64,
+    /// Rollbacks after which a message moves to the backout queue; 0 is never
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub(crate) backout_threshold: u32,
+    /// Queue for messages that reach the threshold [default: DEAD.LETTER]
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) backout_queue: Option<String>,
+    /// Pause in milliseconds before a message that was rolled back can be got again; doubles each time
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub(crate) retry: u64,
+    /// Make the name an alias of a queue
+    #[arg(long, value_name = "QUEUE", conflicts_with = "subscriber")]
+    pub(crate) alias: Option<String>,
+    /// Make the name a topic that puts each message on this queue; repeatable
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) subscriber: Vec<String>,
+}
+
+/// Arguments of `quayline queue put`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PutMessageArgs {
+    /// Name of the queue
+    pub(crate) name: String,
+    /// File that holds the message
+    pub(crate) message: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Priority, 0 to 9
+    #[arg(long, value_name = "PRIORITY", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=9))]
+    pub(crate) priority: u8,
+    /// Milliseconds after which the message expires
+    #[arg(long, value_name = "MS")]
+    pub(crate) expiry: Option<u64>,
+    /// Correlation id as up to 48 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub(crate) correlation: Option<String>,
+}
+
+/// Arguments of `quayline queue get`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GetMessageArgs {
+    /// Name of the queue
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Message id as 48 hexadecimal digits
+    #[arg(long, value_name = "HEX", conflicts_with = "correlation")]
+    pub(crate) id: Option<String>,
+    /// Correlation id as up to 48 hexadecimal digits
+    #[arg(long, value_name = "HEX")]
+    pub(crate) correlation: Option<String>,
+}
+
+/// Arguments of `quayline queue browse`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BrowseQueueArgs {
+    /// Name of the queue
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Maximum number of messages
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) count: usize,
+}
+
+/// Arguments of `quayline queue depth`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DepthArgs {
+    /// Name of the queue [default: all queues]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline queue move`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MoveArgs {
+    /// Queue to get from
+    pub(crate) from: String,
+    /// Queue to put on
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Maximum number of messages [default: all]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+}
+
+/// Arguments of `quayline queue purge`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PurgeArgs {
+    /// Name of the queue
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline store`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct StoreArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+/// What to do with the store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Checks everything that is stored
+    Check(StoreFolderArgs),
+    /// Prints figures of the store
+    Facts(StoreFolderArgs),
+    /// Gives unused space back to the file system
+    Compact(StoreFolderArgs),
+}
+
+/// Arguments of `quayline store check`, `facts` and `compact`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoreFolderArgs {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+const DEFINE_FILE_EXAMPLES: &str = "\
+Offsets count from 0. Keys are compared byte by byte, so an EBCDIC file keeps its order.
+
+Examples:
+  quayline file define CUSTOMERS --record 32 --key 0:8
+  quayline file define ORDERS --record 40-400 --key 0:10 --index customer=10:8:duplicates
+  quayline file define JOURNAL --organisation esds --record 1-4096";

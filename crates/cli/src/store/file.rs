@@ -1,0 +1,380 @@
+//! `quayline file`.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+
+use quayline_core::Limits;
+use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
+use quayline_store::record_file::{
+    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile, Relation,
+};
+use quayline_store::{LockWait, Store, StoreError, Unit};
+
+use super::{Missing, Opened, from_hex, read_whole, stop, unreadable};
+use crate::args::{
+    BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
+    OrganisationArg, PutArgs, UnloadArgs,
+};
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop, argument};
+use crate::inspect::framing_named;
+
+/// Bytes that are read or written at once.
+const CHUNK: usize = 1 << 20;
+/// Differences that `verify` prints.
+const TEXTS_MAX: usize = 20;
+
+/// Runs `quayline file`.
+pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
+    let (folder, missing) = match &args.command {
+        FileCommand::Define(args) => (&args.store, Missing::Create),
+        FileCommand::Load(args) => (&args.store, Missing::Refuse),
+        FileCommand::Unload(args) => (&args.store, Missing::Refuse),
+        FileCommand::Get(args) => (&args.store, Missing::Refuse),
+        FileCommand::Put(args) => (&args.store, Missing::Refuse),
+        FileCommand::Browse(args) => (&args.store, Missing::Refuse),
+        FileCommand::Delete(args) => (&args.store, Missing::Refuse),
+        FileCommand::Facts(args) => (&args.store, Missing::Refuse),
+        FileCommand::Verify(args) => (&args.store, Missing::Refuse),
+    };
+    if let FileCommand::Define(args) = &args.command {
+        // Before the folder is made.
+        definition(args)?;
+    }
+    let opened = Opened::open(folder, missing)?;
+    let store = &opened.store;
+    let exit = match &args.command {
+        FileCommand::Define(args) => define(args, store)?,
+        FileCommand::Load(args) => load(args, store, console)?,
+        FileCommand::Unload(args) => unload(args, store, console)?,
+        FileCommand::Get(args) => get(args, store)?,
+        FileCommand::Put(args) => put(args, store)?,
+        FileCommand::Browse(args) => browse(args, store)?,
+        FileCommand::Delete(args) => delete(args, store)?,
+        FileCommand::Facts(args) => facts(args, store)?,
+        FileCommand::Verify(args) => verify(&args.name, store, console)?,
+    };
+    opened.close(exit)
+}
+
+fn open(store: &Store, name: &str) -> Result<(Unit, RecordFile), Stop> {
+    let unit = store.begin().map_err(stop)?;
+    let file = store.file(&unit, name).map_err(stop)?;
+    Ok((unit, file))
+}
+
+fn definition(args: &DefineFileArgs) -> Result<FileDefinition, Stop> {
+    let organisation = match (args.organisation, &args.key) {
+        (OrganisationArg::Ksds, Some(key)) => Organisation::KeySequenced(place("--key", key)?),
+        (OrganisationArg::Ksds, None) => {
+            return Err(argument("a ksds needs a key").hint("add --key OFFSET:LENGTH").into());
+        }
+        (_, Some(_)) => return Err(argument("only a ksds has a key").hint("leave --key out").into()),
+        (OrganisationArg::Esds, None) => Organisation::EntrySequenced,
+        (OrganisationArg::Rrds, None) => Organisation::Relative,
+    };
+    let (min, max) = args.record.split_once('-').unwrap_or((&args.record, &args.record));
+    let bytes = |text: &str| {
+        let wrong = || argument("--record is not a length").hint("write N or MIN-MAX, in bytes");
+        text.parse::<u32>().map_err(|_| Stop::from(wrong()))
+    };
+    Ok(FileDefinition {
+        name: args.name.clone(),
+        organisation,
+        record_bytes_min: bytes(min)?,
+        record_bytes_max: bytes(max)?,
+        alternates: args.indexes.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
+    })
+}
+
+fn place(option: &str, text: &str) -> Result<KeyPlace, Stop> {
+    let parsed = text.split_once(':').and_then(|(offset, length)| Some((offset.parse().ok()?, length.parse().ok()?)));
+    let wrong = || argument(format!("{option} is not a place")).hint("write OFFSET:LENGTH in bytes, such as 0:8");
+    let (offset, length) = parsed.ok_or_else(|| Stop::from(wrong()))?;
+    Ok(KeyPlace { offset, length })
+}
+
+fn index(text: &str) -> Result<AlternateIndex, Stop> {
+    let wrong = || argument("--index has no name").hint("write NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates");
+    let (name, rest) = text.split_once('=').ok_or_else(|| Stop::from(wrong()))?;
+    let (rest, duplicates) = match rest.strip_suffix(":duplicates") {
+        Some(rest) => (rest, Duplicates::Allowed),
+        None => (rest, Duplicates::Unique),
+    };
+    Ok(AlternateIndex { name: name.to_owned(), place: place("--index", rest)?, duplicates })
+}
+
+fn define(args: &DefineFileArgs, store: &Store) -> Result<Exit, Stop> {
+    let mut unit = store.begin().map_err(stop)?;
+    store.define_file(&mut unit, definition(args)?).map_err(stop)?;
+    unit.commit().map_err(stop)?;
+    Ok(Exit::Done)
+}
+
+fn framing(text: &str, file: &RecordFile) -> Result<FramingSpec, Stop> {
+    let length = usize::try_from(file.definition().record_bytes_max).unwrap_or(usize::MAX);
+    framing_named(text, Some(length))
+}
+
+fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let (unit, file) = open(store, &args.name)?;
+    drop(unit);
+    let mut input = File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?;
+    let mut splitter = Splitter::new(&framing(&args.framing, &file)?, &Limits::default())
+        .map_err(|error| Stop::from(argument(error.to_string())))?;
+    let (mut bytes, mut at, mut end) = (Vec::new(), 0, EndOfInput::No);
+    // What stopped the input, which the store's own errors cannot say.
+    let mut stopped: Option<Stop> = None;
+    let mut next = |record: &mut Vec<u8>| -> Result<bool, StoreError> {
+        loop {
+            let outcome = match splitter.split(&bytes[at..], end) {
+                Ok(Step::Record { body, consumed, .. }) => {
+                    record.clear();
+                    record.extend_from_slice(body);
+                    at += consumed;
+                    return Ok(true);
+                }
+                Ok(Step::Done { .. }) => return Ok(false),
+                Ok(Step::NeedMore { at_least }) => read_more(&mut input, &mut bytes, &mut at, at_least, &mut end)
+                    .map_err(|error| unreadable(&args.input, &error)),
+                Err(fault) => Err(fault.finding().into()),
+            };
+            if let Err(stop) = outcome {
+                stopped = Some(stop);
+                return Ok(false);
+            }
+        }
+    };
+    let loaded = if args.sorted { file.load_sorted(store, &mut next) } else { file.load(store, &mut next) };
+    let LoadOutcome { loaded, duplicates, first_duplicate } = loaded.map_err(stop)?;
+    console.line(&format!("{loaded} records loaded"));
+    if let Some(stopped) = stopped {
+        return Err(stopped);
+    }
+    if let Some(first) = first_duplicate {
+        let finding = StoreError::DuplicateKey { file: args.name.clone(), index: None }.finding();
+        console.findings(&[finding]);
+        console
+            .line(&format!("{duplicates} records are not in the file, the first of them record {first} of the input"));
+        return Ok(Exit::Rejected);
+    }
+    Ok(Exit::Done)
+}
+
+fn read_more(
+    input: &mut File,
+    bytes: &mut Vec<u8>,
+    at: &mut usize,
+    at_least: usize,
+    end: &mut EndOfInput,
+) -> std::io::Result<()> {
+    bytes.drain(..std::mem::take(at));
+    while bytes.len() < at_least.max(CHUNK) && *end == EndOfInput::No {
+        let before = bytes.len();
+        bytes.resize(before + CHUNK, 0);
+        let count = input.read(&mut bytes[before..])?;
+        bytes.truncate(before + count);
+        if count == 0 {
+            *end = EndOfInput::Yes;
+        }
+    }
+    Ok(())
+}
+
+/// Frames records and writes them in large pieces.
+struct Output {
+    framer: Framer,
+    bytes: Vec<u8>,
+    to: Box<dyn std::io::Write>,
+}
+
+impl Output {
+    fn new(text: &str, file: &RecordFile, to: Box<dyn std::io::Write>) -> Result<Self, Stop> {
+        let longest = usize::try_from(file.definition().record_bytes_max).ok();
+        let options = FramerOptions { record_bytes_max: longest, ..FramerOptions::default() };
+        let framer = Framer::new(&framing(text, file)?, options, &Limits::default())
+            .map_err(|error| Stop::from(argument(error.to_string())))?;
+        Ok(Output { framer, bytes: Vec::new(), to })
+    }
+
+    fn record(&mut self, record: &[u8]) -> Result<(), Stop> {
+        self.framer.frame(record, &mut self.bytes).map_err(|fault| Stop::from(fault.finding()))?;
+        if self.bytes.len() >= CHUNK {
+            self.to.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Stop> {
+        self.framer.finish(&mut self.bytes);
+        self.to.write_all(&self.bytes)?;
+        Ok(self.to.flush()?)
+    }
+}
+
+fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let (unit, file) = open(store, &args.name)?;
+    let to: Box<dyn std::io::Write> = match &args.output {
+        Some(path) => Box::new(File::create_new(path).map_err(|error| unreadable(path, &error))?),
+        None => Box::new(std::io::stdout()),
+    };
+    let mut output = Output::new(&args.framing, &file, to)?;
+    let mut stopped: Option<Stop> = None;
+    let mut browse = file.browse();
+    let mut count = 0u64;
+    while stopped.is_none() {
+        match browse.next(&unit) {
+            Ok(record) => {
+                stopped = output.record(&record.bytes).err();
+                count += 1;
+            }
+            Err(StoreError::EndOfFile { .. }) => break,
+            Err(error) => return Err(stop(error)),
+        }
+    }
+    if let Some(stopped) = stopped {
+        return Err(stopped);
+    }
+    output.finish()?;
+    if args.output.is_some() {
+        console.line(&format!("{count} records unloaded"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Bytes of the key that was given, if one was.
+fn key_bytes(key: &KeyArgs) -> Result<Option<Vec<u8>>, Stop> {
+    match (&key.key, &key.key_hex) {
+        (Some(text), _) => Ok(Some(text.clone().into_bytes())),
+        (None, Some(digits)) => from_hex("--key-hex", digits).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+fn by<'a>(key: &'a KeyArgs, bytes: Option<&'a [u8]>) -> Option<By<'a>> {
+    match (bytes, &key.index, key.address, key.number) {
+        (Some(bytes), Some(index), ..) => Some(By::Alternate(index, bytes)),
+        (Some(bytes), None, ..) => Some(By::Key(bytes)),
+        (None, _, Some(address), _) => Some(By::Address(address)),
+        (None, _, None, Some(number)) => Some(By::Number(number)),
+        (None, _, None, None) => None,
+    }
+}
+
+fn no_key() -> Stop {
+    argument("no key is given").hint("add --key, --key-hex, --address or --number").into()
+}
+
+fn get(args: &GetArgs, store: &Store) -> Result<Exit, Stop> {
+    let (unit, file) = open(store, &args.name)?;
+    let bytes = key_bytes(&args.key)?;
+    let by = by(&args.key, bytes.as_deref()).ok_or_else(no_key)?;
+    let relation = if args.at_least { Relation::AtLeast } else { Relation::Equal };
+    let record = file.read(&unit, by, relation).map_err(stop)?;
+    write_stdout(&record.bytes)?;
+    Ok(Exit::Done)
+}
+
+fn put(args: &PutArgs, store: &Store) -> Result<Exit, Stop> {
+    let record = read_whole(&args.record)?;
+    let (mut unit, file) = open(store, &args.name)?;
+    let replaced = if args.replace {
+        file.rewrite_by_key(&mut unit, &record).map(|_| ())
+    } else {
+        insert(&file, &mut unit, &record)
+    };
+    replaced.map_err(stop)?;
+    unit.commit().map_err(stop)?;
+    Ok(Exit::Done)
+}
+
+fn insert(file: &RecordFile, unit: &mut Unit, record: &[u8]) -> Result<(), StoreError> {
+    file.insert(unit, record).map(|_| ())
+}
+
+fn browse(args: &BrowseArgs, store: &Store) -> Result<Exit, Stop> {
+    let (unit, file) = open(store, &args.name)?;
+    let mut browse = match &args.key.index {
+        Some(index) => file.browse_by(index).map_err(stop)?,
+        None => file.browse(),
+    };
+    let bytes = key_bytes(&args.key)?;
+    match by(&args.key, bytes.as_deref()) {
+        Some(by) => browse.start(&unit, by, Relation::AtLeast).map_err(stop)?,
+        None if args.reverse => browse.to_end(),
+        None => {}
+    }
+    let mut output = Output::new(&args.framing, &file, Box::new(std::io::stdout()))?;
+    for _ in 0..args.count {
+        match if args.reverse { browse.previous(&unit) } else { browse.next(&unit) } {
+            Ok(record) => output.record(&record.bytes)?,
+            Err(StoreError::EndOfFile { .. }) => break,
+            Err(error) => return Err(stop(error)),
+        }
+    }
+    output.finish()?;
+    Ok(Exit::Done)
+}
+
+fn delete(args: &DeleteArgs, store: &Store) -> Result<Exit, Stop> {
+    let bytes = key_bytes(&args.key)?;
+    match (by(&args.key, bytes.as_deref()), args.all) {
+        (Some(_), true) => Err(argument("--all and a key exclude each other").hint("leave one of them out").into()),
+        (None, true) => store.delete_file(&args.name).map_err(stop).map(|()| Exit::Done),
+        (None, false) => Err(no_key()),
+        (Some(by), false) => {
+            let (mut unit, file) = open(store, &args.name)?;
+            let read = file.read_for_update(&mut unit, by, Relation::Equal, LockWait::Default).map_err(stop)?;
+            file.delete(&mut unit, &read).map_err(stop)?;
+            unit.commit().map_err(stop)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
+    let unit = store.begin().map_err(stop)?;
+    let names = match &args.name {
+        Some(name) => vec![name.clone()],
+        None => store.files(&unit).map_err(stop)?,
+    };
+    let mut text = String::new();
+    for name in names {
+        let file = store.file(&unit, &name).map_err(stop)?;
+        let found = file.facts(&unit).map_err(stop)?;
+        let definition = file.definition();
+        text.push_str(&format!("{name}: {}", definition.organisation.text()));
+        if let Organisation::KeySequenced(key) = definition.organisation {
+            text.push_str(&format!(", key {}:{}", key.offset, key.length));
+        }
+        let (min, max) = (definition.record_bytes_min, definition.record_bytes_max);
+        text.push_str(&format!(", records of {min} to {max} bytes\n"));
+        text.push_str(&format!("  {} records, {} bytes", found.records, found.bytes));
+        if let (Some(shortest), Some(longest)) = (found.shortest, found.longest) {
+            text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
+        }
+        text.push('\n');
+        for (index, (_, entries)) in definition.alternates.iter().zip(&found.index_entries) {
+            let kind = if index.duplicates == Duplicates::Allowed { "duplicates" } else { "unique" };
+            let KeyPlace { offset, length } = index.place;
+            text.push_str(&format!("  index {} {offset}:{length}, {kind}: {entries} entries\n", index.name));
+        }
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn verify(name: &str, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let (unit, file) = open(store, name)?;
+    let (texts, count) = file.verify(&unit, TEXTS_MAX).map_err(stop)?;
+    if count == 0 {
+        console.line("records, keys and indexes agree");
+        return Ok(Exit::Done);
+    }
+    let damaged = |what| StoreError::Damaged { file: name.to_owned(), byte: 0, what }.finding();
+    let findings: Vec<_> = texts.into_iter().map(damaged).collect();
+    console.findings(&findings);
+    console.line(&format!("{count} differences"));
+    Ok(Exit::of_findings(&findings))
+}

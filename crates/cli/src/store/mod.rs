@@ -1,0 +1,128 @@
+//! `quayline file`, `quayline queue` and `quayline store`.
+
+mod file;
+mod queue;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, system_error_text};
+use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
+use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+
+use crate::args::{FolderArg, StoreArgs, StoreCommand};
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{CLI_INPUT, Exit, Stop, argument};
+
+pub(crate) use file::run as run_file;
+pub(crate) use queue::run as run_queue;
+
+/// A store that is closed when the command ends, so that the next one opens quickly.
+pub(crate) struct Opened {
+    pub(crate) store: Store,
+    engine: Arc<EmbeddedEngine>,
+}
+
+/// Whether a command may make the data folder.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Missing {
+    Create,
+    Refuse,
+}
+
+impl Opened {
+    fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
+        let path = folder.folder.as_path();
+        if missing == Missing::Refuse && !path.join("store.redb").exists() {
+            let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
+            return Err(finding.hint("name its folder with --store, or define a file or queue first").into());
+        }
+        let medium = Folder::create(path).map_err(|error| unreadable(path, &error))?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?);
+        let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
+        let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(stop)?;
+        Ok(Opened { store, engine })
+    }
+
+    /// Ends the work; what was acknowledged is durable before.
+    fn close(self, exit: Exit) -> Result<Exit, Stop> {
+        self.engine.close().map_err(stop)?;
+        Ok(exit)
+    }
+}
+
+/// Runs `quayline store`.
+pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
+    let (StoreCommand::Check(folder) | StoreCommand::Facts(folder) | StoreCommand::Compact(folder)) = &args.command;
+    let opened = Opened::open(&folder.store, Missing::Refuse)?;
+    let engine = opened.store.engine();
+    let exit = match &args.command {
+        StoreCommand::Check(_) => {
+            let found = engine.check().map_err(stop)?;
+            if found.is_empty() {
+                console.line("everything that is stored is intact");
+                Exit::Done
+            } else {
+                let file = shown(&folder.store.folder);
+                let damaged = |what| StoreError::Damaged { file: file.clone(), byte: 0, what }.finding();
+                let findings: Vec<Finding> = found.into_iter().map(damaged).collect();
+                console.findings(&findings);
+                Exit::of_findings(&findings)
+            }
+        }
+        StoreCommand::Facts(_) => {
+            let facts = engine.facts();
+            let rows = [
+                ("position", facts.position.0),
+                ("applied position", facts.applied.0),
+                ("bytes of the log to apply", facts.log_bytes),
+                ("bytes of the applied store", facts.store_bytes),
+                ("bytes of changes in memory", facts.delta_bytes),
+            ];
+            write_stdout(table(&rows).as_bytes())?;
+            Exit::Done
+        }
+        StoreCommand::Compact(_) => {
+            let (before, after) = engine.compact().map_err(stop)?;
+            console.line(&format!("{before} bytes before, {after} bytes now"));
+            Exit::Done
+        }
+    };
+    opened.close(exit)
+}
+
+/// Names and numbers, a row each.
+fn table(rows: &[(&str, u64)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
+/// An error of the store as what stops a command.
+fn stop(error: StoreError) -> Stop {
+    error.finding().into()
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
+    let why = system_error_text(error);
+    Finding::error(CLI_INPUT, Fault::Environment, format!("{} cannot be used: {why}", shown(path)))
+        .hint("check the path and its permissions")
+        .into()
+}
+
+fn read_whole(path: &Path) -> Result<Vec<u8>, Stop> {
+    std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Bytes of hexadecimal digits.
+fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
+    let wrong = || {
+        let finding = argument(format!("{option} is not an even number of hexadecimal digits"));
+        Stop::from(finding.hint("write two digits for each byte, such as C1F2"))
+    };
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+        return Err(wrong());
+    }
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| wrong());
+    (0..digits.len()).step_by(2).map(byte).collect()
+}

@@ -1,0 +1,151 @@
+//! `quayline queue`.
+
+use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, Select};
+use quayline_store::{Clock as _, Store, SystemClock};
+
+use super::{Missing, Opened, from_hex, read_whole, stop};
+use crate::args::{DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop, argument};
+
+/// Runs `quayline queue`.
+pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
+    let (folder, missing) = match &args.command {
+        QueueCommand::Define(args) => (&args.store, Missing::Create),
+        QueueCommand::Put(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Get(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Browse(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Depth(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Move(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
+    };
+    let opened = Opened::open(folder, missing)?;
+    let store = &opened.store;
+    match &args.command {
+        QueueCommand::Define(args) => define(args, store)?,
+        QueueCommand::Put(args) => put(args, store)?,
+        QueueCommand::Get(args) => get(args, store)?,
+        QueueCommand::Browse(args) => browse(&args.name, args.count, store)?,
+        QueueCommand::Depth(args) => depth(args.name.as_deref(), store)?,
+        QueueCommand::Move(args) => {
+            let (from, to) = (store.queue(&args.from).map_err(stop)?, store.queue(&args.to).map_err(stop)?);
+            // A queue that is moved to itself would never be empty.
+            if from.name() == to.name() {
+                return Err(argument("both names are the same queue").hint("name another queue").into());
+            }
+            let count = from.move_to(store, &to, args.count.unwrap_or(u64::MAX)).map_err(stop)?;
+            console.line(&format!("{count} messages moved"));
+        }
+        QueueCommand::Purge(args) => {
+            let count = store.queue(&args.name).and_then(|queue| queue.purge(store)).map_err(stop)?;
+            console.line(&format!("{count} messages dropped"));
+        }
+    }
+    opened.close(Exit::Done)
+}
+
+fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
+    let kind = match (&args.alias, args.subscriber.as_slice()) {
+        (Some(target), _) => QueueKind::Alias(target.clone()),
+        (None, []) => QueueKind::Local,
+        (None, subscribers) => QueueKind::Topic(subscribers.to_vec()),
+    };
+    let definition = QueueDefinition {
+        kind,
+        depth_max: args.depth_max,
+        message_bytes_max: args.message_max,
+        backout_threshold: args.backout_threshold,
+        backout_queue: args.backout_queue.clone().unwrap_or_default(),
+        retry_ms: args.retry,
+        ..QueueDefinition::local(&args.name)
+    };
+    let mut unit = store.begin().map_err(stop)?;
+    store.define_queue(&mut unit, definition).map_err(stop)?;
+    unit.commit().map_err(stop)?;
+    Ok(())
+}
+
+/// An id of up to 24 bytes, filled with zeros.
+fn id(option: &str, digits: &str) -> Result<MessageId, Stop> {
+    let bytes = from_hex(option, digits)?;
+    let mut id = [0; 24];
+    let Some(place) = id.get_mut(..bytes.len()) else {
+        return Err(argument(format!("{option} has more than 48 digits")).hint("an id has 24 bytes").into());
+    };
+    place.copy_from_slice(&bytes);
+    Ok(id)
+}
+
+fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
+    let queue = store.queue(&args.name).map_err(stop)?;
+    let mut message = Message { priority: args.priority, ..Message::new(read_whole(&args.message)?) };
+    if let Some(expiry_ms) = args.expiry {
+        message.expires_ms = SystemClock.now_ms().saturating_add(expiry_ms.max(1));
+    }
+    if let Some(digits) = &args.correlation {
+        message.correlation = id("--correlation", digits)?;
+    }
+    let mut unit = store.begin().map_err(stop)?;
+    let id = queue.put(&mut unit, &message).map_err(stop)?;
+    unit.commit().map_err(stop)?;
+    write_stdout(format!("{}\n", hex(&id)).as_bytes())?;
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn get(args: &GetMessageArgs, store: &Store) -> Result<(), Stop> {
+    let queue = store.queue(&args.name).map_err(stop)?;
+    let select = match (&args.id, &args.correlation) {
+        (Some(digits), _) => Select::Id(id("--id", digits)?),
+        (None, Some(digits)) => Select::Correlation(id("--correlation", digits)?),
+        (None, None) => Select::First,
+    };
+    let mut unit = store.begin().map_err(stop)?;
+    let message = queue.get(&mut unit, select, GetWait::No).map_err(stop)?;
+    // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
+    write_stdout(&message.payload)?;
+    unit.commit().map_err(stop)?;
+    Ok(())
+}
+
+fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {
+    let queue = store.queue(name).map_err(stop)?;
+    let unit = store.begin().map_err(stop)?;
+    let mut text = String::new();
+    for browsed in queue.browse(&unit, None, count).map_err(stop)? {
+        let message = browsed.message;
+        let (id, correlation) = (hex(&message.id), hex(&message.correlation));
+        let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
+        text.push_str(&format!(
+            "{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}"
+        ));
+        if !message.reason.is_empty() {
+            text.push_str(&format!("  {}", message.reason));
+        }
+        text.push('\n');
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
+
+fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {
+    let unit = store.begin().map_err(stop)?;
+    let names = match name {
+        Some(name) => vec![name.to_owned()],
+        None => store.queues(&unit).map_err(stop)?,
+    };
+    let mut text = String::new();
+    for name in names {
+        let queue = store.queue(&name).map_err(stop)?;
+        match queue.facts() {
+            Ok(facts) => text.push_str(&format!("{name}  {}\n", facts.depth)),
+            // A topic has no messages of its own.
+            Err(_) => text.push_str(&format!("{name}  topic\n")),
+        }
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(())
+}
