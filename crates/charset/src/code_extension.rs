@@ -89,7 +89,7 @@ pub enum CodeProblem {
     #[error("the character set {0} is not known here")]
     Set(GraphicSet),
     /// A byte for which no set was designated.
-    #[error("bytes stand for characters of G{number}, and no escape sequence before them says which set that is")]
+    #[error("bytes are characters of G{number}, and no escape sequence before them designates that set")]
     Undesignated {
         /// 1 to 3.
         number: u8,
@@ -98,7 +98,7 @@ pub enum CodeProblem {
     #[error("bytes are no character of the set {0}")]
     NoCharacter(GraphicSet),
     /// An escape sequence that says something else.
-    #[error("the escape sequence {0} is none of code extension that is known here")]
+    #[error("the escape sequence {0} does not belong to a supported code extension")]
     Escape(EscapeSequence),
     /// Bytes that are not UTF-8 where an escape sequence said that it is.
     #[error("bytes are not UTF-8, which an escape sequence before them says")]
@@ -646,12 +646,12 @@ mod tests {
         problem(
             b"a\xe9",
             "a\u{fffd}",
-            "bytes stand for characters of G1, and no escape sequence before them says which set that is",
+            "bytes are characters of G1, and no escape sequence before them designates that set",
         );
         problem(
             b"\x1b%/@a",
             "\u{fffd}a",
-            "the escape sequence ESC 2/5 2/15 4/0 is none of code extension that is known here",
+            "the escape sequence ESC 2/5 2/15 4/0 does not belong to a supported code extension",
         );
         problem(b"\x1b-G\xa1", "\u{fffd}", "bytes are no character of the set ESC 2/13 4/7 (ISO-8859-6)");
         problem(b"\x1b%G\xe9+", "\u{fffd}+", "bytes are not UTF-8, which an escape sequence before them says");

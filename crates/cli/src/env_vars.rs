@@ -11,14 +11,14 @@ pub(crate) struct EnvVar {
 
 /// Set and not empty: no colours, whatever the terminal; `--color always` wins. See no-color.org.
 pub(crate) const NO_COLOR: EnvVar =
-    EnvVar { name: "NO_COLOR", meaning: "set and not empty: no colours; `--color always` wins" };
+    EnvVar { name: "NO_COLOR", meaning: "set and not empty: no colours; `--color always` takes precedence" };
 
 /// `dumb` is a terminal without colours and without a cursor to move, so no progress bar either.
 pub(crate) const TERM: EnvVar = EnvVar { name: "TERM", meaning: "`dumb`: no colours and no progress bar" };
 
 /// Panics of ours show their backtrace, Rust's own switch.
 pub(crate) const RUST_BACKTRACE: EnvVar =
-    EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: a bug of ours is reported without its backtrace" };
+    EnvVar { name: "RUST_BACKTRACE", meaning: "`0`: no backtrace in reports of our bugs" };
 
 /// Where compiled guides and maps are kept.
 pub(crate) const QUAYLINE_CACHE: EnvVar =
@@ -26,7 +26,7 @@ pub(crate) const QUAYLINE_CACHE: EnvVar =
 
 /// The user's folder for caches, by the XDG Base Directory Specification.
 pub(crate) const XDG_CACHE_HOME: EnvVar =
-    EnvVar { name: "XDG_CACHE_HOME", meaning: "folder of caches, in which `quayline` is ours; else ~/.cache" };
+    EnvVar { name: "XDG_CACHE_HOME", meaning: "folder of caches, for the folder `quayline` in it [default: ~/.cache]" };
 
 /// Where `.cache` stands.
 pub(crate) const HOME: EnvVar = EnvVar { name: "HOME", meaning: "the user's folder" };

@@ -29,11 +29,11 @@ impl Exit {
     /// Every exit with its meaning.
     pub(crate) const ALL: [(Exit, &'static str); 6] = [
         (Exit::Done, "done; also when the reader of standard output closed it early"),
-        (Exit::Rejected, "data was rejected: the findings say which and why"),
-        (Exit::Usage, "usage or configuration: arguments, copybook, settings, a file that is not there, a full disk"),
-        (Exit::Resumable, "stopped but resumable: run the same command with --resume"),
-        (Exit::OurBug, "a bug of ours: please report it"),
-        (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a partial output is named"),
+        (Exit::Rejected, "data was rejected; the findings say which and why"),
+        (Exit::Usage, "usage or configuration: arguments, copybook, settings, a missing file, a full disk"),
+        (Exit::Resumable, "stopped but resumable; run the same command with --resume"),
+        (Exit::OurBug, "a bug in Quayline; please report it"),
+        (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a message names the partial output"),
     ];
 
     /// The number.

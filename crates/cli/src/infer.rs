@@ -92,7 +92,7 @@ fn form(args: &InferArgs) -> Result<InferForm, Stop> {
 }
 
 fn no_guide() -> Finding {
-    argument("a guide describes EDI, and the samples are none").hint("name a file *.shape, *.json or *.toml")
+    argument("a guide describes EDI, and the samples are not EDI").hint("name a file *.shape, *.json or *.toml")
 }
 
 fn refused(name: &str, reason: impl std::fmt::Display) -> Finding {

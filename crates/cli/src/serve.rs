@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     if args.check {
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         eprintln!(
-            "{}, {}, {}: nothing is wrong",
+            "{}, {}, {}: no findings",
             count(definitions.services.len(), "service"),
             count(definitions.apis.len(), "API"),
             count(definitions.operations.len(), "operation")

@@ -183,7 +183,7 @@ fn tell(
         checked(report, level_of(args))
     );
     match report.verdict() {
-        Verdict::Good => text.push_str("nothing is wrong"),
+        Verdict::Good => text.push_str("no findings"),
         _ => {
             text.push_str(&format!("{}, {}", count_of(report.errors, "error"), count_of(report.warnings, "warning")));
             if report.transactions_bad > 0 {
@@ -272,7 +272,7 @@ fn tell_acknowledgment(
         grouped(tally.transactions_rejected)
     );
     if with > 0 {
-        text.push_str(&format!(", {} rejected with what they stand in", grouped(with)));
+        text.push_str(&format!(", {} rejected with their group or interchange", grouped(with)));
     }
     if tally.groups_rejected > 0 {
         text.push_str(&format!(", {} rejected", count_of(tally.groups_rejected, "group")));

@@ -250,7 +250,7 @@ impl FaultKind {
                 "if the copybook covers only the front of the record, `--long accept` ignores and counts the rest, and with `--preserve` keeps it"
             }
             FaultKind::CountOutOfRange { .. } | FaultKind::BadCounter(_) => {
-                "check that the copybook is the one the file was written with: the counter decides where every later field stands"
+                "check that the file was written with this copybook: the counter determines the place of every later field"
             }
             FaultKind::CountMismatch { .. } => "leave the counter out: it is set from the list",
             FaultKind::NegativeUnsigned => {

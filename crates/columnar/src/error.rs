@@ -84,7 +84,7 @@ impl Cause {
             Reason::Inexact => Finding::error(
                 Code("COL-011"),
                 Fault::Sender,
-                format!("the number has non-zero digits behind the column's last: expected {expected}"),
+                format!("the number has non-zero digits after the column's last: expected {expected}"),
             )
             .hint("declare the field with more decimals; nothing is rounded silently"),
             Reason::Mismatch(found) => {
@@ -142,7 +142,7 @@ pub enum ColumnError {
         count: u64,
     },
     /// A batch was asked for within a document.
-    #[error("a batch was asked for before the document was complete")]
+    #[error("a batch was requested before the document was complete")]
     DocumentOpen,
     /// The batch has other columns than the file.
     #[error("the batch was made for another shape than the file")]

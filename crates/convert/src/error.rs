@@ -53,11 +53,12 @@ impl Stopped {
         }
         let finding = Finding::error(codes::STOPPED, Fault::Environment, message);
         match (&self.checkpoint, &self.partial) {
-            (Some(path), _) => finding.hint(format!("go on with --resume; the checkpoint is {}", path.display())),
-            (None, Some(_)) => finding.hint(
-                "run it again from the start; outputs of lines or records go on where they stopped if the run has a checkpoint",
-            ),
-            (None, None) => finding.hint("what went out is right, and the rest is missing: run it again from the start"),
+            (Some(path), _) => finding.hint(format!("continue with --resume; the checkpoint is {}", path.display())),
+            (None, Some(_)) => finding
+                .hint("run it again from the start; outputs of lines or records resume if the run has a checkpoint"),
+            (None, None) => {
+                finding.hint("what went out is right, and the rest is missing: run it again from the start")
+            }
         }
     }
 }

@@ -99,7 +99,7 @@ fn read_data_elements(source: SourceText<'_>) -> Result<BTreeMap<String, Element
         elements.insert(id.to_owned(), ElementDef { name, data_type, min, max, codes: None });
     }
     if elements.is_empty() {
-        return Err(not_of_the_form(source, &root, "no data_ele stands in the file"));
+        return Err(not_of_the_form(source, &root, "the file has no data_ele"));
     }
     Ok(elements)
 }
@@ -161,7 +161,7 @@ struct MapReader<'a> {
 impl MapReader<'_> {
     fn read(mut self, root: &XmlElement) -> Result<Imported, Findings> {
         let Some((group, set)) = (root.name == "transaction").then(|| transaction_loop(root)).flatten() else {
-            return Err(not_of_the_form(self.map, root, "no loop ST_LOOP stands in a transaction"));
+            return Err(not_of_the_form(self.map, root, "a transaction has no loop ST_LOOP"));
         };
         let header = set.children_named("segment").find(|segment| segment.attribute("xid") == Some("ST"));
         let transaction = header.map(|st| codes_of(st, 1)).and_then(|codes| codes.first().cloned());
@@ -228,7 +228,7 @@ impl MapReader<'_> {
         versions.sort();
         versions.dedup();
         let Some(first) = versions.first().cloned() else {
-            let message = "neither ST03, GS08 nor the index of maps tells the version";
+            let message = "neither ST03, GS08 nor the index of maps gives the version";
             return Err(not_of_the_form(self.map, root, message));
         };
         if versions.iter().all(|version| version.starts_with(&first)) {
@@ -384,7 +384,7 @@ impl MapReader<'_> {
             };
             let fitted = fit(note.clone(), count);
             if fitted.as_ref() != Some(&note) && count > 0 {
-                let message = format!("the note {} names elements that are not there", syntax.text);
+                let message = format!("the note {} names missing elements", syntax.text);
                 self.findings.push(self.map.warning(codes::CONTRADICTORY, syntax.at, message));
             }
             notes.extend(fitted.filter(|note| !notes.contains(note)));

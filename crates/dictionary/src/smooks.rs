@@ -69,7 +69,7 @@ pub fn import(
         imported.guides.push(guide);
     }
     if imported.guides.is_empty() {
-        return Err(messages.refused(codes::NOT_OF_THE_FORM, root.at, "no message stands in the schema"));
+        return Err(messages.refused(codes::NOT_OF_THE_FORM, root.at, "the schema has no message"));
     }
     Ok(imported)
 }
@@ -142,7 +142,7 @@ impl Directory<'_> {
             }
             let (min, max) = self.occurs(child)?;
             let max = max.unwrap_or(1);
-            // The name may have a letter behind it where one stands twice; the type's has none.
+            // The name may have a letter behind it where one occurs twice; the type's has none.
             let typed = child.attribute("type").map(local).and_then(split).map(|(id, _)| id);
             let id = typed.map_or_else(|| self.name(child), Ok)?;
             let of = id

@@ -211,10 +211,10 @@ pub enum EdiError {
     #[error("the file ends before the segment terminator")]
     Unterminated,
     /// `EDI-013`: line breaks inside a segment.
-    #[error("a line break stands inside a segment; it is left out, here and further on in this interchange")]
+    #[error("a line break is inside a segment; it is left out, here and later in this interchange")]
     LineBreakInside,
     /// `EDI-014`: line breaks or blanks behind a terminator, under strict rules.
-    #[error("white space stands behind a segment terminator")]
+    #[error("white space follows a segment terminator")]
     BreakBehind,
     /// `EDI-015`: a binary segment without a usable length.
     #[error("the length of the binary data is not a number")]
@@ -236,7 +236,7 @@ pub enum EdiError {
         found: u64,
     },
     /// `EDI-018`: no terminator where binary data ends.
-    #[error("no segment terminator stands behind the binary data where its length says it ends")]
+    #[error("no segment terminator follows the binary data at the end that its length gives")]
     BinaryEnd,
     /// `EDI-019`: a segment without a proper tag.
     #[error("a segment begins with {bytes} bytes that are no tag, expected two or three capital letters or digits")]
@@ -256,7 +256,7 @@ pub enum EdiError {
         level: Level,
     },
     /// `EDI-031`: a trailer without its header.
-    #[error("{} stands here, but no {} is open", level.trailer(*standard), level.name(*standard))]
+    #[error("{} is here, but no {} is open", level.trailer(*standard), level.name(*standard))]
     TrailerAlone {
         /// Standard.
         standard: Standard,
@@ -294,13 +294,13 @@ pub enum EdiError {
         counted: u64,
     },
     /// `EDI-035`: a segment outside of transactions that does not belong there.
-    #[error("the segment stands outside of any {}", Level::Transaction.name(*standard))]
+    #[error("the segment is outside any {}", Level::Transaction.name(*standard))]
     Outside {
         /// Standard.
         standard: Standard,
     },
     /// `EDI-036`: a group inside a group.
-    #[error("{} stands inside a {} that is still open", level.header(*standard), level.name(*standard))]
+    #[error("{} is inside a {} that is still open", level.header(*standard), level.name(*standard))]
     Nested {
         /// Standard.
         standard: Standard,
@@ -338,7 +338,7 @@ pub enum EdiError {
         level: Level,
     },
     /// `EDI-040`: groups and messages side by side, or a transaction set outside of a group.
-    #[error("{}", if *standard == Standard::X12 { "ST stands outside of a functional group" } else { "the interchange has both groups and messages outside of groups" })]
+    #[error("{}", if *standard == Standard::X12 { "ST is outside a functional group" } else { "the interchange has both groups and messages outside of groups" })]
     GroupsMixed {
         /// Standard.
         standard: Standard,
@@ -373,7 +373,7 @@ pub enum EdiError {
         known: Box<str>,
     },
     /// `EDI-045`: something that documents by guide have no place for.
-    #[error("{}", if *together { "the loop comes again behind others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
+    #[error("{}", if *together { "the loop recurs after others; documents by guide have its repetitions together, so it is left out" } else { "the guide has no place for this; the document leaves it out" })]
     NotInDocument {
         /// It is a loop whose repetitions stand apart.
         together: bool,
@@ -594,7 +594,7 @@ impl EdiError {
             }
             EdiError::Content(error) => return Some(error.hint()),
             EdiError::Columns { .. } => "choose documents of transactions, which have no such limit",
-            EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before and GE behind",
+            EdiError::GroupsMixed { standard: Standard::X12 } => "write GS before it and GE after it",
             EdiError::GroupsMixed { standard: Standard::Edifact } => "put all messages into groups, or none",
         };
         Some(hint.to_owned())

@@ -134,7 +134,7 @@ fn isa_fields(text: &[u8], element: u8, end: EndOfInput) -> Result<Isa<'_>, Star
         (16, Some(byte)) if byte.is_ascii_alphabetic() => {}
         (16, Some(_)) => return unreadable("no segment follows where the separators say that ISA ends"),
         _ if text.len() < HEADER_BYTES_MAX && end == EndOfInput::No => return Err(Start::NeedMore),
-        (16, None) => return unreadable("the file ends behind ISA"),
+        (16, None) => return unreadable("the file ends after ISA"),
         _ => return unreadable("ISA has fewer than 16 elements"),
     }
     let field = |number: usize| &near[separators[number - 1] + 1..separators[number]];
@@ -184,7 +184,7 @@ fn unb_alone(text: &[u8], end: EndOfInput) -> Start {
                     which: ServiceCharacter::Element,
                     kind,
                 }),
-                None => refuse("UNB is not followed by +, and no UNA says what else separates elements"),
+                None => refuse("UNB is not followed by +, and no UNA names another separator"),
             };
         }
     };

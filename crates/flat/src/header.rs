@@ -41,7 +41,7 @@ impl Header {
             match by_name.get(name) {
                 None => errors.push(at(i, unknown(name, columns))),
                 Some(column) if header.cells[*column].is_some() => {
-                    let message = format!("column {name} stands in the header twice");
+                    let message = format!("column {name} occurs twice in the header");
                     errors
                         .push(at(i, Finding::error(Code("FLAT-006"), Fault::Sender, message).hint("keep one of them")));
                 }

@@ -90,7 +90,7 @@ impl CsvStyle {
         if d.is_ascii() && !d.is_ascii_alphanumeric() && !matches!(d, b'"' | b'\r' | b'\n' | b'.' | b'-' | b'+') {
             return Ok(());
         }
-        let message = format!("the delimiter {:?} cannot be told from data", char::from(d));
+        let message = format!("the delimiter {:?} cannot be distinguished from data", char::from(d));
         Err(Finding::error(Code("FLAT-003"), Fault::Config, message).hint("use one of , ; | or a tab").into())
     }
 }

@@ -283,7 +283,7 @@ impl FrameFault {
     pub fn remedy(&self) -> String {
         let by_cause = match self.cause {
             Some(Cause::EbcdicBlanks | Cause::EbcdicText | Cause::AsciiBlanks | Cause::AsciiText) => Some(
-                "data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one",
+                "data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one",
             ),
             Some(Cause::LineEnd) => Some("the file seems to be in lines: use `lines`, `lines:crlf` or `lines:nl`"),
             Some(Cause::OtherByteOrder) => Some("add `le` to the framing (or leave it out), as in `rdw:le`"),
@@ -291,7 +291,7 @@ impl FrameFault {
                 Some("a transfer in text mode added it: transfer the file in binary, or cut it")
             }
             Some(Cause::Zeros) => {
-                Some("the file seems to be padded with zeros behind its last record: cut them, or correct the framing")
+                Some("the file seems to be padded with zeros after its last record: cut them, or correct the framing")
             }
             None => None,
         };
@@ -303,19 +303,19 @@ impl FrameFault {
                 "if the length does not count its own header, say `body`, as in `rdw:body`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::TooLarge { .. } => {
-                "a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`"
+                "a record of this length is implausible: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`"
             }
             FrameFaultKind::Reserved { segment: true, .. } => {
                 "the record is in segments: use `vbs` (with block headers) or `vbs:no-bdw`"
             }
             FrameFaultKind::Reserved { .. } => {
-                "if the sender puts something there, say `any`, as in `rdw:any`; else `inspect` on the file proposes a framing"
+                "if the sender uses these bytes, add `any`, as in `rdw:any`; otherwise `inspect` on the file proposes a framing"
             }
             FrameFaultKind::PastBlock { .. } => {
                 "if the file has no block headers, use `rdw`; `inspect` on the file proposes a framing"
             }
             FrameFaultKind::EndlessLine { .. } => {
-                "the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`"
+                "the file has no lines, or other line ends: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`"
             }
             FrameFaultKind::SegmentOrder { .. } => "a block was lost or written twice: transfer the file again",
             FrameFaultKind::NotDigits { .. } => "check offset, size and encoding of the length field",
@@ -361,7 +361,7 @@ impl fmt::Display for FrameFault {
         let text = self.cause.is_some_and(Cause::is_text);
         match self.kind {
             FrameFaultKind::Truncated { part, .. } if text => {
-                write!(f, "the source ends inside {} {part} whose length is none", part.article())?
+                write!(f, "the source ends inside {} {part} whose length is invalid", part.article())?
             }
             FrameFaultKind::Truncated { part, need, have } => {
                 write!(
@@ -372,13 +372,13 @@ impl fmt::Display for FrameFault {
                 )?;
             }
             FrameFaultKind::TooSmall { part, least, .. } if text => {
-                write!(f, "the {part} is no length of at least {least}")?
+                write!(f, "the {part} is not a length of at least {least}")?
             }
             FrameFaultKind::TooSmall { part, found, least } => {
                 write!(f, "the {part} says {found}, expected at least {least}")?
             }
             FrameFaultKind::TooLarge { part, most, .. } if text => {
-                write!(f, "the {part} is no length of at most {most}")?;
+                write!(f, "the {part} is not a length of at most {most}")?;
             }
             FrameFaultKind::TooLarge { part: Part::Record, found, most, .. } => {
                 write!(f, "the record has {found} bytes or more, expected at most {most}")?;
@@ -390,7 +390,7 @@ impl fmt::Display for FrameFault {
                 write!(f, "the {part} has a segment control code, expected zeros")?
             }
             FrameFaultKind::Reserved { part, .. } if text => {
-                write!(f, "the {part} is none: its reserved bytes are not zero")?
+                write!(f, "the {part} is invalid: its reserved bytes are not zero")?
             }
             FrameFaultKind::Reserved { part, found, .. } => {
                 write!(f, "the {part} says {found} and its reserved bytes are not zero")?;

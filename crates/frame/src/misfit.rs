@@ -72,7 +72,7 @@ pub fn explain_misfit(
         None => (
             Fault::Sender,
             format!("{after}`{used}` does not hold there, and no other framing is evident in the first {looked_at} bytes"),
-            "the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary".to_owned(),
+            "the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer".to_owned(),
         ),
     };
     let place = Place { record: junk, ..Place::default() };

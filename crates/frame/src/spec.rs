@@ -284,7 +284,7 @@ pub enum SpecError {
         most: usize,
     },
     /// The field starts behind the limit.
-    #[error("the length field starts at offset {offset}, behind the limit of {limit}")]
+    #[error("the length field starts at offset {offset}, beyond the limit of {limit}")]
     FieldOffset {
         /// As given.
         offset: usize,

@@ -11,7 +11,7 @@ use crate::spec::*;
 #[non_exhaustive]
 pub enum SpecTextError {
     /// No such framing.
-    #[error("`{0}` is no framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf")]
+    #[error("`{0}` is not a framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf")]
     Name(String),
     /// An option that the framing does not have.
     #[error("framing `{framing}` has no option `{option}`; it has {expected}")]

@@ -390,7 +390,7 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
         };
         let known = operation.parameters.iter().any(|p| p.place == ParameterPlace::Query && p.name == name);
         if given.iter().any(|(other, _)| *other == name) {
-            error(gate.state, "query", &name, "once", "the parameter stands twice".to_owned());
+            error(gate.state, "query", &name, "once", "the parameter occurs twice".to_owned());
         } else if !known && name != FIELDS_PARAMETER && !operation.ignore_unknown {
             error(gate.state, "query", &name, "unknown", "the operation has no such parameter".to_owned());
         }

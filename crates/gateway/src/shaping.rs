@@ -304,13 +304,13 @@ fn paths(asked: &str) -> Result<Vec<String>, String> {
                 }
                 continue;
             }
-            '(' => return Err("a parenthesis stands without a name in front of it".to_owned()),
+            '(' => return Err("a parenthesis has no name before it".to_owned()),
             ' ' => {}
             c => name.push(c),
         }
         after_close = false;
         if paths.len() > PATHS_MAX {
-            return Err(format!("more than {PATHS_MAX} names are asked for"));
+            return Err(format!("more than {PATHS_MAX} names are requested"));
         }
     }
     if outer.is_empty() { Ok(paths) } else { Err("a parenthesis is not closed".to_owned()) }

@@ -199,12 +199,12 @@ impl DatePattern {
         while let Some(first) = rest.chars().next() {
             if let Some((word, part)) = WORDS.iter().find(|(word, _)| rest.starts_with(word)) {
                 if parts.contains(part) {
-                    return Err(format!("`{word}` stands twice"));
+                    return Err(format!("`{word}` occurs twice"));
                 }
                 parts.push(*part);
                 rest = &rest[word.len()..];
             } else if first.is_ascii_alphanumeric() || !first.is_ascii() {
-                return Err(format!("`{rest}` is none of yyyy, yy, MM, dd, DDD, HH, mm, ss"));
+                return Err(format!("`{rest}` is not one of yyyy, yy, MM, dd, DDD, HH, mm, ss"));
             } else {
                 parts.push(Part::Fixed(u8::try_from(first).unwrap_or(b' ')));
                 rest = &rest[1..];

@@ -23,7 +23,7 @@ pub enum JsonError {
         expected: &'static str,
     },
     /// `JSON-003`: a control character inside a string.
-    #[error("a string holds the control character {byte:#04x}")]
+    #[error("a string contains the control character {byte:#04x}")]
     Control {
         /// The byte.
         byte: u8,
@@ -38,7 +38,7 @@ pub enum JsonError {
     #[error("the text is not UTF-8")]
     Utf8,
     /// `JSON-007`: a number with a leading zero.
-    #[error("a number begins with a superfluous zero")]
+    #[error("a number starts with a superfluous zero")]
     LeadingZero,
     /// `JSON-008`: nested too deeply.
     #[error("objects and arrays are nested more than {limit} deep")]
@@ -53,7 +53,7 @@ pub enum JsonError {
         found: &'static str,
     },
     /// `JSON-010`: a member twice in one object.
-    #[error("the member stands twice in its object")]
+    #[error("the member occurs twice in its object")]
     Duplicate,
     /// `JSON-011`: a member that the shape does not have.
     #[error("the layout has no such member")]
@@ -96,7 +96,7 @@ pub enum JsonError {
         found: &'static str,
     },
     /// `JSON-022`: something stands behind the array.
-    #[error("expected the end of the text behind the array of documents, found {found}")]
+    #[error("expected the end of the text after the array of documents, found {found}")]
     BehindArray {
         /// The kind of byte that stands there.
         found: &'static str,
@@ -145,7 +145,7 @@ impl JsonError {
             }
             JsonError::Array { .. } => return None,
             JsonError::End { .. } | JsonError::OpenArray => {
-                "the text may have been cut off in transfer; send it again whole"
+                "the text may have been truncated in transfer; send it again whole"
             }
             JsonError::Control { .. } => "write it as an escape, such as \\n or \\u0000",
             JsonError::Escape => "write a backslash itself as \\\\",
@@ -155,10 +155,10 @@ impl JsonError {
             JsonError::Depth { .. } => {
                 "look for an object nested by mistake or a bracket that is not closed, or allow more with `--limit depth=N`"
             }
-            JsonError::Behind { .. } => "write one document a line, or all of them in one array",
+            JsonError::Behind { .. } => "write one document on each line, or all of them in one array",
             JsonError::Duplicate => "leave one of the two out",
             JsonError::Unknown { nearest: Some(name) } => return Some(format!("did you mean `{name}`?")),
-            JsonError::Unknown { nearest: None } => "leave it out, or have unknown members ignored",
+            JsonError::Unknown { nearest: None } => "leave it out, or ignore unknown members with `--unknown ignore`",
             JsonError::Digits { .. } => "write the number with fewer digits",
             JsonError::Float => "write a smaller number",
             JsonError::Hex => "write bytes as in \"00ff1a\"",

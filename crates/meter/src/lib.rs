@@ -33,7 +33,7 @@
 //! costs on a machine. Counters are plain additions. A [`Histogram`] takes one addition into a fixed table per value; nothing here
 //! allocates per record.
 //!
-//! A decoder that drives an encoder through the sink seam is one compiled loop; no clock stands between them. Their time is charged to
+//! A decoder that drives an encoder through the sink seam is one compiled loop; no clock is between them. Their time is charged to
 //! one phase, and a share that was found by timing some batches twice can be moved with [`Lane::move_estimate`]; the report then says
 //! that the phase's time is an estimate.
 

@@ -284,7 +284,12 @@ impl Reader {
             wire.value.iter().chain(&wire.values).map(|v| self.plain(v).trim().to_owned()).collect();
         if wire.by.is_none() && !has_by {
             let hint = "add `by = \"FIELD\"` to [records] or to the type";
-            self.find(codes::INCOMPLETE, "nothing tells records of this type from others".to_owned(), of_type, hint);
+            self.find(
+                codes::INCOMPLETE,
+                "nothing distinguishes records of this type from others".to_owned(),
+                of_type,
+                hint,
+            );
         }
         for value in wire.value.iter().chain(&wire.values) {
             let text = self.plain(value);
@@ -293,7 +298,7 @@ impl Reader {
             if before.iter().filter(same_by).any(|other| other.values.iter().any(|v| v == text)) {
                 self.find(
                     codes::VALUE_TWICE,
-                    "this value tells an earlier type already".to_owned(),
+                    "this value already identifies an earlier type".to_owned(),
                     value,
                     "give each type values of its own",
                 );
@@ -312,7 +317,7 @@ impl Reader {
                             codes::NO_SUCH_TYPE,
                             format!("no record type before this one is named `{}`", parent.get_ref()),
                             parent,
-                            "name a record type that stands above this one; parents come first",
+                            "name a record type above this one; parents come first",
                         );
                     }
                     index

@@ -210,11 +210,9 @@ impl JwtConfig {
                 match scheme {
                     Some("https") if !host.is_empty() => {}
                     Some("http") if is_local => {}
-                    Some("http") => value(
-                        key,
-                        "whoever is on the way could put keys of his own in place of the issuer's",
-                        "write https://",
-                    ),
+                    Some("http") => {
+                        value(key, "others on the network could replace the issuer's keys", "write https://")
+                    }
                     _ => value(key, "this is no URL", "write https:// and what follows it"),
                 }
             }
@@ -361,7 +359,7 @@ impl ServeConfig {
         }
         let mut value = |key, message: &str, hint: &str| wrong.push(Wrong::new(VALUE, key, message, hint));
         for origin in self.cors.origins.iter().filter(|origin| *origin != "*" && !is_origin(origin)) {
-            let message = format!("`{origin}` is no origin: expected a scheme and a host, nothing behind them");
+            let message = format!("`{origin}` is not an origin: expected a scheme and a host, and nothing after them");
             value("cors.origins", &message, "write origins as browsers send them: `https://app.example`");
         }
         self.wrong_numbers(&mut value);
@@ -381,7 +379,7 @@ impl ServeConfig {
         }
         let asked = self.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
         if !self.authentication.certificate_roles.is_empty() && !asked {
-            let message = "roles are given to certificates that no client is asked for";
+            let message = "roles are assigned to certificates that the server does not request";
             value("authentication.certificate-roles", message, "add `client-authorities` to [serve.tls]");
         }
         if let Some(jwt) = &self.authentication.jwt {
@@ -440,7 +438,7 @@ impl ServeConfig {
         for (key, fits, expected) in least {
             if !fits {
                 let message = format!("expected {expected}");
-                value(key, &message, "leave the key out for its default, which docs/reference/gateway.md tells");
+                value(key, &message, "leave the key out for its default, which docs/reference/gateway.md gives");
             }
         }
         if limits.client_burst.is_some() && limits.client_requests_per_second.is_none() {

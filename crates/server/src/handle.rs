@@ -264,7 +264,7 @@ fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Resu
         let mut values = headers.get_all(name).iter();
         let Some(first) = values.next() else { continue };
         if values.next().is_some() {
-            return Err(Box::new(Problem::bad_header(name, "once", "the header stands twice")));
+            return Err(Box::new(Problem::bad_header(name, "once", "the header occurs twice")));
         }
         if first.to_str().is_err() {
             return Err(Box::new(Problem::bad_header(

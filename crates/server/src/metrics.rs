@@ -228,7 +228,7 @@ impl Metrics {
             ),
             (
                 "quayline_workers_ended_total",
-                "Program workers that ended by themselves or were stopped.",
+                "Program workers that ended or were stopped.",
                 &self.workers_ended,
             ),
             ("quayline_audit_refused_total", "Requests refused while the audit could not be written.", &self.unaudited),

@@ -56,7 +56,7 @@ impl Endpoint {
         let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
         let host = uri.host().ok_or("the URL has no host")?.trim_matches(['[', ']']).to_owned();
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err("the URL has a user and password, which would stand in logs".to_owned());
+            return Err("the URL has a user and password, which would appear in logs".to_owned());
         }
         let tls = match uri.scheme_str() {
             Some("http") => None,

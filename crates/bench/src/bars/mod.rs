@@ -202,7 +202,7 @@ mod tests {
     fn names_are_unique() {
         let names: Vec<&str> = all().iter().chain(&also()).map(|bar| bar.name).collect();
         for (i, name) in names.iter().enumerate() {
-            assert!(!names[..i].contains(name), "{name} stands twice");
+            assert!(!names[..i].contains(name), "{name} occurs twice");
         }
     }
 

@@ -47,7 +47,7 @@ pub struct CostModel {
 
 impl CostModel {
     /// Fits non-negative costs. Parts that the measurements do not have (no fields, no connections) cost nothing; a part that never varies
-    /// cannot be told from the fixed cost.
+    /// cannot be distinguished from the fixed cost.
     ///
     /// # Errors
     /// [`ModelError::TooFewPoints`] and [`ModelError::NotIdentifiable`] where the measurements do not tell the parts apart.

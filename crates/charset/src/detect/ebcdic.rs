@@ -240,7 +240,8 @@ impl Reading {
 
     fn evidence(&self, pages: usize) -> Vec<String> {
         if self.uses.is_empty() {
-            let text = "no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample";
+            let text =
+                "no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them";
             return vec![text.to_owned()];
         }
         let mut uses = self.uses.clone();
@@ -270,7 +271,7 @@ fn family_evidence(sample: &[u8], shares: &Shares, reading: &Reading) -> Vec<Str
     let of = |is: fn(&u8) -> bool| percent(share(sample.iter().filter(|byte| is(byte)).count(), sample));
     vec![
         format!(
-            "{} of the bytes stand in runs of EBCDIC letters, digits and blanks, {} in such runs of ASCII",
+            "{} of the bytes are in runs of EBCDIC letters, digits and blanks, {} in such runs of ASCII",
             percent(reading.share),
             percent(shares.ascii)
         ),

@@ -100,7 +100,7 @@ fn common_ascii() -> [bool; 256] {
 fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let fit = shares.fit(shares.ascii);
     let mut evidence = vec![format!(
-        "{} of the bytes stand in runs of ASCII letters, digits and blanks, {} in such runs of EBCDIC",
+        "{} of the bytes are in runs of ASCII letters, digits and blanks, {} in such runs of EBCDIC",
         percent(shares.ascii),
         percent(shares.ebcdic)
     )];
@@ -123,7 +123,7 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
         Candidate { charset: Some(charset), score: score(fit * part), alike: alike.to_vec(), evidence }
     };
     if scan::find_high(sample).is_none() {
-        let note = "no byte is above 0x7F, so these sets cannot be told apart by the sample".to_owned();
+        let note = "no byte is above 0x7F, so the sample cannot distinguish these sets".to_owned();
         return at_least_one(vec![with(ascii, &[Charset::Utf8, latin1, windows], 1.0, note)]);
     }
     let high = HighBytes::of(sample);
@@ -131,7 +131,7 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let utf8 = if high.sequences == 0 {
         format!("none of the {} bytes above 0x7F belongs to a UTF-8 sequence", high.stray)
     } else {
-        format!("bytes above 0x7F form {} UTF-8 sequences; {} stand outside of any", high.sequences, high.stray)
+        format!("bytes above 0x7F form {} UTF-8 sequences; {} are outside any", high.sequences, high.stray)
     };
     // What is a UTF-8 sequence is hardly ever chance, so it speaks against the single-byte pages as much as for UTF-8.
     let other = 0.9 * (1.0 - sequences * sequences);
@@ -151,11 +151,7 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
             format!("{c1} bytes from 0x80 to 0x9F are letters and signs in windows-1252, controls in ISO-8859-1"),
         )
     } else {
-        (
-            windows,
-            vec![latin1],
-            "no byte from 0x80 to 0x9F, so these sets cannot be told apart by the sample".to_owned(),
-        )
+        (windows, vec![latin1], "no byte from 0x80 to 0x9F, so the sample cannot distinguish these sets".to_owned())
     };
     let mut candidates =
         vec![with(Charset::Utf8, &[], if bom { 1.0 } else { sequences }, utf8), with(page, &alike, other, note)];
@@ -210,7 +206,7 @@ fn utf16_candidate(sample: &[u8], shares: &Shares, order: Utf16Order) -> Option<
     };
     let mut score = score(shares.fit(shares.utf16[at]));
     let mut evidence = vec![format!(
-        "{} of the bytes stand in runs of ASCII letters, digits and blanks with a zero as the {words} byte of each pair",
+        "{} of the bytes are in runs of ASCII letters, digits and blanks with a zero as the {words} byte of each pair",
         percent(shares.utf16[at])
     )];
     if sample.starts_with(mark) {
@@ -226,7 +222,7 @@ fn binary_candidate(shares: &Shares) -> Option<Candidate> {
     let text = shares.ebcdic.max(shares.ascii).max(shares.utf16[0]).max(shares.utf16[1]);
     // Below a tenth of text it may well be chance; a record of numbers only is such a file.
     let score = score(1.0 - (text / 0.1).min(1.0));
-    let evidence = vec![format!("only {} of the bytes stand in runs of text in any code", percent(text))];
+    let evidence = vec![format!("only {} of the bytes are in runs of text in any code", percent(text))];
     (score > 0).then(|| Candidate { charset: None, score, alike: Vec::new(), evidence })
 }
 

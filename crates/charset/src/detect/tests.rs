@@ -45,9 +45,9 @@ fn plain_ebcdic_leaves_all_pages_open() {
         &encoded("cp037", ENGLISH),
         expect![[r#"
         IBM037 99 alike IBM1047 IBM500 IBM273 and 21 more
-          100 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+          100 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
           41 % are blanks (0x40), 19 % digits (0xF0 to 0xF9), 0 % below 0x40, which in text are controls
-          no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+          no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
     "#]],
     );
 }
@@ -65,9 +65,9 @@ fn packed_numbers_beside_the_text_do_not_hide_it() {
         &sample,
         expect![[r#"
         IBM037 98 alike IBM1047 IBM500 IBM273 and 21 more
-          44 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+          44 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
           13 % are blanks (0x40), 12 % digits (0xF0 to 0xF9), 35 % below 0x40, which in text are controls
-          no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+          no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
     "#]],
     );
 }
@@ -119,16 +119,16 @@ fn german_text_is_recognised_by_its_letters() {
         &encoded("cp273", text),
         expect![[r#"
         IBM273 99 alike IBM1141
-          89 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+          89 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
           23 % are blanks (0x40), 3 % digits (0xF0 to 0xF9), 0 % below 0x40, which in text are controls
           bytes on which EBCDIC pages differ: 0x6A is 'ö' (3 times), 0x5A is 'Ü' (2 times), 0xA1 is 'ß' (2 times), 0xC0 is 'ä' (1 times), 0xD0 is 'ü' (1 times), 0xE0 is 'Ö' (1 times)
           the pages named as alike read all of these the same, so the sample cannot tell them apart
         IBM1026 92
-          89 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+          89 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
           23 % are blanks (0x40), 3 % digits (0xF0 to 0xF9), 0 % below 0x40, which in text are controls
           bytes on which EBCDIC pages differ: 0x6A is 'ş' (3 times), 0x5A is 'Ğ' (2 times), 0xA1 is 'ö' (2 times), 0xC0 is 'ç' (1 times), 0xD0 is 'ğ' (1 times), 0xE0 is 'ü' (1 times)
         IBM280 86 alike IBM1144
-          89 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+          89 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
           23 % are blanks (0x40), 3 % digits (0xF0 to 0xF9), 0 % below 0x40, which in text are controls
           bytes on which EBCDIC pages differ: 0x6A is 'ò' (3 times), 0x5A is 'é' (2 times), 0xA1 is 'ì' (2 times), 0xC0 is 'à' (1 times), 0xD0 is 'è' (1 times), 0xE0 is 'ç' (1 times)
           the pages named as alike read all of these the same, so the sample cannot tell them apart
@@ -168,26 +168,26 @@ fn ascii_and_its_extensions() {
         ENGLISH.as_bytes(),
         expect![[r#"
             US-ASCII 99 alike UTF-8 ISO-8859-1 windows-1252
-              100 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
-              no byte is above 0x7F, so these sets cannot be told apart by the sample
+              100 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              no byte is above 0x7F, so the sample cannot distinguish these sets
         "#]],
     );
     check(
         "Müller GmbH, Köln, 12 Straße, price 5 € and more text".as_bytes(),
         expect![[r#"
             UTF-8 99
-              83 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
-              bytes above 0x7F form 4 UTF-8 sequences; 0 stand outside of any
+              83 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              bytes above 0x7F form 4 UTF-8 sequences; 0 are outside any
         "#]],
     );
     check(
         &encoded("windows-1252", "Müller GmbH, Köln, 12 Straße, price 5 € and more text"),
         expect![[r#"
             windows-1252 89
-              91 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              91 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
               1 bytes from 0x80 to 0x9F are letters and signs in windows-1252, controls in ISO-8859-1
             US-ASCII 59
-              91 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              91 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
               4 bytes above 0x7F are not ASCII; in binary or packed fields they may be right
         "#]],
     );
@@ -195,10 +195,10 @@ fn ascii_and_its_extensions() {
         &encoded("latin1", "Müller GmbH, Köln, 12 Straße, and more text"),
         expect![[r#"
             windows-1252 89 alike ISO-8859-1
-              91 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
-              no byte from 0x80 to 0x9F, so these sets cannot be told apart by the sample
+              91 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              no byte from 0x80 to 0x9F, so the sample cannot distinguish these sets
             US-ASCII 59
-              91 % of the bytes stand in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
+              91 % of the bytes are in runs of ASCII letters, digits and blanks, 0 % in such runs of EBCDIC
               3 bytes above 0x7F are not ASCII; in binary or packed fields they may be right
         "#]],
     );
@@ -210,7 +210,7 @@ fn utf16_is_found_in_both_orders() {
         &encoded("utf-16be", ENGLISH),
         expect![[r#"
         UTF-16BE 99
-          100 % of the bytes stand in runs of ASCII letters, digits and blanks with a zero as the first byte of each pair
+          100 % of the bytes are in runs of ASCII letters, digits and blanks with a zero as the first byte of each pair
     "#]],
     );
     assert!(best(&encoded("utf-16le", ENGLISH), "utf-16le").1);
@@ -237,13 +237,13 @@ fn random_bytes_are_binary() {
         &sample,
         expect![[r#"
             binary 89
-              only 1 % of the bytes stand in runs of text in any code
+              only 1 % of the bytes are in runs of text in any code
             ISO-8859-1 39
-              1 % of the bytes stand in runs of ASCII letters, digits and blanks, under 1 % in such runs of EBCDIC
+              1 % of the bytes are in runs of ASCII letters, digits and blanks, under 1 % in such runs of EBCDIC
               10 % of the bytes are control characters, which text has not; numeric fields may
               161 bytes are not assigned in windows-1252, so numeric fields hold binary or it is another page
             US-ASCII 24
-              1 % of the bytes stand in runs of ASCII letters, digits and blanks, under 1 % in such runs of EBCDIC
+              1 % of the bytes are in runs of ASCII letters, digits and blanks, under 1 % in such runs of EBCDIC
               10 % of the bytes are control characters, which text has not; numeric fields may
               4124 bytes above 0x7F are not ASCII; in binary or packed fields they may be right
         "#]],
@@ -252,7 +252,7 @@ fn random_bytes_are_binary() {
         &[0; 100],
         expect![[r#"
         binary 100
-          only 0 % of the bytes stand in runs of text in any code
+          only 0 % of the bytes are in runs of text in any code
     "#]],
     );
     assert_eq!(detect(&[]), []);

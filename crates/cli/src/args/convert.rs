@@ -12,33 +12,33 @@ use super::{CopybookArgs, LevelArg, OutputLevelArg};
 pub(crate) struct ConvertArgs {
     /// Files to convert; `-` is standard input
     ///
-    /// Several files go to a folder named by --output, each to a file of its own name with the target's extension, or one after the other to
-    /// standard output (JSON lines and records only).
+    /// With several files, --output must name a folder. Each output has the name of its input and the extension of the format. JSON lines and
+    /// records may also go to standard output, one file after another.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write; `-` or nothing is standard output
     ///
-    /// It is written as FILE.partial and takes its name when it is complete. A pipe or device is written as it is.
+    /// Quayline writes FILE.partial and renames it when it is complete. It writes a pipe or device directly.
     #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) output: Option<PathBuf>,
-    /// Folder for one file a document, of JSON, XML or EDI
+    /// Write one JSON, XML or EDI file for each document to this folder
     ///
-    /// Each is named by its number and, where it is a transaction, by type and control number: 000001-837-0001.json. It is written as
-    /// NAME.partial and takes its name when it is complete. The folder must be there. --to says which format; JSON is the default.
+    /// The name has the number of the document and, for a transaction, its type and control number: 000001-837-0001.json. Quayline writes
+    /// NAME.partial and renames it when it is complete. The folder must exist. --to selects the format (default: JSON).
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Formats")]
     pub(crate) split: Option<PathBuf>,
-    /// Format to read, where content leaves doubt: record, edi, json, csv or xml
+    /// Format to read, if unclear: record, edi, json, csv or xml
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
     /// Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
     ///
-    /// Where it is left out, the name of --output says it; standard output gets JSON lines.
+    /// The default follows from the name of --output; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) to: Option<ToFormat>,
-    /// Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
+    /// Separator of CSV cells, or `tab` [default: comma, or tab for .tsv]
     #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Formats")]
     pub(crate) delimiter: Option<u8>,
-    /// CSV without a first row that names the columns
+    /// Read or write CSV without a header row
     #[arg(long, help_heading = "Formats")]
     pub(crate) no_header: bool,
     /// XML element around all records [default: records]
@@ -47,10 +47,10 @@ pub(crate) struct ConvertArgs {
     /// XML element of one record [default: record]
     #[arg(long, value_name = "NAME", help_heading = "Formats")]
     pub(crate) xml_record: Option<String>,
-    /// Guide for the documents of transactions; or a folder of guides
+    /// Guide for transactions, or a folder of guides
     ///
-    /// May be given several times. Documents have a member for each loop, segment and element of the guide instead of lists of segments. What
-    /// a guide does not allow is an error; --level says how much is checked.
+    /// May be given several times. Documents have a member for each loop, segment and element of the guide instead of lists of segments.
+    /// Anything that a guide does not allow is an error; --level sets how much is checked.
     #[arg(short, long, value_name = "PATH", help_heading = "EDI")]
     pub(crate) guide: Vec<PathBuf>,
     /// How much to check by guide: envelope, guide, notes or rules
@@ -61,18 +61,18 @@ pub(crate) struct ConvertArgs {
     /// What `quayline validate` finds at this level in the output rejects the document. The default is `rules` with --guide and `none` without.
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "EDI")]
     pub(crate) output_level: Option<OutputLevelArg>,
-    /// Members by guide: reference (NM103) or name
+    /// Names of members by guide: reference (NM103) or name
     #[arg(long, value_enum, value_name = "WHICH", requires = "guide", help_heading = "EDI")]
     pub(crate) names: Option<NamesArg>,
-    /// One document a segment instead of one a transaction
+    /// Make one document for each segment instead of each transaction
     ///
-    /// Tables (CSV, Parquet, Arrow) have these unless there is a guide.
+    /// This is the default for tables (CSV, Parquet, Arrow) without a guide.
     #[arg(long, help_heading = "EDI")]
     pub(crate) rows: bool,
-    /// Bytes from which a transaction is converted in pages
+    /// Size above which a transaction is converted in pages
     ///
-    /// Each page is a document with `transaction.page`, so that memory does not depend on how long a transaction is; written back, they are
-    /// one again. K and M stand for 1024 and 1024 x 1024 bytes.
+    /// Each page is a document with `transaction.page`, so memory does not depend on the length of a transaction. Written back, the pages are
+    /// one transaction again. K and M mean 1024 and 1024 x 1024 bytes.
     #[arg(long, value_name = "SIZE", default_value = "512K", value_parser = size_of_arg, help_heading = "EDI")]
     pub(crate) page: usize,
     /// Treat departures from the standards as errors, read or written
@@ -81,28 +81,29 @@ pub(crate) struct ConvertArgs {
     /// Copybook that describes the records
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) copybook: Option<PathBuf>,
-    /// Code page of records such as cp037, or of EDI that names none
+    /// Code page of records, such as cp037, or of EDI that names no set
     ///
-    /// It is never guessed: a wrong one reads most letters right and some wrong. `quayline inspect` proposes one with its evidence.
+    /// Quayline never guesses it, because a wrong one reads most letters correctly and some wrongly. `quayline inspect` proposes code pages
+    /// with its evidence.
     #[arg(short, long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) encoding: Option<String>,
-    /// How records stand in the file: fixed, rdw, vb, vbs, lines, layout, ...
+    /// Framing of the records: fixed, rdw, vb, vbs, lines, layout, ...
     #[arg(short, long, value_name = "FRAMING", help_heading = "Records", long_help = FRAMING_LONG_HELP)]
     pub(crate) framing: Option<String>,
-    /// Code page of the records to write, where it is another
+    /// Code page of the output records, if different
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) to_encoding: Option<String>,
-    /// How records stand in the file to write, where it is another way
+    /// Framing of the output records, if different
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) to_framing: Option<String>,
-    /// Interface file that selects, renames and gives defaults
+    /// Interface file that selects and renames fields and sets defaults
     ///
-    /// Its keys are in docs/reference/interface.md.
+    /// docs/reference/interface.md lists its keys.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) interface: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Records")]
     pub(crate) reading: CopybookArgs,
-    /// Bytes that are no value of their field: error, null or raw
+    /// Bytes that are not a value of their field: error, null or raw
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) invalid: Option<BadValueArg>,
     /// Numeric fields that hold only spaces: error, null or raw
@@ -135,9 +136,9 @@ pub(crate) struct ConvertArgs {
     /// Members that the records do not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) unknown: Option<UnknownArg>,
-    /// Keep what a canonical record would lose, for byte-identical round trips
+    /// Preserve non-canonical bytes for byte-identical round trips
     ///
-    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve` and come back from it.
+    /// Dirty fillers, slack bytes, sign nibbles and padding go to a member `_preserve`, and from there back into the record.
     #[arg(long, help_heading = "Values")]
     pub(crate) preserve: bool,
     /// Numbers that JSON readers may corrupt: exact, safe or string
@@ -152,42 +153,42 @@ pub(crate) struct ConvertArgs {
     /// Views of redefined storage to show: all or original
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Names and numbers")]
     pub(crate) redefines: Option<RedefinesArg>,
-    /// Threads that convert
+    /// Number of threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
     /// File for records that do not convert, whole and unchanged
     ///
-    /// Without it the run stops at the first such record. FILE.findings.jsonl beside it says what is wrong with each. Where FILE is a folder,
-    /// the records go to a file in it that is named like the input; for several inputs it must be one.
+    /// Without it, the run stops at the first such record. FILE.findings.jsonl gives the faults of each. If FILE is a folder, the records go
+    /// to a file in it with the name of the input. Several inputs require a folder.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Rejected records after which the run stops
+    /// Stop after N rejected records
     ///
-    /// It is looked at behind each block of some 256 KiB, so a few more may be rejected; how many is the same for any --jobs. What was written is
-    /// kept, and --resume with a larger N goes on from there.
+    /// Quayline checks N after each block of about 256 KiB, so it may reject a few more, the same number for any --jobs. The output so far is
+    /// kept. --resume with a larger N continues from there.
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
     pub(crate) max_rejects: Option<u64>,
     /// File that holds the state to resume from
     ///
-    /// It is OUTPUT.checkpoint where it is left out, written when a conversion from file to file is stopped or takes long, and removed when
-    /// the output is complete.
+    /// The default is OUTPUT.checkpoint. A conversion from file to file writes it when it is stopped or takes long, and removes it when the
+    /// output is complete.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) checkpoint: Option<PathBuf>,
-    /// Go on from the checkpoint of a stopped run
+    /// Continue from the checkpoint of a stopped run
     #[arg(long, help_heading = "Running")]
     pub(crate) resume: bool,
-    /// Print what was done and what it cost
+    /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Running")]
     pub(crate) no_progress: bool,
     /// Show the content of fields in messages
     ///
-    /// Messages name place and shape only, since these files hold people's health and money.
+    /// By default, messages name only place and shape, because these files contain health and money data.
     #[arg(long, help_heading = "Running")]
     pub(crate) show_data: bool,
-    /// Findings and statistics as JSON, one object a line on standard error
+    /// Print findings and statistics as JSON lines on standard error
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
 }
@@ -198,7 +199,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
         b"tab" | b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => Ok(*byte),
         _ => {
-            Err("it is one character of ASCII that is no letter, digit, quote or line end, or the word `tab`"
+            Err("expected one ASCII character that is not a letter, digit, quote or line end, or the word `tab`"
                 .to_owned())
         }
     }
@@ -212,15 +213,15 @@ pub(crate) fn size_of_arg(text: &str) -> Result<usize, String> {
     };
     let size = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit)).filter(|size| *size > 0);
     size.filter(|size| *size <= 1 << 30)
-        .ok_or_else(|| "it is a number of bytes from 1 to 1024M, such as 500K".to_owned())
+        .ok_or_else(|| "expected a number of bytes from 1 to 1024M, such as 500K".to_owned())
 }
 
 /// How members are called.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum NamesArg {
-    /// As the standard refers to them: NM103, 2010AA (default)
+    /// References of the standard: NM103, 2010AA (default)
     Reference,
-    /// As the guide names them, in lower case with underscores
+    /// Names of the guide, in lower case with underscores
     Name,
 }
 
@@ -234,7 +235,7 @@ pub(crate) enum FromFormat {
     Json,
     /// CSV with a header line
     Csv,
-    /// XML: a root element with an element a document
+    /// XML: a root element with an element for each document
     Xml,
     /// X12 and EDIFACT interchanges
     #[value(alias = "x12", alias = "edifact")]
@@ -244,13 +245,13 @@ pub(crate) enum FromFormat {
 /// Formats to write.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ToFormat {
-    /// JSON, one document a line
+    /// JSON, one document on each line
     Jsonl,
     /// JSON, one array of documents
     Json,
     /// CSV with a header line
     Csv,
-    /// XML: a root element with an element a document
+    /// XML: a root element with an element for each document
     Xml,
     /// Parquet
     Parquet,
@@ -279,11 +280,11 @@ pub(crate) enum BadValueArg {
 /// Blanks to cut.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum TrimArg {
-    /// Trailing ones, leading ones for JUSTIFIED RIGHT (default)
+    /// Trailing blanks; for JUSTIFIED RIGHT, leading blanks (default)
     Padding,
-    /// Leading and trailing ones
+    /// Leading and trailing blanks
     Both,
-    /// None
+    /// No blanks
     Keep,
 }
 
@@ -311,7 +312,7 @@ pub(crate) enum LengthArg {
 /// Members that a document does not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum AbsentArg {
-    /// The VALUE clause where there is one, else as initialize (default)
+    /// The VALUE clause if there is one, otherwise as initialize (default)
     Value,
     /// Spaces for text, zero for numbers
     Initialize,
@@ -339,20 +340,20 @@ pub(crate) enum NullArg {
 /// Members that the records do not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum UnknownArg {
-    /// Reject the document: most often a name is misspelt (default)
+    /// Reject the document, because a name is probably misspelt (default)
     Error,
-    /// Pass over them
+    /// Ignore them
     Ignore,
 }
 
 /// Numbers in JSON.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum NumbersArg {
-    /// As JSON numbers with every digit (default)
+    /// JSON numbers with every digit (default)
     Exact,
-    /// As strings where a 64-bit float would lose digits
+    /// Strings if a 64-bit float would lose digits
     Safe,
-    /// As strings, all of them
+    /// Strings
     String,
 }
 
@@ -393,24 +394,24 @@ pub(crate) enum RedefinesArg {
 
 /// Also of `quayline inspect --framing`.
 pub(crate) const FRAMING_LONG_HELP: &str = "\
-How records stand in the file, as NAME or NAME:OPTION,OPTION...
+Framing of the records, as NAME or NAME:OPTION,OPTION...
 
-- fixed, fixed:N: N bytes each; `fixed` alone is the layout's maximum length, and the default
-- rdw: a length in front of every record, as z/OS writes V files. be or le; whole or body
+- fixed, fixed:N: N bytes each; `fixed` alone means the layout's maximum length (default)
+- rdw: a length before every record, as in V files of z/OS. be or le; whole or body
   (whether it counts itself); its form ll00, 00ll, ll or llll; any (reserved bytes); adjust=N; max=N
-- vb: blocks with a length in front, records with one inside; as rdw, and bdw-le, bdw-body,
-  bdw-adjust=N for the block's
-- vbs: spanned records; no-bdw where the block headers are gone
+- vb: blocks and records with a length before each; options as rdw, and bdw-le, bdw-body,
+  bdw-adjust=N for the block's length
+- vbs: spanned records; no-bdw if the block headers are missing
 - lines: lf, crlf, nl (0x15) or lf25 (0x25); strip-cr
 - length: a length field; offset=N, size=N; be, le, ascii or ebcdic; whole or body; adjust=N; strip
 - layout: records one after another, each as long as its OCCURS DEPENDING ON counters say
-- d: four ASCII digits in front that count themselves
+- d: a length of four ASCII digits before every record, which counts itself
 - gnucobol, gnucobol:N: variable sequential files with COB_VARSEQ_FORMAT N, 0 to 3
 - mf: Micro Focus variable format with its file header";
 
 const EXAMPLES: &str = "\
-Formats are recognised: the input's from its name or else its content, the output's from the name of --output.
-Everything but the output goes to standard error.
+Quayline recognises the input format from the name or otherwise the content, and the output format from
+the name of --output. Everything except the output goes to standard error.
 
 Examples:
   quayline convert orders.dat --copybook orders.cpy --encoding cp037 -o orders.jsonl

@@ -6,18 +6,18 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct FmtArgs {
-    /// Maps, or folders whose maps are meant; `-` is standard input, written to standard output
+    /// Maps, or folders of maps; `-` formats standard input to standard output
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Write nothing: show what would change, and end with 1 if anything would
+    /// Show what would change without writing; exit with 1 if anything would
     #[arg(long)]
     pub(crate) check: bool,
 }
 
 const EXAMPLES: &str = "\
-What a map means stays the same: words are parted by single blanks, blocks moved in by two a level, empty
-lines taken together. Line breaks and comments stay where they are. A file that is laid out already is not
-written; one with errors is told and left as it is.
+Formatting does not change the meaning of a map: it puts single blanks between words, indents blocks by
+two for each level, and merges empty lines. Line breaks and comments stay. Quayline does not write a file
+that is already formatted, and reports a file with errors without changing it.
 
 Examples:
   quayline map fmt maps

@@ -16,13 +16,13 @@ pub(crate) struct GuideArgs {
 /// What to do with guides.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuideCommand {
-    /// Turns dictionaries and schemas into guide files
+    /// Turn dictionaries and schemas into guide files
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
-    /// Says what is wrong with guide files, and which places a segment cannot tell apart
+    /// Report faults of guide files, and places that a segment cannot distinguish
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
-    /// Shows a guide as a tree of loops and segments
+    /// Show a guide as a tree of loops and segments
     #[command(after_long_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
 }
@@ -41,16 +41,16 @@ impl GuideCommand {
 /// Arguments of `quayline guide import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files or folders of dictionaries; their form is told by their content
+    /// Files or folders of dictionaries; Quayline recognises their form
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
-    /// Folder that the guide files are written to, each as NAME.guide
+    /// Folder for the guide files, each named NAME.guide
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: PathBuf,
-    /// Only these guides, by name or by transaction: 837-005010X222A1, 850, ORDERS
+    /// Import only these guides, by name or by transaction: 837-005010X222A1, 850, ORDERS
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Findings and answer as JSON
+    /// Print findings and answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -61,10 +61,10 @@ pub(crate) struct CheckArgs {
     /// Guide files
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Bound to change: NAME=N, such as segment-bytes=4M
+    /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// Findings and answer as JSON
+    /// Print findings and answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -74,22 +74,22 @@ pub(crate) struct CheckArgs {
 pub(crate) struct ShowArgs {
     /// Guide file
     pub(crate) file: PathBuf,
-    /// Show the elements of each segment too
+    /// Also show the elements of each segment
     #[arg(long)]
     pub(crate) elements: bool,
-    /// Bound to change: NAME=N, such as segment-bytes=4M
+    /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// The whole guide as JSON; docs/guides/import-guides.md describes it
+    /// Print the guide as JSON; docs/reference/guide-sources.md describes it
     #[arg(long, conflicts_with = "elements")]
     pub(crate) json: bool,
 }
 
 const IMPORT_EXAMPLES: &str = "\
 Sources: pyx12's folder of maps or one of them, the sources of x12-types, Smooks' EDIFACT schemas,
-php-edifact's codes.xml beside a source of messages, and your own messages described in JSON or as an
-XML schema. scripts/dictionaries.sh fetches the open ones; docs/guides/import-guides.md says what
-becomes of them, and gives their licences.
+php-edifact's codes.xml with a source of messages, and your own messages in JSON or as an XML schema.
+scripts/dictionaries.sh downloads the open ones; docs/guides/import-guides.md describes their licences
+and the results.
 
 Examples:
   quayline guide import target/dictionaries/pyx12-4.0.0/pyx12/map -o guides --only 837,835

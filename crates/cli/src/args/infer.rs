@@ -16,17 +16,17 @@ pub(crate) struct InferArgs {
     pub(crate) name: Option<String>,
     /// What to write: outline, schema, layout or guide
     ///
-    /// It is what the output's name says where it is left out, else an outline; of EDI always a guide.
+    /// The default follows from the name of --output, and is otherwise an outline. EDI always gives a guide.
     #[arg(long = "as", value_enum, value_name = "FORM")]
     pub(crate) form: Option<InferForm>,
-    /// Of EDI: the type of transaction that the guide is for
+    /// Type of transaction for the guide
     ///
-    /// ST01 or the message type of UNH, where the samples hold several.
+    /// ST01 or the message type of UNH. Needed if EDI samples contain several types.
     #[arg(long, value_name = "TYPE")]
     pub(crate) only: Option<String>,
     /// File to write: .shape, .json, .toml or .guide [default: standard output]
     ///
-    /// A file that is there is not written over.
+    /// Quayline does not overwrite an existing file.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct InferArgs {
 /// Forms of shapes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum InferForm {
-    /// A line a field, with what was seen behind it
+    /// One line for each field, with the observations after it
     Outline,
     /// JSON Schema
     Schema,
@@ -45,11 +45,11 @@ pub(crate) enum InferForm {
 }
 
 const EXAMPLES: &str = "\
-Samples show what there is, not what there may be: lengths get a margin, what was missing once is
-optional, and what a person has to confirm is said behind each line. More samples make it better.
-EDI does not say what its elements mean: its guide is one without names. Loops are guessed from
-what repeats, codes from few short values; the samples keep to it. Where a dictionary has the
-standard's own guide, `quayline guide import` makes a better one.
+Samples show what occurs, not what may occur. So lengths get a margin, a field that was missing once
+is optional, and each line says what you must confirm. More samples give a better result.
+EDI does not name its elements, so its guide has no names. Quayline guesses loops from repetition and
+codes from small sets of short values; the samples always pass. If a dictionary has the standard's own
+guide, `quayline guide import` makes a better one.
 
 Examples:
   quayline infer orders/*.json -o shapes/order.shape

@@ -12,24 +12,23 @@ use super::CopybookArgs;
 pub(crate) struct InspectArgs {
     /// Copybook, COBOL program, EDI file or data file; `-` is standard input
     pub(crate) file: PathBuf,
-    /// Copybook to hold a data file against
+    /// Copybook to test on a data file
     ///
-    /// Says whether the file's size and records fit it: how many records decode with each proposed code page and framing, and where and why the
-    /// first one does not.
+    /// Quayline reports how many records decode with each proposed code page and framing, and where and why the first one does not.
     #[arg(long, value_name = "FILE")]
     pub(crate) copybook: Option<PathBuf>,
-    /// Code page to hold the data file against, instead of the proposed ones
+    /// Code page to test instead of the proposed ones
     #[arg(long, value_name = "PAGE")]
     pub(crate) encoding: Option<String>,
-    /// Framing to hold the data file against, instead of the proposed ones
+    /// Framing to test instead of the proposed ones
     #[arg(long, value_name = "FRAMING", long_help = super::FRAMING_LONG_HELP)]
     pub(crate) framing: Option<String>,
-    /// What the file is, if content leaves doubt: copybook, edi or data
+    /// Kind of file, if the content is ambiguous: copybook, edi or data
     #[arg(long = "as", value_enum, value_name = "WHAT")]
     pub(crate) is: Option<As>,
     #[command(flatten)]
     pub(crate) reading: CopybookArgs,
-    /// Answer as one JSON object; its schema is in docs/reference/json.md
+    /// Print one JSON object; docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -41,20 +40,20 @@ pub(crate) enum As {
     Copybook,
     /// X12 and EDIFACT interchanges
     Edi,
-    /// Data
+    /// Records or other data
     Data,
 }
 
 const EXAMPLES: &str = "\
-A copybook is shown as a tree: offset from 0, start from 1 and length in bytes, level, name, tables as
+A copybook appears as a tree: offset from 0, start from 1 and length in bytes, level, name, tables as
 [min..max by COUNTER], PICTURE and USAGE, redefinitions, conditions (level 88) and slack bytes.
 
-Of an EDI file all of it is read: interchanges, groups, transactions, partners, versions, delimiters, counts,
-and what is wrong with its envelopes. Of acknowledgments in it (TA1, 997, 999, CONTRL) what they say: what was
-accepted or rejected, each code in words, with its place.
+For an EDI file, Quayline reads all of it and lists interchanges, groups, transactions, partners, versions,
+delimiters, counts, and faults of envelopes. For acknowledgments (TA1, 997, 999, CONTRL), it says what was
+accepted or rejected, with each code in words and its place.
 
-Of a data file, code page and framing are proposed with the evidence for each. Nothing is decided:
-`convert` wants the code page named.
+For a data file, it proposes code pages and framings with the evidence for each. It decides nothing:
+`convert` requires the code page.
 
 Examples:
   quayline inspect car100.cpy

@@ -18,15 +18,15 @@ pub(crate) struct MapArgs {
 /// What to do with maps.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MapCommand {
-    /// Proposes a map between two shapes, by names and types
+    /// Propose a map between two shapes, by names and types
     #[command(after_long_help = NEW_EXAMPLES)]
     New(MapNewArgs),
-    /// Says what is wrong with maps, without running them
+    /// Report faults of maps without running them
     #[command(after_long_help = CHECK_EXAMPLES)]
     Check(MapCheckArgs),
-    /// Runs the golden cases of maps
+    /// Run the test cases of maps
     Test(TestArgs),
-    /// Formats maps
+    /// Format maps
     Fmt(FmtArgs),
 }
 
@@ -44,10 +44,10 @@ impl MapCommand {
 /// Arguments of `quayline map new`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MapNewArgs {
-    /// What describes the source: a guide, copybook, layout, JSON Schema, XML schema or outline
+    /// Shape of the source: a guide, copybook, layout, JSON Schema, XML schema or outline
     #[arg(long, value_name = "FILE")]
     pub(crate) from: String,
-    /// What describes the target
+    /// Shape of the target
     #[arg(long, value_name = "FILE")]
     pub(crate) to: String,
     /// Name of the target in the map [default: that of its file]
@@ -55,7 +55,7 @@ pub(crate) struct MapNewArgs {
     pub(crate) name: Option<String>,
     /// File of the map [default: standard output]
     ///
-    /// A file that is there is not written over. The map names its shapes as seen from its folder.
+    /// Quayline does not overwrite an existing file. The map names its shapes relative to its folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -63,26 +63,26 @@ pub(crate) struct MapNewArgs {
 /// Arguments of `quayline map check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MapCheckArgs {
-    /// Maps, or folders whose maps are meant
+    /// Maps, or folders of maps
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Findings as JSON, one object a line
+    /// Print findings as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 const NEW_EXAMPLES: &str = "\
-Fields with equal names are set; those with nearly equal ones are set and marked `# guess`; those that
-nothing is alike stand as comments, mandatory ones marked. Guides are asked for the names of their
-elements too, so `price` finds PO104. Decide on each mark, then run `quayline map check`.
+Quayline sets fields with equal names. It sets fields with similar names and marks them `# guess`. Fields
+without a match become comments, with mandatory ones marked. It also compares the names of elements in
+guides, so `price` finds PO104. Decide on each mark, then run `quayline map check`.
 
 Examples:
   quayline map new --from guides/850.guide --to shapes/order.json -o maps/order.qmap
   quayline map new --from shapes/order.json --to shapes/order-record.toml";
 
 const CHECK_EXAMPLES: &str = "\
-Included maps, tables in files and the shapes that a map names are read too; all findings come at once.
-Of a folder, maps without a source are passed over: they are there to be included.
+Quayline also reads included maps, tables in files and the shapes that a map names, and reports all
+findings at once. In a folder, it skips maps without a source, because other maps include them.
 
 Examples:
   quayline map check maps

@@ -43,9 +43,9 @@ use quayline_core::Limits;
 use crate::env_vars;
 use crate::exit::Exit;
 
-/// Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
+/// Convert, check and translate COBOL record files and EDI, and serve COBOL programs as REST APIs
 ///
-/// Data goes to standard output, everything else to standard error. A code page is never guessed, a record never lost silently.
+/// Data goes to standard output, everything else to standard error. Quayline never guesses a code page and never loses a record silently.
 #[derive(Debug, Parser)]
 #[command(
     name = "quayline",
@@ -54,7 +54,7 @@ use crate::exit::Exit;
     disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Run a command with --help for everything about it, with examples.",
+    after_help = "Run a command with --help for every detail and examples.",
     after_long_help = after_long_help()
 )]
 pub(crate) struct Cli {
@@ -64,7 +64,7 @@ pub(crate) struct Cli {
     /// When to colour: auto, always or never
     #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
     pub(crate) color: ColorWhen,
-    /// Compile guides and maps anew, and keep nothing
+    /// Compile guides and maps without the cache
     #[arg(long, global = true)]
     pub(crate) no_cache: bool,
 }
@@ -72,43 +72,43 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Shows what a copybook, an EDI file or a data file is
+    /// Show what a copybook, an EDI file or a data file contains
     Inspect(Box<InspectArgs>),
-    /// Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+    /// Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
     Convert(Box<ConvertArgs>),
-    /// Translates documents by a map
+    /// Translate documents with a map
     Translate(Box<TranslateArgs>),
-    /// Serves a project's APIs over HTTP
+    /// Serve a project's APIs over HTTP
     Serve(ServeArgs),
-    /// Proposes the service of a copybook
+    /// Propose a service for a copybook
     Service(ServiceArgs),
-    /// Measures what transactions cost on this machine
+    /// Measure the cost of transactions on this machine
     Measure(MeasureArgs),
-    /// Checks X12 and EDIFACT interchanges, and acknowledges them
+    /// Check X12 and EDIFACT interchanges, and acknowledge them
     Validate(Box<ValidateArgs>),
-    /// Imports, checks and shows guides: what EDI transaction sets and messages may hold
+    /// Import, check and show guides, which describe EDI transaction sets and messages
     Guide(GuideArgs),
-    /// Guesses a shape from samples of JSON, XML, CSV or EDI
+    /// Guess a shape from samples of JSON, XML, CSV or EDI
     Infer(InferArgs),
-    /// Proposes, checks, tests and formats maps
+    /// Propose, check, test and format maps
     Map(MapArgs),
-    /// Predicts throughput and response times of a number of users
+    /// Predict throughput and response times for a number of users
     Predict(PredictArgs),
-    /// Names the smallest machine for a mix of workloads
+    /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
-    /// Prints the rules of advice that apply to measured values
+    /// Print the rules of advice that apply to measured values
     Advise(AdviseArgs),
-    /// Checks figures of a performance report against the laws that they must obey
+    /// Check figures of a performance report against the laws that they must obey
     CheckReport(CheckReportArgs),
-    /// Computes published answers again
+    /// Compute published answers again
     Selftest(SelftestArgs),
-    /// Defines, loads, reads and changes keyed, entry-sequenced and relative record files
+    /// Define, load, read and change keyed, entry-sequenced and relative record files
     File(FileArgs),
-    /// Defines queues, and puts, gets and lists messages
+    /// Define queues, and put, get and list messages
     Queue(QueueArgs),
-    /// Checks and compacts the store of record files and queues
+    /// Check and compact the store of record files and queues
     Store(StoreArgs),
-    /// Prints the completion script of a shell
+    /// Print the completion script for a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
     )]
@@ -193,9 +193,10 @@ impl std::str::FromStr for LimitArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, value) = text.split_once('=').ok_or_else(|| "it is NAME=N, such as segment-bytes=4M".to_owned())?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| "expected NAME=N, such as segment-bytes=4M".to_owned())?;
         let known = Limits::NAMES.iter().find(|known| **known == name);
-        let name = known.ok_or_else(|| format!("known are {}", Limits::NAMES.join(", ")))?;
+        let name = known.ok_or_else(|| format!("the limits are {}", Limits::NAMES.join(", ")))?;
         let digits = value.trim_end_matches(['K', 'M', 'G']);
         let unit = match &value[digits.len()..] {
             "" => Some(1_usize),
@@ -206,7 +207,7 @@ impl std::str::FromStr for LimitArg {
         };
         let number = digits.parse::<usize>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
         let value = number.filter(|number| (1..=LIMIT_MOST).contains(number));
-        let value = value.ok_or_else(|| "N is a number from 1 to 2G, which may end in K, M or G".to_owned())?;
+        let value = value.ok_or_else(|| "expected N from 1 to 2G, which may end in K, M or G".to_owned())?;
         Ok(LimitArg { name, value })
     }
 }
@@ -215,21 +216,21 @@ impl std::str::FromStr for LimitArg {
 const LIMIT_MOST: usize = 2 << 30;
 
 /// What `--limit` says of itself.
-pub(crate) const LIMIT_LONG_HELP: &str = "Bound to change: NAME=N, such as segment-bytes=4M
+pub(crate) const LIMIT_LONG_HELP: &str = "Change a limit: NAME=N, such as segment-bytes=4M
 
-Whatever has no bound by itself has one of these; the finding that tells of it names it. N may end in K, M or G. May be given several times.
+A finding about a limit names it. N may end in K, M or G. May be given several times.
 
-record-bytes      one record or document, and binary data of EDI [16M]
+record-bytes      one record, document or binary EDI segment [16M]
 line-bytes        one line [16M]
 segment-bytes     one EDI segment without binary data [1M]
-segment-elements  its elements [10000]
+segment-elements  elements of one segment [10000]
 depth             nested objects, elements of XML or loops of a guide [128]
 fields            fields of a copybook [100000]
 columns           columns of a table [20000]
-findings          findings kept of a run; --max-findings of validate [1000]
+findings          findings kept in a run; for validate, --max-findings [1000]
 copy-depth        COPY in COPY, include in include [64]
-copybook-bytes    a copybook with what it copies [16M]
-guide-bytes       a guide with what it includes [64M]";
+copybook-bytes    a copybook with its COPY members [16M]
+guide-bytes       a guide with its includes [64M]";
 
 /// Arguments of `quayline completions`.
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 /// How to read a copybook; the same for every command that takes one.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CopybookArgs {
-    /// Record description to use, where the copybook has several
+    /// Record description to use, if the copybook has several
     ///
-    /// The name of a level-01 (or level-77) entry. A bare fragment that starts below level 01 is one record named like its file.
+    /// The name of a level-01 (or level-77) entry. A fragment without a level 01 is one record with the name of its file.
     #[arg(long, value_name = "NAME")]
     pub(crate) record: Option<String>,
     /// Compiler to follow: ibm, gnucobol or microfocus
@@ -18,18 +18,18 @@ pub(crate) struct CopybookArgs {
     /// Change one dialect setting, such as sync=8
     #[arg(long = "set", value_name = "SETTING=VALUE", long_help = set_long_help())]
     pub(crate) set: Vec<String>,
-    /// Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
+    /// Replace text of the copybook, as COPY REPLACING does: :TAG:=CUST
     ///
-    /// May be given several times. For copybooks that programs copy with REPLACING.
+    /// Repeat it for several texts. Use it for copybooks that programs copy with REPLACING.
     #[arg(long, value_name = "TEXT=BY", value_parser = replacement)]
     pub(crate) replacing: Vec<String>,
-    /// Folder to look for COPY members in, after the copybook's own
+    /// Folder for COPY members, searched after the copybook's own
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub(crate) include: Vec<PathBuf>,
     /// Columns of the copybook: auto, fixed or free
     #[arg(long, value_enum, default_value_t = SourceFormatArg::Auto, value_name = "FORM")]
     pub(crate) source_format: SourceFormatArg,
-    /// Bound to change: NAME=N, such as segment-bytes=4M
+    /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
 }
@@ -67,9 +67,9 @@ impl DialectName {
 /// Column rules of COBOL source text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum SourceFormatArg {
-    /// Recognised from the text
+    /// Recognise it from the text
     Auto,
-    /// Columns 1-6 and 73-80 are ignored, column 7 is the indicator
+    /// Fixed form: ignore columns 1-6 and 73-80; column 7 is the indicator
     Fixed,
     /// Free form
     Free,

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Serves a project's APIs over HTTP until SIGTERM or Ctrl-C; requests in progress are answered first.
+/// Serve a project's APIs over HTTP until SIGTERM or Ctrl-C; requests in progress are answered first.
 ///
-/// Only this machine is served, and clients must be authenticated, unless `quayline.toml` says otherwise in so many words. SIGHUP reads the
-/// services and APIs again; so does a change of their files.
+/// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
+/// reloads the services and APIs.
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Examples:\n  quayline serve examples/dealership\n  quayline serve --listen 127.0.0.1:9000 --threads 1"
@@ -15,18 +15,18 @@ pub(crate) struct ServeArgs {
     /// Folder of the project: quayline.toml, services/, apis/, copybooks/
     #[arg(default_value = ".", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
-    /// Address and port instead of those of quayline.toml
+    /// Address and port, instead of those in quayline.toml
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Server threads instead of one for each core
+    /// Number of server threads [default: one for each core]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Read everything, say what is wrong with it, and end
+    /// Read everything, report all faults, and exit
     #[arg(long)]
     pub(crate) check: bool,
 }
 
-/// Measures what transactions cost on this machine; exit code 1 where a bar is missed.
+/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// What is measured.
@@ -37,7 +37,7 @@ pub(crate) struct MeasureArgs {
 /// The studies.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum MeasureCommand {
-    /// The scenarios of IBM's report over the dealership: throughput, CPU per transaction, response times
+    /// Run the scenarios of IBM's report: throughput, CPU per transaction, response times
     Gateway(MeasureGatewayArgs),
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct MeasureGatewayArgs {
     /// Folder of the dealership
     #[arg(default_value = "examples/dealership", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
-    /// Seconds that are measured in each run
+    /// Seconds to measure in each run
     #[arg(long, default_value_t = 5.0, value_name = "N")]
     pub(crate) seconds: f64,
     /// Numbers of keep-alive clients with 500 ms think time
@@ -56,15 +56,15 @@ pub(crate) struct MeasureGatewayArgs {
     /// Folder for gateway.html and gateway.json
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
-    /// Only the saturated comparison with static bytes
+    /// Run only the saturated comparison with static bytes
     #[arg(long)]
     pub(crate) saturated: bool,
-    /// Only to see that everything runs: few clients, half a second each
+    /// Run everything briefly as a test: few clients, half a second each
     #[arg(long)]
     pub(crate) short: bool,
 }
 
-/// Proposes the service of a copybook.
+/// Propose a service for a copybook.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServiceArgs {
     /// What is done.
@@ -75,29 +75,29 @@ pub(crate) struct ServiceArgs {
 /// What is done with services.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum ServiceCommand {
-    /// Writes a service file for a copybook, and prints the table of its fields
+    /// Write a service file for a copybook, and print a table of its fields
     New(ServiceNewArgs),
 }
 
 /// Arguments of `quayline service new`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServiceNewArgs {
-    /// The copybook
+    /// Copybook of the program
     #[arg(value_name = "COPYBOOK")]
     pub(crate) copybook: PathBuf,
-    /// Record description, where the copybook has several
+    /// Record description, if the copybook has several
     #[arg(long, value_name = "NAME")]
     pub(crate) record: Option<String>,
-    /// Code page of the record: ascii for a program of GnuCOBOL
+    /// Code page of the record; ascii for a GnuCOBOL program
     #[arg(long, default_value = "ascii", value_name = "PAGE")]
     pub(crate) encoding: String,
-    /// ibm, gnucobol or microfocus; by default gnucobol, for an EBCDIC page ibm
+    /// Compiler to follow: ibm, gnucobol or microfocus [default: gnucobol; ibm for an EBCDIC page]
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// Bound to change: NAME=N, such as fields=200K
+    /// Change a limit: NAME=N, such as fields=200K
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// The service file, instead of standard output
+    /// Service file [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }

@@ -6,21 +6,21 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct TestArgs {
-    /// Maps, or folders whose maps are meant
+    /// Maps, or folders of maps
     #[arg(default_value = "maps", value_name = "MAP")]
     pub(crate) maps: Vec<PathBuf>,
-    /// Only cases whose name has this in it
+    /// Run only cases with this text in their name
     #[arg(long, value_name = "TEXT")]
     pub(crate) case: Option<String>,
-    /// Write what comes out as what is expected
+    /// Write the output as the expected output
     ///
-    /// Look at the change before you keep it.
+    /// Review the change before you keep it.
     #[arg(long)]
     pub(crate) update: bool,
-    /// List statements that never ran, and what came unmapped
+    /// List statements that never ran, and unmapped source elements
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// Answer as one JSON object; docs/reference/json.md describes it
+    /// Print one JSON object; docs/reference/json.md describes it
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -28,13 +28,14 @@ pub(crate) struct TestArgs {
 const EXAMPLES: &str = "\
 A case of maps/order.qmap is a folder maps/tests/order/NAME with
   input.*          the document(s) to translate
-  expected.*       what must come out; of several targets, expected.TARGET.* for each
-  acknowledgment.* what the sender must be answered, where it is there
-  findings.txt     the findings that must come, where it is there; without it there must be none
-  case.toml        options of the run, where it needs some: now, sender, receiver, envelope, lookup, …
+  expected.*       the expected output; for several targets, expected.TARGET.* for each
+  acknowledgment.* optional: the expected acknowledgment
+  findings.txt     optional: the expected findings; without it, the run must have no findings
+  case.toml        optional: now, sender, receiver, envelope, lookup and other options of the run
 
-Where what is expected of records or EDI is a .jsonl file, the output is read back and compared as JSON.
-docs/reference/map-tests.md has all keys. The clock is 2026-01-01T12:00:00 unless a case sets it.
+If the expected output of records or EDI is a .jsonl file, Quayline reads the output back and compares
+it as JSON. docs/reference/map-tests.md lists all keys. The clock is 2026-01-01T12:00:00 unless a case
+sets it.
 
 Examples:
   quayline map test

@@ -11,26 +11,26 @@ use super::{AckArg, FromFormat, LevelArg, NumbersArg, OutputLevelArg, ToFormat, 
 pub(crate) struct TranslateArgs {
     /// Files to translate, or a folder of them; `-` is standard input
     ///
-    /// Several files, and those of a folder, go to a folder named by --output, each to a file of its own name.
+    /// With several files or a folder, --output must name a folder. Each output has the name of its input.
     #[arg(value_name = "INPUT", required_unless_present = "explain")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Map to go by
+    /// Map to use
     #[arg(short, long, value_name = "FILE")]
     pub(crate) map: PathBuf,
     /// File or folder to write; `-` or nothing is standard output
     ///
-    /// A map with several targets has one for each: --output order=orders.json --output log=log.csv. It is written as FILE.partial and takes its
-    /// name when it is complete.
+    /// A map with several targets needs one for each: --output order=orders.json --output log=log.csv. Quayline writes FILE.partial and renames
+    /// it when it is complete.
     #[arg(short, long, value_name = "[TARGET=]PATH", help_heading = "Outputs")]
     pub(crate) output: Vec<String>,
-    /// Folder for one file a document, of JSON, XML or EDI
+    /// Write one JSON, XML or EDI file for each document to this folder
     ///
-    /// Each is named by its number: 000001.json. The folder must be there.
+    /// The name is the number of the document: 000001.json. The folder must exist.
     #[arg(long, value_name = "[TARGET=]DIR", help_heading = "Outputs")]
     pub(crate) split: Vec<String>,
-    /// Format to write, where it is not the target's own
+    /// Format to write instead of the target's own
     ///
-    /// jsonl, json, csv, xml, parquet, arrow or arrow-stream; a name that ends so says it too. Records and EDI follow from the target.
+    /// jsonl, json, csv, xml, parquet, arrow or arrow-stream. The extension of --output selects it too. Records and EDI follow from the target.
     #[arg(long, value_name = "[TARGET=]FORMAT", help_heading = "Outputs")]
     pub(crate) to: Vec<String>,
     /// Numbers that JSON readers may corrupt: exact, safe or string
@@ -44,7 +44,7 @@ pub(crate) struct TranslateArgs {
     pub(crate) output_level: OutputLevelArg,
     /// Format to read: json, csv or xml
     ///
-    /// Where the source's shape does not say it.
+    /// Needed if the source's shape does not determine it.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Source")]
     pub(crate) from: Option<FromFormat>,
     /// How much to check by guide: envelope, guide, notes or rules
@@ -56,16 +56,16 @@ pub(crate) struct TranslateArgs {
     /// Members that the source does not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Source")]
     pub(crate) unknown: Option<UnknownArg>,
-    /// Code page of the source's records, or of EDI that names none
+    /// Code page of the source's records, or of EDI that names no set
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) from_encoding: Option<String>,
     /// Code page of the records to write, or of EDI
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) to_encoding: Option<String>,
-    /// How records stand in the source: fixed, rdw, lines, ...
+    /// Framing of the source records: fixed, rdw, lines, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) from_framing: Option<String>,
-    /// How records stand in the file to write: fixed, rdw, ...
+    /// Framing of the output records: fixed, rdw, ...
     #[arg(long, value_name = "FRAMING", help_heading = "Records")]
     pub(crate) to_framing: Option<String>,
     /// Sender of interchanges to write: ID or QUALIFIER:ID
@@ -74,12 +74,13 @@ pub(crate) struct TranslateArgs {
     /// Receiver of interchanges to write: ID or QUALIFIER:ID
     #[arg(long, value_name = "ID", help_heading = "Envelopes")]
     pub(crate) receiver: Option<String>,
-    /// Control number of the interchange that is written
+    /// First control number of interchanges to write
     #[arg(long, value_name = "NUMBER", help_heading = "Envelopes")]
     pub(crate) control_number: Option<String>,
-    /// Envelope value, and header field of interchanges to write
+    /// Set a value of the envelope or a header field
     ///
-    /// Maps read it as envelope.NAME. A header field is called as in documents, with its level in front: group.sender, interchange.test. What the map sets goes before it.
+    /// Maps read it as envelope.NAME. Name a header field as in documents, with its level: group.sender, interchange.test. Values that the map
+    /// sets take precedence.
     #[arg(long, value_name = "NAME=VALUE", help_heading = "Envelopes")]
     pub(crate) envelope: Vec<String>,
     /// Acknowledgment of the source to write: ta1, 997, 999, contrl or auto
@@ -89,64 +90,64 @@ pub(crate) struct TranslateArgs {
     pub(crate) ack: Option<AckArg>,
     /// File for acknowledgments
     ///
-    /// For several inputs it is a folder.
+    /// Several inputs require a folder.
     #[arg(long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_output: Option<PathBuf>,
-    /// CSV table that the map looks up
+    /// CSV table for a lookup of the map
     ///
-    /// Its first columns are the keys, the others the fields, in the order of the map's `lookup`.
+    /// The first columns are the keys, the others the fields, in the order of the map's `lookup`.
     #[arg(long, value_name = "NAME=FILE", help_heading = "Running")]
     pub(crate) lookup: Vec<String>,
-    /// Time that the map takes as now: 2026-01-31T12:00:00
+    /// Value of now() in the map: 2026-01-31T12:00:00
     #[arg(long, value_name = "TIME", help_heading = "Running")]
     pub(crate) now: Option<String>,
-    /// Threads that translate
+    /// Number of threads
     ///
-    /// The output is the same for any number of them.
+    /// The output is the same for any number.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
-    /// File for documents that are not translated, unchanged
+    /// File for rejected documents, whole and unchanged
     ///
-    /// Without it the run stops at the first. FILE.findings.jsonl beside it says what is wrong with each. For several inputs it is a folder.
+    /// Without it, the run stops at the first such document. FILE.findings.jsonl gives the faults of each. Several inputs require a folder.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Rejected documents after which the run stops
+    /// Stop after N rejected documents
     #[arg(long, value_name = "N", requires = "rejects", help_heading = "Running")]
     pub(crate) max_rejects: Option<u64>,
     /// File that holds the state to resume from
     ///
-    /// It is OUTPUT.checkpoint where it is left out, and removed when the output is complete.
+    /// The default is OUTPUT.checkpoint. Quayline removes it when the output is complete.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Bytes of the source between two checkpoints
     #[arg(long, value_name = "SIZE", default_value = "256M", value_parser = size_of_arg, hide = true, help_heading = "Running")]
     pub(crate) checkpoint_every: usize,
-    /// Go on from the checkpoint of a stopped run
+    /// Continue from the checkpoint of a stopped run
     #[arg(long, help_heading = "Running")]
     pub(crate) resume: bool,
-    /// Bound to change: NAME=N, such as segment-bytes=4M
+    /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP, help_heading = "Running")]
     pub(crate) limit: Vec<super::LimitArg>,
     /// Print the plan of the map and what it keeps in memory
     ///
-    /// No input is read.
+    /// Quayline reads no input.
     #[arg(long, help_heading = "Running")]
     pub(crate) explain: bool,
-    /// File that is told which statement wrote what, from what
+    /// Write a trace: each value, the statement that wrote it, its source
     ///
-    /// Such a run has one thread. docs/guides/translate.md shows the form.
+    /// Such a run uses one thread. docs/guides/translate.md shows the format.
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     pub(crate) trace: Option<PathBuf>,
-    /// Print what was done and what it cost
+    /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
-    /// Say nothing of what is merely odd
+    /// Hide warnings
     #[arg(short, long, help_heading = "Running")]
     pub(crate) quiet: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Running")]
     pub(crate) no_progress: bool,
-    /// Findings and statistics as JSON, one object a line on standard error
+    /// Print findings and statistics as JSON lines on standard error
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
 }
@@ -157,7 +158,7 @@ pub(crate) fn format_named(word: &str) -> Option<ToFormat> {
 }
 
 const EXAMPLES: &str = "\
-The map names its source and its targets, and these say how they are read and written.
+The map names its source and its targets, which determine how files are read and written.
 
 Examples:
   quayline translate --map maps/850-order.qmap orders.x12 -o orders.jsonl

@@ -11,17 +11,17 @@ pub(crate) struct ValidateArgs {
     /// EDI files to check; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Guide to check transactions by; or a folder of guides
+    /// Guide to check transactions by, or a folder of guides
     ///
-    /// May be given several times. Of all guides, type and version of a transaction choose one; a transaction that none fits is an error.
-    /// Without guides, envelopes, counts and control numbers are checked.
+    /// May be given several times. Type and version of a transaction select the guide; a transaction without one is an error. Without guides,
+    /// Quayline checks envelopes, counts and control numbers.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) guide: Vec<PathBuf>,
     /// How much to check: envelope, guide, notes or rules
     ///
-    /// Each level holds those before it: syntax, counts and control numbers; loops, segments, elements and codes of the guide; notes between
-    /// the elements of a segment; balances and rules between segments. Without guides it is what acknowledgments are checked by, which have
-    /// guides of ours. It is `rules` where it is left out.
+    /// Each level includes those before it: syntax, counts and control numbers; loops, segments, elements and codes of the guide; notes between
+    /// the elements of a segment; balances and rules between segments. Without guides, it applies to acknowledgments, which have built-in guides.
+    /// The default is `rules`.
     #[arg(short, long, value_enum, value_name = "LEVEL")]
     pub(crate) level: Option<LevelArg>,
     /// Character set of the data, such as utf-8 or iso-8859-2
@@ -29,20 +29,20 @@ pub(crate) struct ValidateArgs {
     /// EDIFACT interchanges name their character set in UNB. X12 interchanges name none and are checked as ASCII.
     #[arg(short, long, value_name = "CHARSET")]
     pub(crate) encoding: Option<String>,
-    /// Departures from the standards that are warnings else are errors
+    /// Treat departures from the standard as errors
     #[arg(long)]
     pub(crate) strict: bool,
     /// Acknowledgment to write: ta1, 997, 999, contrl or auto
     ///
-    /// Each interchange received is answered by one of its own, with sender and receiver changed over: X12 by TA1 (where ISA14 asks for it or
-    /// something is wrong) and 997 or 999, EDIFACT by CONTRL. `auto` is 999, or 997 before 005010, and CONTRL; `ta1` and `contrl` write
-    /// nothing else.
+    /// Quayline answers each interchange with one of its own, with sender and receiver exchanged. For X12 it writes TA1 (if ISA14 requests it or
+    /// the envelope has a fault) and 997 or 999, for EDIFACT CONTRL. `auto` means 999, or 997 before 005010, and CONTRL; `ta1` and `contrl`
+    /// write nothing else.
     #[arg(long, value_enum, value_name = "KIND", help_heading = "Acknowledgment")]
     pub(crate) ack: Option<AckArg>,
     /// File for acknowledgments [default: standard output]
     ///
-    /// It is written as FILE.partial and takes its name when it is complete; a pipe or device is written as it is. On standard output, findings
-    /// go to standard error.
+    /// Quayline writes FILE.partial and renames it when it is complete; it writes a pipe or device directly. If acknowledgments go to standard
+    /// output, findings go to standard error.
     #[arg(long, value_name = "FILE", requires = "ack", help_heading = "Acknowledgment")]
     pub(crate) ack_output: Option<PathBuf>,
     /// First control number of acknowledgments
@@ -51,24 +51,24 @@ pub(crate) struct ValidateArgs {
     /// Date and time of the acknowledgment, CCYYMMDDHHMM [default: now, UTC]
     #[arg(long, value_name = "WHEN", value_parser = moment, help_heading = "Acknowledgment")]
     pub(crate) ack_time: Option<String>,
-    /// Bound to change: NAME=N, such as segment-bytes=4M
+    /// Change a limit: NAME=N, such as segment-bytes=4M
     #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP, help_heading = "Running")]
     pub(crate) limit: Vec<super::LimitArg>,
-    /// Threads
+    /// Number of threads
     ///
-    /// Findings and acknowledgments are the same for any number. Transactions of up to 6 MB are checked side by side, longer ones in turns.
+    /// Findings and acknowledgments are the same for any number. Threads check transactions of up to 6 MB side by side, longer ones in turns.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
-    /// Findings to print; further ones are counted
+    /// Maximum number of findings to print; the rest are counted
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Running")]
     pub(crate) max_findings: usize,
-    /// Print what was done and what it cost
+    /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
-    /// No progress bar
+    /// Show no progress bar
     #[arg(long, help_heading = "Running")]
     pub(crate) no_progress: bool,
-    /// Findings and a summary for each file as JSON, one object a line
+    /// Print findings and a summary for each file as JSON lines
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
 }
@@ -80,7 +80,7 @@ fn moment(text: &str) -> Result<String, String> {
     if good {
         Ok(text.to_owned())
     } else {
-        Err("it is a date and a time in twelve digits, such as 202604011200".to_owned())
+        Err("expected a date and a time in twelve digits, such as 202604011200".to_owned())
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) enum AckArg {
     Implementation,
     /// EDIFACT
     Contrl,
-    /// What fits each interchange
+    /// The acknowledgment that fits each interchange
     Auto,
 }
 
@@ -142,7 +142,7 @@ impl AckArg {
 }
 
 const EXAMPLES: &str = "\
-Findings go to standard output, and a line that sums them up to standard error. The exit code is 1 if one is an error.
+Findings go to standard output and a summary to standard error. The exit code is 1 if any finding is an error.
 
 Examples:
   quayline validate claims.x12 --guide 837p.guide

@@ -162,7 +162,7 @@ impl Definitions {
             (args.preserve, "--preserve"),
         ];
         if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
-            let finding = argument(format!("{name} is for records, and interchanges are none"));
+            let finding = argument(format!("{name} needs records, and interchanges are not records"));
             return Err(finding.hint("leave it out").into());
         }
         let charset = args.encoding.as_deref().map(charset_named).transpose()?;

@@ -104,7 +104,7 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
     if let Some(rejects) = args.rejects.as_deref().filter(|path| !path.is_dir()) {
         let inputs = args.inputs.len();
         let finding =
-            argument(format!("the rejects of {inputs} inputs need a folder to go to, and {} is none", shown(rejects)));
+            argument(format!("the rejects of {inputs} inputs need a folder, and {} is not a folder", shown(rejects)));
         return Err(finding.hint("make the folder and name it with --rejects").into());
     }
     for (given, name) in [(args.checkpoint.is_some(), "--checkpoint"), (args.resume, "--resume")] {
@@ -117,7 +117,7 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
         Some(folder) if folder.is_dir() => Ok(()),
         Some(folder) => {
             let finding =
-                argument(format!("{} inputs need a folder to go to, and {} is none", args.inputs.len(), shown(folder)));
+                argument(format!("{} inputs need a folder, and {} is not a folder", args.inputs.len(), shown(folder)));
             Err(finding.hint("make the folder and name it with -o").into())
         }
         None => match args.to {

@@ -145,10 +145,10 @@ fn incomplete(output: &Path, error: &ConvertError, resumable: bool, args: &Conve
     let finding = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
     Some(match error {
         ConvertError::Io { .. } if resumable => {
-            finding.hint("when that is mended, the same command with --resume goes on from the last checkpoint")
+            finding.hint("after the fix, the same command with --resume continues from the last checkpoint")
         }
         ConvertError::Refused(findings) if args.rejects.is_none() && findings.0.first().is_some_and(is_of_a_record) => {
-            finding.hint("to go on past records that do not convert, name a file for them with --rejects")
+            finding.hint("to continue past records that do not convert, name a file for them with --rejects")
         }
         _ => finding,
     })

@@ -147,8 +147,8 @@ impl CheckedWire {
             return format!("{}: {}", self.file, count(self.errors, "error"));
         }
         let places = match self.ambiguities {
-            0 => "every place can be told from the others".to_owned(),
-            number => format!("{} cannot be told from another", count(number, "place")),
+            0 => "every place can be distinguished from the others".to_owned(),
+            number => format!("{} cannot be distinguished from another", count(number, "place")),
         };
         let (segments, loops) = (count(self.segments, "segment"), count(self.loops, "loop"));
         format!("{}: {segments} in {loops}, {places}", self.file)

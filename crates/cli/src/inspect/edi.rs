@@ -33,7 +33,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
     ];
     if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
         let finding = argument(format!("{name} is for files of records, and this is EDI"));
-        return Err(finding.hint("leave it out, or add `--as data` if it is none").into());
+        return Err(finding.hint("leave it out, or add `--as data` if the file is not EDI").into());
     }
     check_interchanges(&args.file, &sample.bytes, "inspect")?;
     let refuse = |error: std::io::Error| Stop::from(unreadable(&args.file, &error));

@@ -44,7 +44,7 @@ fn check(args: &MapCheckArgs, console: &Console) -> Result<Exit, Stop> {
         let counts =
             [count(Severity::Error, "error"), count(Severity::Warning, "warning"), count(Severity::Note, "note")];
         let counts: Vec<String> = counts.into_iter().flatten().collect();
-        let told = if counts.is_empty() { "nothing is wrong".to_owned() } else { counts.join(", ") };
+        let told = if counts.is_empty() { "no findings".to_owned() } else { counts.join(", ") };
         let end = line.map(|line| format!("; {line}")).unwrap_or_default();
         lines.push_str(&format!("{}: {told}{end}\n", shown(&file)));
         all.extend(findings);

@@ -198,8 +198,10 @@ impl Job {
                     Ok(Some(folder.join(name)))
                 }
                 Some(path) if several => {
-                    let finding =
-                        argument(format!("the {what} of several inputs need a folder, and {} is none", shown(path)));
+                    let finding = argument(format!(
+                        "the {what} of several inputs need a folder, and {} is not a folder",
+                        shown(path)
+                    ));
                     Err(finding.hint("make the folder first").into())
                 }
                 path => Ok(path.clone()),
@@ -346,7 +348,7 @@ impl Shared<'_> {
             return Ok((input, None));
         };
         let SourceFormat::Edi(read) = format else {
-            return Err(argument("--ack is for interchanges, and the source is none").hint("leave it out").into());
+            return Err(argument("--ack needs EDI input").hint("leave it out").into());
         };
         // A file can be read by two, so that the translation can be resumed; other bytes come once.
         let (input, other) = match job.input.as_path() {
@@ -408,11 +410,10 @@ impl Shared<'_> {
             let message = format!("the output is not complete: {} holds what was done", shown(&partial));
             let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
             findings.push(match error {
-                ConvertError::Refused(_) if self.args.rejects.is_none() => {
-                    note.hint("to go on past documents that cannot be translated, name a file for them with --rejects")
-                }
+                ConvertError::Refused(_) if self.args.rejects.is_none() => note
+                    .hint("to continue past documents that cannot be translated, name a file for them with --rejects"),
                 ConvertError::Io { .. } if resumable => {
-                    note.hint("when that is mended, the same command with --resume goes on from the last checkpoint")
+                    note.hint("after the fix, the same command with --resume continues from the last checkpoint")
                 }
                 _ => note,
             });
@@ -452,7 +453,7 @@ impl Shared<'_> {
     /// Documents of an XML schema have no element around them: several in one file are no XML document.
     fn warn_of_xml(&self, job: &Job, report: &Report) {
         if report.documents > 1 && job.outputs.has_bare_xml(self.wanted) && !self.args.quiet {
-            let message = "the output holds XML documents one behind the other, which is no XML document";
+            let message = "the output holds several XML documents in sequence, which is not an XML document";
             let finding = Finding { severity: Severity::Warning, ..argument(message) };
             self.console.findings(&[finding.hint("give each a file of its own: --split DIR")]);
         }

@@ -143,7 +143,7 @@ impl Outputs {
         for target in &wanted.targets {
             let folder = target.output.as_deref().filter(|path| several || path.is_dir());
             if let Some(path) = folder.filter(|path| !path.is_dir()) {
-                let finding = argument(format!("several inputs need a folder to go to, and {} is none", shown(path)));
+                let finding = argument(format!("several inputs need a folder, and {} is not a folder", shown(path)));
                 return Err(finding.hint("make the folder and name it with -o").into());
             }
             if several && target.split.is_some() {

@@ -29,8 +29,8 @@ pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, S
             })?;
             let began = kept.and_then(of_kept).map_or(now, |(began, _)| began);
             if began != now {
-                let finding = argument("the run that is to go on began with another time");
-                return Err(finding.hint("leave --now out: a run that goes on has the time of its beginning").into());
+                let finding = argument("the stopped run started with another time");
+                return Err(finding.hint("leave out --now: a resumed run uses its original start time").into());
             }
             // A fixed clock is for runs that are to give the same again.
             (now, now.unsigned_abs())

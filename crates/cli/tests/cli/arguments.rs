@@ -10,30 +10,35 @@ fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"
         exit 2
         --- stderr
-        Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
+        Convert, check and translate COBOL record files and EDI, and serve COBOL programs as REST APIs
 
         Usage: quayline [OPTIONS] <COMMAND>
 
         Commands:
-          inspect      Shows what a copybook, an EDI file or a data file is
-          convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
-          translate    Translates documents by a map
-          serve        Serves a project's APIs over HTTP
-          service      Proposes the service of a copybook
-          measure      Measures what transactions cost on this machine
-          validate     Checks X12 and EDIFACT interchanges, and acknowledges them
-          guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
-          infer        Guesses a shape from samples of JSON, XML, CSV or EDI
-          map          Proposes, checks, tests and formats maps
-          completions  Prints the completion script of a shell
+          inspect       Show what a copybook, an EDI file or a data file contains
+          convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          translate     Translate documents with a map
+          serve         Serve a project's APIs over HTTP
+          service       Propose a service for a copybook
+          measure       Measure the cost of transactions on this machine
+          validate      Check X12 and EDIFACT interchanges, and acknowledge them
+          guide         Import, check and show guides, which describe EDI transaction sets and messages
+          infer         Guess a shape from samples of JSON, XML, CSV or EDI
+          map           Propose, check, test and format maps
+          predict       Predict throughput and response times for a number of users
+          size          Find the smallest machine for a mix of workloads
+          advise        Print the rules of advice that apply to measured values
+          check-report  Check figures of a performance report against the laws that they must obey
+          selftest      Compute published answers again
+          completions   Print the completion script for a shell
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
-              --no-cache      Compile guides and maps anew, and keep nothing
+              --no-cache      Compile guides and maps without the cache
           -h, --help          Print help (see more with '--help')
           -V, --version       Print version
 
-        Run a command with --help for everything about it, with examples.
+        Run a command with --help for every detail and examples.
     "#]]);
 }
 
@@ -51,35 +56,40 @@ fn short_help_is_a_line_an_option() {
     World::new().run("-h").check(expect![[r#"
         exit 0
         --- stdout
-        Moves business records between COBOL files, EDI and JSON, CSV, XML, Parquet and Arrow
+        Convert, check and translate COBOL record files and EDI, and serve COBOL programs as REST APIs
 
         Usage: quayline [OPTIONS] <COMMAND>
 
         Commands:
-          inspect      Shows what a copybook, an EDI file or a data file is
-          convert      Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
-          translate    Translates documents by a map
-          serve        Serves a project's APIs over HTTP
-          service      Proposes the service of a copybook
-          measure      Measures what transactions cost on this machine
-          validate     Checks X12 and EDIFACT interchanges, and acknowledges them
-          guide        Imports, checks and shows guides: what EDI transaction sets and messages may hold
-          infer        Guesses a shape from samples of JSON, XML, CSV or EDI
-          map          Proposes, checks, tests and formats maps
-          completions  Prints the completion script of a shell
+          inspect       Show what a copybook, an EDI file or a data file contains
+          convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+          translate     Translate documents with a map
+          serve         Serve a project's APIs over HTTP
+          service       Propose a service for a copybook
+          measure       Measure the cost of transactions on this machine
+          validate      Check X12 and EDIFACT interchanges, and acknowledge them
+          guide         Import, check and show guides, which describe EDI transaction sets and messages
+          infer         Guess a shape from samples of JSON, XML, CSV or EDI
+          map           Propose, check, test and format maps
+          predict       Predict throughput and response times for a number of users
+          size          Find the smallest machine for a mix of workloads
+          advise        Print the rules of advice that apply to measured values
+          check-report  Check figures of a performance report against the laws that they must obey
+          selftest      Compute published answers again
+          completions   Print the completion script for a shell
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
-              --no-cache      Compile guides and maps anew, and keep nothing
+              --no-cache      Compile guides and maps without the cache
           -h, --help          Print help (see more with '--help')
           -V, --version       Print version
 
-        Run a command with --help for everything about it, with examples.
+        Run a command with --help for every detail and examples.
     "#]]);
     World::new().run("inspect -h").check(expect![[r#"
         exit 0
         --- stdout
-        Shows what a copybook, an EDI file or a data file is
+        Show what a copybook, an EDI file or a data file contains
 
         Usage: quayline inspect [OPTIONS] <FILE>
 
@@ -87,26 +97,25 @@ fn short_help_is_a_line_an_option() {
           <FILE>  Copybook, COBOL program, EDI file or data file; `-` is standard input
 
         Options:
-              --copybook <FILE>       Copybook to hold a data file against
-              --encoding <PAGE>       Code page to hold the data file against, instead of the proposed ones
-              --framing <FRAMING>     Framing to hold the data file against, instead of the proposed ones
-              --as <WHAT>             What the file is, if content leaves doubt: copybook, edi or data
-              --record <NAME>         Record description to use, where the copybook has several
+              --copybook <FILE>       Copybook to test on a data file
+              --encoding <PAGE>       Code page to test instead of the proposed ones
+              --framing <FRAMING>     Framing to test instead of the proposed ones
+              --as <WHAT>             Kind of file, if the content is ambiguous: copybook, edi or data
+              --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
-              --replacing <TEXT=BY>   Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
-          -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
+          -I, --include <DIR>         Folder for COPY members, searched after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
-              --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
-              --json                  Answer as one JSON object; its schema is in docs/reference/json.md
+              --limit <NAME=N>        Change a limit: NAME=N, such as segment-bytes=4M
+              --json                  Print one JSON object; docs/reference/json.md describes it
               --color <WHEN>          When to colour: auto, always or never [default: auto]
-              --no-cache              Compile guides and maps anew, and keep nothing
+              --no-cache              Compile guides and maps without the cache
           -h, --help                  Print help (see more with '--help')
     "#]]);
     World::new().run("convert -h").check(expect![[r#"
         exit 0
         --- stdout
-        Converts record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
+        Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
 
         Usage: quayline convert [OPTIONS] <INPUT>...
 
@@ -115,45 +124,44 @@ fn short_help_is_a_line_an_option() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
-              --no-cache      Compile guides and maps anew, and keep nothing
+              --no-cache      Compile guides and maps without the cache
           -h, --help          Print help (see more with '--help')
 
         Formats:
           -o, --output <FILE>      File to write; `-` or nothing is standard output
-              --split <DIR>        Folder for one file a document, of JSON, XML or EDI
-              --from <FORMAT>      Format to read, where content leaves doubt: record, edi, json, csv or xml
+              --split <DIR>        Write one JSON, XML or EDI file for each document to this folder
+              --from <FORMAT>      Format to read, if unclear: record, edi, json, csv or xml
               --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
-              --delimiter <CHAR>   Separator of CSV cells, or `tab`; for .tsv it is a tab [default: ,]
-              --no-header          CSV without a first row that names the columns
+              --delimiter <CHAR>   Separator of CSV cells, or `tab` [default: comma, or tab for .tsv]
+              --no-header          Read or write CSV without a header row
               --xml-root <NAME>    XML element around all records [default: records]
               --xml-record <NAME>  XML element of one record [default: record]
 
         EDI:
-          -g, --guide <PATH>          Guide for the documents of transactions; or a folder of guides
+          -g, --guide <PATH>          Guide for transactions, or a folder of guides
           -l, --level <LEVEL>         How much to check by guide: envelope, guide, notes or rules
               --output-level <LEVEL>  Level to check written EDI at: none, envelope, guide, notes or rules
-              --names <WHICH>         Members by guide: reference (NM103) or name
-              --rows                  One document a segment instead of one a transaction
-              --page <SIZE>           Bytes from which a transaction is converted in pages [default: 512K]
+              --names <WHICH>         Names of members by guide: reference (NM103) or name
+              --rows                  Make one document for each segment instead of each transaction
+              --page <SIZE>           Size above which a transaction is converted in pages [default: 512K]
               --strict                Treat departures from the standards as errors, read or written
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
-          -e, --encoding <PAGE>       Code page of records such as cp037, or of EDI that names none
-          -f, --framing <FRAMING>     How records stand in the file: fixed, rdw, vb, vbs, lines, layout, ...
-              --to-encoding <PAGE>    Code page of the records to write, where it is another
-              --to-framing <FRAMING>  How records stand in the file to write, where it is another way
-          -i, --interface <FILE>      Interface file that selects, renames and gives defaults
-              --record <NAME>         Record description to use, where the copybook has several
+          -e, --encoding <PAGE>       Code page of records, such as cp037, or of EDI that names no set
+          -f, --framing <FRAMING>     Framing of the records: fixed, rdw, vb, vbs, lines, length, ...
+              --to-encoding <PAGE>    Code page of the output records, if different
+              --to-framing <FRAMING>  Framing of the output records, if different
+          -i, --interface <FILE>      Interface file that selects and renames fields and sets defaults
+              --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
-              --replacing <TEXT=BY>   Text of the copybook to replace, as COPY REPLACING does: :TAG:=CUST
-          -I, --include <DIR>         Folder to look for COPY members in, after the copybook's own
+          -I, --include <DIR>         Folder for COPY members, searched after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
-              --limit <NAME=N>        Bound to change: NAME=N, such as segment-bytes=4M
+              --limit <NAME=N>        Change a limit: NAME=N, such as segment-bytes=4M
 
         Values:
-              --invalid <POLICY>     Bytes that are no value of their field: error, null or raw
+              --invalid <POLICY>     Bytes that are not a value of their field: error, null or raw
               --blank <POLICY>       Numeric fields that hold only spaces: error, null or raw
               --low-values <POLICY>  Numeric fields that hold only binary zeros: error, null or raw
               --trim <WHICH>         Blanks to cut from text: padding, both or keep
@@ -162,7 +170,7 @@ fn short_help_is_a_line_an_option() {
               --absent <POLICY>      Members missing in a document: value, initialize, low-values or error
               --null <POLICY>        Null in a document: error, spaces, zeros, low-values or value
               --unknown <POLICY>     Members that the records do not have: error or ignore
-              --preserve             Keep what a canonical record would lose, for byte-identical round trips
+              --preserve             Preserve non-canonical bytes for byte-identical round trips
 
         Names and numbers:
               --numbers <HOW>      Numbers that JSON readers may corrupt: exact, safe or string
@@ -171,20 +179,20 @@ fn short_help_is_a_line_an_option() {
               --redefines <WHICH>  Views of redefined storage to show: all or original
 
         Running:
-          -j, --jobs <N>           Threads that convert [default: 1]
+          -j, --jobs <N>           Number of threads [default: 1]
               --rejects <FILE>     File for records that do not convert, whole and unchanged
-              --max-rejects <N>    Rejected records after which the run stops
+              --max-rejects <N>    Stop after N rejected records
               --checkpoint <FILE>  File that holds the state to resume from
-              --resume             Go on from the checkpoint of a stopped run
-              --stats              Print what was done and what it cost
-              --no-progress        No progress bar
+              --resume             Continue from the checkpoint of a stopped run
+              --stats              Print statistics: records, bytes, time and memory
+              --no-progress        Show no progress bar
               --show-data          Show the content of fields in messages
-              --json               Findings and statistics as JSON, one object a line on standard error
+              --json               Print findings and statistics as JSON lines on standard error
     "#]]);
     World::new().run("completions -h").check(expect![[r#"
         exit 0
         --- stdout
-        Prints the completion script of a shell
+        Print the completion script for a shell
 
         Usage: quayline completions [OPTIONS] <SHELL>
 
@@ -193,7 +201,7 @@ fn short_help_is_a_line_an_option() {
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
-              --no-cache      Compile guides and maps anew, and keep nothing
+              --no-cache      Compile guides and maps without the cache
           -h, --help          Print help (see more with '--help')
     "#]]);
 }

@@ -33,15 +33,15 @@ fn a_truncated_last_record() {
     world.run("convert cut.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
         exit 1
         --- stderr
-        error[FRM-003]: the RDW is no length of at most 32760; the bytes are EBCDIC text
+        error[FRM-003]: the RDW is not a length of at most 32760; the bytes are EBCDIC text
           at cut.dat, record 1, byte 0
 
-        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+        hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
 
         error[FRM-040]: junk from the first record on: `rdw` does not hold there, and no other framing is evident in the first 37 bytes
           at cut.dat, record 1
 
-        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
+        hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer
     "#]]);
 }
 
@@ -76,7 +76,7 @@ fn an_rdw_below_4_or_above_the_limit() {
         error[FRM-040]: junk after record 1: `rdw` does not hold there, and no other framing is evident in the first 36 bytes
           at below.dat, record 2
 
-        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
+        hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer
     "#]]);
     world.run("convert above.dat -c items.cpy -e cp037 -f rdw").check(expect![[r#"
         exit 1
@@ -91,7 +91,7 @@ fn an_rdw_below_4_or_above_the_limit() {
         error[FRM-040]: junk after record 1: `rdw` does not hold there, and no other framing is evident in the first 36 bytes
           at above.dat, record 2
 
-        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
+        hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer
     "#]]);
 }
 
@@ -115,7 +115,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         error[REC-009]: counter is too large, expected 0 to 5
           at table.dat, record 2, byte 13, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
-        hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
+        hint: check that the file was written with this copybook: the counter determines the place of every later field
 
         error[REC-001]: digit 1 is 0xe7, expected a digit character
           at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
@@ -125,7 +125,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
         error[REC-010]: counter is not a number: digit 1 is 0xe7, expected a digit character
           at table.dat, record 3, byte 26, N (offset 0 in the record, 2 bytes, PIC 9(2))
 
-        hint: check that the copybook is the one the file was written with: the counter decides where every later field stands
+        hint: check that the file was written with this copybook: the counter determines the place of every later field
 
         2 of 4 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
     "#]]);
@@ -230,7 +230,7 @@ fn a_copybook_that_does_not_fit_the_file() {
 
         note[CLI-004]: the output is not complete: items.jsonl.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.jsonl --rejects bad.dat --max-rejects 10").check(expect![[r#"
         exit 1
@@ -285,13 +285,13 @@ fn a_circular_redefines() {
         expect![[r#"
             exit 2
             --- stderr
-            error[COB-061]: A redefines B, which stands behind it
+            error[COB-061]: A redefines B, which follows it
               at bad.cpy:2:18
               |
             2 |            05  A REDEFINES B PIC X.
               |                  ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
         "#]],
     );
     inspect("       01  R.\n           05  A REDEFINES A PIC X.\n").check(expect![[r#"
@@ -303,7 +303,7 @@ fn a_circular_redefines() {
         2 |            05  A REDEFINES A PIC X.
           |                  ^^^^^^^^^^^
 
-        hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+        hint: put REDEFINES directly after the field it names, with the same level number, in the same group
     "#]]);
 }
 
@@ -348,12 +348,12 @@ fn an_endless_line() {
         error[FRM-006]: no line end within 16777216 bytes
           at endless.dat, record 1, byte 0
 
-        hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
+        hint: the file has no lines, or other line ends: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
 
         error[FRM-040]: junk from the first record on: `lines:nl` does not hold there, and no other framing is evident in the first 16777316 bytes
           at endless.dat, record 1
 
-        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary
+        hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer
     "#]]);
     let mut json = b"{\"SKU\":\"".to_vec();
     json.resize((16 << 20) + 100, b'A');
@@ -368,7 +368,7 @@ fn an_endless_line() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     assert!(!world.path("out.dat").exists());
 }
@@ -414,7 +414,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert digits.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -426,7 +426,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert decimals.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -438,7 +438,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert character.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -450,7 +450,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -462,7 +462,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert unknown.jsonl -c items.cpy -e cp037 -o out.dat --unknown ignore").code(0);
     world.run("convert kind.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
@@ -475,7 +475,7 @@ fn documents_that_do_not_fit_the_copybook() {
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert syntax.jsonl -c items.cpy -e cp037 -o out.dat").check(expect![[r#"
         exit 1
@@ -483,11 +483,11 @@ fn documents_that_do_not_fit_the_copybook() {
         error[JSON-002]: the document ends where `,` or `}` is expected
           at syntax.jsonl:3:1, record 2, byte 37, $
 
-        hint: the text may have been cut off in transfer; send it again whole
+        hint: the text may have been truncated in transfer; send it again whole
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
 }
 
@@ -600,7 +600,7 @@ fn data_are_shown_on_request_only() {
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --show-data").check(expect![[r#"
         exit 1
@@ -614,7 +614,7 @@ fn data_are_shown_on_request_only() {
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
 }
 
@@ -631,7 +631,7 @@ fn framings_that_cannot_be() {
     world.run("convert items.dat -c items.cpy -e cp037 -f rwd").check(expect![[r#"
         exit 2
         --- stderr
-        error[FRM-031]: `rwd` is no framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf
+        error[FRM-031]: `rwd` is not a framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf
 
         hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`
     "#]]);

@@ -131,7 +131,7 @@ fn csv_and_xml_have_their_own_words() {
     world.run("convert items.dat -c items.cpy -e cp037 --to csv --delimiter ab").check(expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'ab' for '--delimiter <CHAR>': it is one character of ASCII that is no letter, digit, quote or line end, or the word `tab`
+        error: invalid value 'ab' for '--delimiter <CHAR>': expected one ASCII character that is not a letter, digit, quote or line end, or the word `tab`
 
         For more information, try '--help'.
     "#]]);
@@ -230,7 +230,7 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
     world.run("convert items.dat more.dat -c items.cpy -e cp037 -o missing").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: 2 inputs need a folder to go to, and missing is none
+        error[CLI-003]: 2 inputs need a folder, and missing is not a folder
 
         hint: make the folder and name it with -o
     "#]]);
@@ -244,7 +244,7 @@ fn several_inputs_go_to_a_folder_or_one_stream() {
     world.run("convert items.dat more.dat -c items.cpy -e cp037 --rejects bad.dat").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: the rejects of 2 inputs need a folder to go to, and bad.dat is none
+        error[CLI-003]: the rejects of 2 inputs need a folder, and bad.dat is not a folder
 
         hint: make the folder and name it with --rejects
     "#]]);
@@ -268,7 +268,7 @@ fn rejects_of_several_inputs_go_to_a_folder() {
     world.run("convert items.dat more.dat -c items.cpy -e cp037 -o out --rejects bad.dat").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: the rejects of 2 inputs need a folder to go to, and bad.dat is none
+        error[CLI-003]: the rejects of 2 inputs need a folder, and bad.dat is not a folder
 
         hint: make the folder and name it with --rejects
     "#]]);

@@ -110,7 +110,7 @@ fn a_bad_transaction_stops_a_conversion_or_goes_to_the_rejects() {
 
         note[CLI-004]: the output is not complete: po.jsonl.partial holds what was done
 
-        hint: to go on past records that do not convert, name a file for them with --rejects
+        hint: to continue past records that do not convert, name a file for them with --rejects
     "#]]);
     world.run("convert po.x12 -o po.jsonl --rejects bad.x12 --stats").code(1);
     assert_eq!(world.files(), ["bad.x12", "bad.x12.findings.jsonl", "po.jsonl", "po.x12"]);
@@ -183,9 +183,9 @@ fn validation_by_guide_tells_what_is_wrong() {
     world.run("validate claims.x12 orders.edi --guide 837p.guide --guide orders.guide").check(expect![[r#"
         exit 0
         --- stderr
-        claims.x12: 1 transaction in 1 interchange, checked by guide: nothing is wrong
+        claims.x12: 1 transaction in 1 interchange, checked by guide: no findings
 
-        orders.edi: 2 transactions in 1 interchange, checked by guide: nothing is wrong
+        orders.edi: 2 transactions in 1 interchange, checked by guide: no findings
     "#]]);
     world
         .run("validate claims-with-faults.x12 --guide 837p.guide --ack 999 --ack-time 202604011300 --ack-control 77 --ack-output answer.x12")
@@ -200,7 +200,7 @@ fn validation_by_guide_tells_what_is_wrong() {
             error[EDI-130]: the claim's amount is not the sum of its lines (line-total) in loop 2000A/2000B/2300
               at claims-with-faults.x12, byte 955, interchange 1, group 1, transaction 1, segment 34, element 2 (the implementation guide)
 
-            hint: the rule stands in the guide's `rules`
+            hint: the rule is in the guide's `rules`
             --- stderr
             claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide: 2 errors, 0 warnings, 1 of the transactions with errors
               EDI-117 1

@@ -32,7 +32,7 @@ fn a_description_is_imported_checked_and_shown() {
     world.run("guide check guides/ORDERS-MINE.guide").check(expect![[r#"
         exit 0
         --- stdout
-        guides/ORDERS-MINE.guide: 3 segments in 2 loops, every place can be told from the others
+        guides/ORDERS-MINE.guide: 3 segments in 2 loops, every place can be distinguished from the others
     "#]]);
     world.run("guide show guides/ORDERS-MINE.guide --elements").check(expect![[r#"
         exit 0
@@ -84,9 +84,9 @@ fn places_that_cannot_be_told_apart_are_named() {
     world.run("guide check ORDERS-MINE.guide").check(expect![[r#"
         exit 0
         --- stdout
-        ORDERS-MINE.guide: 3 segments in 2 loops, 1 place cannot be told from another
+        ORDERS-MINE.guide: 3 segments in 2 loops, 1 place cannot be distinguished from another
         --- stderr
-        warning[GDE-110]: SG2/NAD cannot be told from SG1/NAD: neither NAD has a qualifier or codes that the other does not have; in `BGM NAD` the last NAD is taken for the latter
+        warning[GDE-110]: SG2/NAD cannot be distinguished from SG1/NAD: neither NAD has a qualifier or codes that the other does not have; in `BGM NAD` the last NAD counts as the latter
           at ORDERS-MINE.guide, SG2/NAD
 
         hint: give each a qualifier that the other does not have (`where 01 = …`)
@@ -108,7 +108,7 @@ fn places_that_cannot_be_told_apart_are_named() {
           ]
         }
         --- stderr
-        {"schema":"quayline.finding/1","code":"GDE-110","severity":"warning","fault":"config","message":"SG2/NAD cannot be told from SG1/NAD: neither NAD has a qualifier or codes that the other does not have; in `BGM NAD` the last NAD is taken for the latter","file":"ORDERS-MINE.guide","path":"SG2/NAD","hint":"give each a qualifier that the other does not have (`where 01 = …`)"}
+        {"schema":"quayline.finding/1","code":"GDE-110","severity":"warning","fault":"config","message":"SG2/NAD cannot be distinguished from SG1/NAD: neither NAD has a qualifier or codes that the other does not have; in `BGM NAD` the last NAD counts as the latter","file":"ORDERS-MINE.guide","path":"SG2/NAD","hint":"give each a qualifier that the other does not have (`where 01 = …`)"}
     "#]]);
 }
 

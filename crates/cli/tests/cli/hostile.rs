@@ -71,13 +71,13 @@ fn what_an_earlier_run_left_is_not_claimed() {
     assert!(!world.files().contains(&"out.csv.partial".to_owned()), "{:?}", world.files());
 }
 
-/// It said "envelopes checked: nothing is wrong", and not that the level had no effect.
+/// It said "envelopes checked: no findings", and not that the level had no effect.
 #[test]
 fn a_level_without_a_guide_is_told() {
     examples().run("validate claims.x12 --level rules").check(expect![[r#"
         exit 0
         --- stderr
-        claims.x12: 1 transaction in 1 interchange, envelopes checked: nothing is wrong
+        claims.x12: 1 transaction in 1 interchange, envelopes checked: no findings
         --level rules looks at guides, and none is given: name one with --guide
     "#]]);
 }
@@ -88,7 +88,7 @@ fn an_answer_that_is_none_is_told() {
     examples().run("validate claims.x12 --ack contrl").check(expect![[r#"
         exit 0
         --- stderr
-        claims.x12: 1 transaction in 1 interchange, envelopes checked: nothing is wrong
+        claims.x12: 1 transaction in 1 interchange, envelopes checked: no findings
 
         nothing was to be acknowledged: `--ack contrl` answers EDIFACT
     "#]]);

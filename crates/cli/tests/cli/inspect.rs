@@ -69,7 +69,7 @@ fn a_copybook_is_json_for_programs() {
     world.run("inspect small.cpy --json").check(expect![[r#"
         exit 2
         --- stderr
-        {"schema":"quayline.finding/1","code":"COB-075","severity":"error","fault":"config","message":"the counter C stands behind the table it counts, N","file":"small.cpy","line":4,"column":62,"hint":"move the counter in front of the table, outside other tables"}
+        {"schema":"quayline.finding/1","code":"COB-075","severity":"error","fault":"config","message":"the counter C is after the table it counts, N","file":"small.cpy","line":4,"column":62,"hint":"move the counter in front of the table, outside other tables"}
     "#]]);
     let world = World::with([("small.cpy", &b"       01 R.\n          05 C PIC 9.\n          05 N PIC S9(3)V9 COMP-3 OCCURS 0 TO 5 DEPENDING ON C.\n          05 A PIC X(2).\n             88 YES VALUE 'Y' 'A' THRU 'C'.\n"[..])]);
     world.run("inspect small.cpy --json").check(expect![[r#"
@@ -574,9 +574,9 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
         code page
           IBM037  99 of 100
             - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
-            - 87 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+            - 87 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
             - 22 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
-            - no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+            - no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
 
         framing
           fixed:39  90 of 100, 200 records
@@ -594,9 +594,9 @@ fn a_data_file_gets_proposals_and_a_command_to_try() {
         code page
           IBM037  99 of 100
             - in this sample the same as IBM1047, IBM500, IBM273, IBM285, IBM297, IBM284, IBM280, IBM1140, IBM1141, IBM1146, IBM1147, IBM1145, IBM1144, IBM1148, IBM278, IBM277, IBM871, IBM1143, IBM1142, IBM1149, IBM870, IBM1026, IBM1025, IBM875
-            - 87 % of the bytes stand in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
+            - 87 % of the bytes are in runs of EBCDIC letters, digits and blanks, 0 % in such runs of ASCII
             - 22 % are blanks (0x40), 36 % digits (0xF0 to 0xF9), 9 % below 0x40, which in text are controls
-            - no byte of the text means different things in the EBCDIC pages, so they cannot be told apart by the sample
+            - no byte of the text means different things in the EBCDIC pages, so the sample cannot distinguish them
 
         framing
           fixed:39  90 of 100, 200 records

@@ -72,7 +72,7 @@ fn ctrl_c_leaves_a_run_to_go_on_with() {
     let err = ran.err();
     assert!(err.starts_with("error[CNV-002]: stopped before record "), "{err}");
     assert!(err.contains(": out.jsonl.partial is not complete\n"), "{err}");
-    assert!(err.contains("hint: go on with --resume; the checkpoint is out.jsonl.checkpoint"), "{err}");
+    assert!(err.contains("hint: continue with --resume; the checkpoint is out.jsonl.checkpoint"), "{err}");
     assert!(!world.path("out.jsonl").exists() && partial.exists());
     let stopped_at = std::fs::metadata(&partial).expect("the partial file").len();
     assert!(stopped_at < whole.len() as u64, "the signal came too late");
@@ -99,7 +99,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
             error[CNV-007]: the run began with another copybook, interface file or other settings
               at state
 
-            hint: resume with the settings of that run, or convert anew
+            hint: resume with the settings of that run, or convert again
         "#]]);
     world.write("state", "nonsense");
     world.run("convert large.dat -c items.cpy -e cp037 -o out.jsonl --checkpoint state --resume").check(expect![[r#"
@@ -108,7 +108,7 @@ fn a_checkpoint_of_other_settings_is_refused() {
         error[CNV-008]: checkpoint line 1 is not `quayline-checkpoint N`
           at state
 
-        hint: delete it and convert anew
+        hint: delete it and convert again
     "#]]);
 }
 

@@ -49,7 +49,7 @@ fn a_map_is_proposed_and_checked() {
         5 | id = id
           | ^^^^^^^
 
-        hint: set them, or say `omit amount, colour` if something else provides them
+        hint: set them, or write `omit amount, colour` if something else provides them
     "#]]);
 }
 
@@ -204,7 +204,7 @@ fn shapes_are_guessed_from_samples() {
         error[INF-001]: there is no transaction in it
           at x.edi:1, byte 0
 
-        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` shows what a file is
     "#]]);
 }
 
@@ -295,12 +295,12 @@ fn a_guide_is_guessed_of_interchanges_and_maps_go_by_it() {
         error[INF-001]: there is no transaction in it
           at two.json:1, byte 0
 
-        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is
+        hint: a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` shows what a file is
     "#]]);
     world.run("infer two.json -o two.guide").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: a guide describes EDI, and the samples are none
+        error[CLI-003]: a guide describes EDI, and the samples are not EDI
 
         hint: name a file *.shape, *.json or *.toml
     "#]]);

@@ -101,7 +101,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
         error[EDI-130]: the number of lines differs (lines)
           at rows.csv, record 4, byte 109, output interchange 1, group 1, transaction 2, segment 6, element 1 (the implementation guide)
 
-        hint: the rule stands in the guide's `rules`
+        hint: the rule is in the guide's `rules`
 
         3 of 5 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
     "#]]

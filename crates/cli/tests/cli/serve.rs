@@ -23,7 +23,7 @@ fn a_good_project_is_counted() {
     world.run("serve --check").check(expect![[r#"
         exit 0
         --- stderr
-        1 service, 1 API, 1 operation: nothing is wrong
+        1 service, 1 API, 1 operation: no findings
     "#]]);
 }
 
@@ -53,7 +53,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
         3 | threads = 0
           |           ^
 
-        hint: leave the key out for its default, which docs/reference/gateway.md tells
+        hint: leave the key out for its default, which docs/reference/gateway.md gives
 
         error[SRV-003]: serve.tls.minimum-version: this is no version of TLS that is spoken
           at quayline.toml:7:19

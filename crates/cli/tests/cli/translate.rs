@@ -156,7 +156,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
 
         note[CLI-004]: the output is not complete: out.jsonl.partial holds what was done
 
-        hint: to go on past documents that cannot be translated, name a file for them with --rejects
+        hint: to continue past documents that cannot be translated, name a file for them with --rejects
     "#]]);
 }
 
@@ -201,7 +201,7 @@ fn several_targets_and_a_lookup() {
 
         note[CLI-004]: the output is not complete: o.jsonl.partial holds what was done
 
-        hint: to go on past documents that cannot be translated, name a file for them with --rejects
+        hint: to continue past documents that cannot be translated, name a file for them with --rejects
     "#]]);
 }
 
@@ -231,7 +231,7 @@ fn folders_are_translated_file_by_file() {
     world.run("translate -m claims.qmap in -o nowhere").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: several inputs need a folder to go to, and nowhere is none
+        error[CLI-003]: several inputs need a folder, and nowhere is not a folder
 
         hint: make the folder and name it with -o
     "#]]);
@@ -433,7 +433,7 @@ fn a_run_that_goes_on_has_the_ids_and_the_time_of_its_beginning() {
             resumed = true;
             let other = world.run(&format!("{line} --resume --now 2026-02-03T04:05:07"));
             assert_eq!(other.code, Some(2));
-            assert!(String::from_utf8(other.stderr).expect("UTF-8").contains("began with another time"));
+            assert!(String::from_utf8(other.stderr).expect("UTF-8").contains("started with another time"));
             world.run(&format!("{line} --resume --ack auto --ack-output out.999")).code(0);
             assert!(world.read("out.jsonl") == whole, "killed after {wait} ms");
             assert!(world.read("out.999") == acknowledged, "killed after {wait} ms");

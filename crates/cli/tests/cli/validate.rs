@@ -126,11 +126,11 @@ fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
     world.write("both.x12", [world.read("answer.x12"), world.read("claims.x12")].concat());
     let said = |arguments: &str| world.run(arguments).err().lines().last().unwrap_or_default().to_owned();
     expect_test::expect![[r#"
-        claims.x12: 1 transaction in 1 interchange, envelopes checked: nothing is wrong
-        answer.x12: 1 transaction in 1 interchange, checked by guide: nothing is wrong
-        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, 1 by envelope only: nothing is wrong
-        both.x12: 2 transactions in 2 interchanges, envelopes checked: nothing is wrong
-        both.x12: 2 transactions in 2 interchanges, checked by guide without rules: nothing is wrong"#]]
+        claims.x12: 1 transaction in 1 interchange, envelopes checked: no findings
+        answer.x12: 1 transaction in 1 interchange, checked by guide: no findings
+        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, 1 by envelope only: no findings
+        both.x12: 2 transactions in 2 interchanges, envelopes checked: no findings
+        both.x12: 2 transactions in 2 interchanges, checked by guide without rules: no findings"#]]
     .assert_eq(
         &[
             "validate claims.x12",
@@ -197,14 +197,14 @@ fn every_bound_that_a_finding_names_can_be_changed() {
     world.run("validate claims.x12 --limit segments=1").check(expect_test::expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'segments=1' for '--limit <NAME=N>': known are record-bytes, line-bytes, segment-bytes, segment-elements, depth, fields, columns, findings, copy-depth, copybook-bytes, guide-bytes
+        error: invalid value 'segments=1' for '--limit <NAME=N>': the limits are record-bytes, line-bytes, segment-bytes, segment-elements, depth, fields, columns, findings, copy-depth, copybook-bytes, guide-bytes
 
         For more information, try '--help'.
     "#]]);
     world.run("validate claims.x12 --limit depth=0").check(expect_test::expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'depth=0' for '--limit <NAME=N>': N is a number from 1 to 2G, which may end in K, M or G
+        error: invalid value 'depth=0' for '--limit <NAME=N>': expected N from 1 to 2G, which may end in K, M or G
 
         For more information, try '--help'.
     "#]]);
@@ -346,7 +346,7 @@ fn a_received_acknowledgment_is_told_in_words() {
         String::from_utf8(world.read("999-claims.x12")).expect("ASCII").replacen("AK9*A*1*1*1", "AK9*A*2*2*1", 1);
     world.write("wrong.x12", wrong);
     let text = world.run("inspect wrong.x12").out();
-    assert!(text.contains("but the number of transaction sets received is not that of those told"), "{text}");
+    assert!(text.contains("but the number of transaction sets received differs from those reported"), "{text}");
     // Nothing of the data, whatever the acknowledgment repeats.
     let mut answers = Vec::new();
     for file in ["999-bad.x12", "ta1-bad.x12", "contrl-bad.edi", "wrong.x12"] {

@@ -49,7 +49,7 @@ fn period(p: &mut Parser<'_>) {
         p.warning(
             codes::PERIOD_MISSING,
             at,
-            "the entry has no period behind it; one is assumed here",
+            "the entry has no period at its end; one is assumed here",
             "end the entry with a period",
         );
         return;
@@ -128,7 +128,7 @@ fn check_name(p: &mut Parser<'_>, word: &Token) {
     let chars = word.text.chars().count();
     let legal = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
     let wrong = if let Some(c) = word.text.chars().find(|c| !legal(*c)) {
-        format!("`{c}` cannot stand in a data name")
+        format!("`{c}` is not valid in a data name")
     } else if word.text.starts_with('-') || word.text.ends_with('-') {
         "a data name does not begin or end with a hyphen".to_owned()
     } else if !word.text.chars().any(char::is_alphabetic) {
@@ -436,7 +436,7 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     match p.entries.last_mut() {
         Some(entry) if entry.level != 66 => entry.conditions.push(condition),
         _ => {
-            let hint = "move it behind the entry whose values it names";
+            let hint = "move it after the entry whose values it names";
             p.error(codes::CONDITION_MISPLACED, word.at, "this level 88 has no field in front of it", hint);
         }
     }

@@ -101,7 +101,7 @@ pub(crate) fn records(
             }
             (66, Some(builder)) => builder.renames.push(entry),
             (66, None) => {
-                let hint = "move it behind the record it renames fields of";
+                let hint = "move it after the record whose fields it renames";
                 report.error(
                     sources,
                     codes::CONDITION_MISPLACED,
@@ -157,19 +157,19 @@ impl Builder {
                 sources,
                 codes::LEVEL_ORDER,
                 entry.at,
-                format!("level {level:02} stands behind a level 77, which has no fields"),
+                format!("level {level:02} follows a level 77, which has no fields"),
                 hint,
             );
             return;
         }
         if let Some(first) = self.renames.first() {
-            let message = format!("{} stands behind a level 66 of its record", entry.name);
+            let message = format!("{} follows a level 66 of its record", entry.name);
             report.error(
                 sources,
                 codes::LEVEL_ORDER,
                 entry.at,
                 message,
-                format!("move {} behind all other entries of the record", first.name),
+                format!("move {} after all other entries of the record", first.name),
             );
         }
         // A sibling in front of it has the highest level that is closed here.

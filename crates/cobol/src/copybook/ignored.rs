@@ -33,8 +33,8 @@ pub(super) fn ignored(p: &mut Parser<'_>, word: &str, at: Span) -> Result<(), Fa
             Err(p.fail(codes::UNSUPPORTED, at, "constants are not supported", hint))
         }
         "SIGNED" | "UNSIGNED" => {
-            let hint = "it belongs behind BINARY-CHAR, BINARY-SHORT, BINARY-LONG or BINARY-DOUBLE; elsewhere write S in the picture";
-            Err(p.fail(codes::UNEXPECTED, at, format!("{word} stands alone"), hint))
+            let hint = "it belongs after BINARY-CHAR, BINARY-SHORT, BINARY-LONG or BINARY-DOUBLE; elsewhere write S in the picture";
+            Err(p.fail(codes::UNEXPECTED, at, format!("{word} is alone"), hint))
         }
         "RENAMES" => Err(p.fail(
             codes::CLAUSE_SYNTAX,

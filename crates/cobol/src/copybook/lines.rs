@@ -170,7 +170,7 @@ impl Reader<'_> {
             self.sources,
             codes::TEXT_PAST_MARGIN,
             at,
-            "a word runs past column 72; what stands from column 73 on is not read",
+            "a word runs past column 72; text from column 73 on is ignored",
             "move the text to the left, or if the text is in free form, add `--source-format free`",
         );
     }
@@ -196,8 +196,10 @@ impl Reader<'_> {
                 self.append(&text[first + 1..]);
                 return;
             }
-            let message =
-                format!("the continued literal does not go on with {}", if quote == '"' { "`\"`" } else { "`'`" });
+            let message = format!(
+                "the continuation of the literal does not start with {}",
+                if quote == '"' { "`\"`" } else { "`'`" }
+            );
             let at = self.span(text[first].line, text[first].column as usize, 1);
             self.error(
                 codes::CONTINUATION,

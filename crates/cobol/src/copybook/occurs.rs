@@ -85,7 +85,7 @@ pub(super) fn integer(p: &mut Parser<'_>, of: &str) -> Result<u32, Failed> {
         Some(Err(_)) => Err(p.fail(
             codes::OCCURS_RANGE,
             at,
-            format!("the number behind {of} is too large"),
+            format!("the number after {of} is too large"),
             "write a number below 4,294,967,296",
         )),
         None => {

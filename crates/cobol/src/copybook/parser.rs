@@ -252,7 +252,7 @@ impl<'a> Parser<'a> {
                         codes::CLAUSE_SYNTAX,
                         at,
                         "OF needs the name of a group",
-                        "name the group the field stands in",
+                        "name the group of the field",
                     ));
                 }
             }

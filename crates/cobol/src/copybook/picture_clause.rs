@@ -38,7 +38,7 @@ pub(super) fn picture(p: &mut Parser<'_>, clause: Span) -> Result<Picture, Faile
         return Err(p.fail(
             codes::PICTURE_STRUCTURE,
             token.at,
-            "a blank stands inside the picture",
+            "the picture contains a blank",
             "remove the blank in front of the parenthesis",
         ));
     }

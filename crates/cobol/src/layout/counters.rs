@@ -105,9 +105,9 @@ fn counter(
     let table_field = layout.field(table);
     let inside = |outer: FieldIndex, inner: FieldIndex| outer <= inner && inner < layout.field(outer).subtree_end;
     let place = if inside(table, index) {
-        Some(format!("the counter {name} stands in the table it counts, {}", table_field.name))
+        Some(format!("the counter {name} is in the table it counts, {}", table_field.name))
     } else if index > table {
-        Some(format!("the counter {name} stands behind the table it counts, {}", table_field.name))
+        Some(format!("the counter {name} is after the table it counts, {}", table_field.name))
     } else {
         let mut at = Some(index);
         let mut repeated = None;

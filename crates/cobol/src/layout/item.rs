@@ -37,7 +37,7 @@ pub(super) fn inherit(entry: &Entry, outer: Inherited, group: bool, context: &mu
         context.error(
             codes::CLAUSE_CONFLICT,
             at,
-            "GROUP-USAGE stands on an elementary item",
+            "GROUP-USAGE is on an elementary item",
             "write `USAGE NATIONAL` or `USAGE UTF-8`",
         );
     }
@@ -52,12 +52,12 @@ pub(super) fn inherit(entry: &Entry, outer: Inherited, group: bool, context: &mu
 pub(super) fn group_clauses(entry: &Entry, context: &mut Context<'_>) {
     for (clause, at) in [("JUSTIFIED", entry.justified), ("BLANK WHEN ZERO", entry.blank_when_zero)] {
         if let Some(at) = at {
-            let message = format!("{clause} stands on the group {}", entry.name);
+            let message = format!("{clause} is on the group {}", entry.name);
             context.error(codes::CLAUSE_CONFLICT, at, message, "move it to the elementary items that it is meant for");
         }
     }
     if let Some((_, at)) = entry.byte_length {
-        context.error(codes::CLAUSE_CONFLICT, at, "BYTE-LENGTH stands on a group", "move it to the item with `PIC U`");
+        context.error(codes::CLAUSE_CONFLICT, at, "BYTE-LENGTH is on a group", "move it to the item with `PIC U`");
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn place(
     }
     if let Some(clause) = &record.items[0].entry.occurs {
         let hint = "repeat a field of the record instead";
-        context.error(codes::OCCURS_LEVEL, clause.at, "OCCURS stands at level 01 or 77", hint);
+        context.error(codes::OCCURS_LEVEL, clause.at, "OCCURS is at level 01 or 77", hint);
         layout.fields[0].occurs = None;
     }
     let boundaries = boundaries(layout, alignments);

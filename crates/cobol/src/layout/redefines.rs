@@ -62,19 +62,19 @@ fn storage(
         }
         return true;
     }
-    let hint = "REDEFINES stands directly behind the field it names, with the same level number, in the same group";
+    let hint = "put REDEFINES directly after the field it names, with the same level number, in the same group";
     let same = names.named(name);
     let before = same.partition_point(|other| *other < index);
     let behind = same[before..].iter().find(|other| layout.field(**other).parent == field.parent);
     let (code, message) = if behind.is_some() {
-        let what = if field.name == name { "itself".to_owned() } else { format!("{name}, which stands behind it") };
+        let what = if field.name == name { "itself".to_owned() } else { format!("{name}, which follows it") };
         (codes::REDEFINES_MISPLACED, format!("{} redefines {what}", field.name))
     } else if let Some(other) = before.checked_sub(1).map(|i| same[i]) {
         let what = if layout.field(other).parent == field.parent {
             let between = views.first().map_or("other fields", |i| layout.field(*i).name.as_str());
-            format!("but {between} stands between them")
+            format!("but {between} is between them")
         } else {
-            "but it does not stand in the same group".to_owned()
+            "but it is not in the same group".to_owned()
         };
         (codes::REDEFINES_MISPLACED, format!("{} redefines {name}, {what}", field.name))
     } else {

@@ -43,13 +43,8 @@ fn rename(
         .is_some_and(|thru| thru <= from || last_field.offset < first_field.offset || thru < first_field.subtree_end);
     if backwards || end < first_field.offset + first_field.size {
         let at = clause.thru.as_ref().map_or(clause.from.at, |t| t.at);
-        let message = format!("{} does not end behind {}", last_field.name, first_field.name);
-        context.error(
-            codes::RENAMES_RANGE,
-            at,
-            message,
-            "the field behind THRU stands behind the first one, and not in it",
-        );
+        let message = format!("{} does not end after {}", last_field.name, first_field.name);
+        context.error(codes::RENAMES_RANGE, at, message, "the field after THRU must follow the first one, outside it");
         return None;
     }
     let next = varying.partition_point(|table| *table < from);

@@ -94,7 +94,7 @@ impl Dialect {
         DialectSetting {
             name: "odo-slide",
             values: YES_NO,
-            meaning: "whether what lies behind an OCCURS DEPENDING ON moves with its count",
+            meaning: "whether fields after an OCCURS DEPENDING ON move with its count",
         },
     ];
 

@@ -65,7 +65,7 @@ pub(super) fn categorize(symbols: &Symbols, settings: &PictureSettings) -> Resul
             code: codes::PICTURE_FLOAT,
             at: run.at.clone(),
             message: "external floating-point items (`E`) are not supported".to_owned(),
-            hint: "describe the field as text of the same length, `PIC X(n)`, and convert it behind",
+            hint: "describe the field as text of the same length, `PIC X(n)`, and convert it later",
         });
     }
     let all: usize = symbols.runs.iter().map(|r| r.count).sum();
@@ -85,7 +85,7 @@ pub(super) fn categorize(symbols: &Symbols, settings: &PictureSettings) -> Resul
             only(
                 symbols,
                 |s| s == symbol || with.contains(&s),
-                "only itself and insertion symbols can stand beside it",
+                "it allows only itself and insertion symbols next to it",
             )?;
             return Ok(kind);
         }
@@ -94,7 +94,7 @@ pub(super) fn categorize(symbols: &Symbols, settings: &PictureSettings) -> Resul
         only(
             symbols,
             |s| matches!(s, Any | Letter | Nine) || insertion.contains(&s),
-            "X and A stand with X, A, 9, B, 0 and / only",
+            "combine X and A only with X, A, 9, B, 0 and /",
         )?;
         let edited = symbols.runs.iter().any(|r| insertion.contains(&r.symbol));
         let alphabetic = symbols.runs.iter().all(|r| r.symbol == Letter);
@@ -155,7 +155,7 @@ fn numeric(symbols: &Symbols) -> Result<PictureKind, PictureError> {
             if i > 0 || run.count > 1 {
                 return Err(structure(
                     run,
-                    "S stands once, in front of everything else".to_owned(),
+                    "write S once, before everything else".to_owned(),
                     "move it to the front: `S9(5)`",
                 ));
             }
@@ -207,7 +207,7 @@ pub(super) fn digits_and_scale(runs: &[Run], transparent: impl Fn(Symbol) -> boo
 /// The scale of a picture with P at index `at` of its row.
 fn scaled(row: &[&Run], at: usize, strings: usize, digits: usize) -> Result<i64, PictureError> {
     let run = row[at];
-    let ends = "P stands left or right of all digit positions, with V at most beside it on the outside";
+    let ends = "put P left or right of all digit positions; only V may be outside it";
     let wrong = || structure(run, ends.to_owned(), "write `PPP999`, `VPPP999`, `999PPP` or `999PPPV`");
     let point = row.iter().position(|r| r.symbol == Symbol::Point);
     if strings > 1 || row.iter().any(|r| r.symbol == Symbol::DecimalPoint) {

@@ -50,7 +50,7 @@ fn floating(symbols: &Symbols) -> Result<Option<Symbol>, PictureError> {
             matches!(run.symbol, Symbol::Plus | Symbol::Minus | Symbol::Currency(_)) && symbols.count(run.symbol) > 1;
         match found {
             Some(symbol) if floats && symbol != run.symbol => {
-                let hint = "let one symbol float; the other stands once, in front";
+                let hint = "let one symbol float; put the other once, at the start";
                 return Err(structure(run, "two symbols float in one picture".to_owned(), hint));
             }
             _ if floats => found = Some(run.symbol),
@@ -73,19 +73,15 @@ fn floating(symbols: &Symbols) -> Result<Option<Symbol>, PictureError> {
             )
     };
     if let Some(run) = symbols.runs[first..=last].iter().find(|r| !inside(r.symbol)) {
-        let hint = "a sign or currency symbol that stands twice floats: only insertion symbols and the point can stand between";
+        let hint = "a sign or currency symbol that occurs twice floats: only insertion symbols and the point may be between them";
         return Err(structure(run, "this symbol breaks a floating string".to_owned(), hint));
     }
     let is_point = |r: &Run| matches!(r.symbol, Symbol::Point | Symbol::DecimalPoint);
     let before: usize =
         symbols.runs.iter().take_while(|r| !is_point(r)).filter(|r| r.symbol == symbol).map(|r| r.count).sum();
     if before == 1 {
-        let hint = "put a second one in front of the point, or none behind it";
-        return Err(structure(
-            &symbols.runs[first],
-            "one floating symbol alone stands in front of the point".to_owned(),
-            hint,
-        ));
+        let hint = "put a second one before the point, or remove those after it";
+        return Err(structure(&symbols.runs[first], "only one floating symbol is before the point".to_owned(), hint));
     }
     Ok(Some(symbol))
 }
@@ -107,15 +103,15 @@ fn signs(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError
             let trailing = i + 1 == symbols.runs.len();
             let allowed = trailing || (leading && matches!(run.symbol, Symbol::Plus | Symbol::Minus));
             if Some(run.symbol) != floating && !allowed {
-                let hint = "a sign stands in front of everything or behind everything; CR and DB stand behind";
-                return Err(structure(run, "the sign stands inside the picture".to_owned(), hint));
+                let hint = "put a sign before or after everything; put CR and DB at the end";
+                return Err(structure(run, "the sign is inside the picture".to_owned(), hint));
             }
         }
         if is_currency(run.symbol) && Some(run.symbol) != floating {
             let leading = symbols.runs[..i].iter().all(|r| is_sign(r.symbol) && Some(r.symbol) != floating);
             if !leading {
-                let hint = "the currency symbol stands in front, behind a leading sign at most";
-                return Err(structure(run, "the currency symbol stands inside the picture".to_owned(), hint));
+                let hint = "put the currency symbol at the start; only a leading sign may precede it";
+                return Err(structure(run, "the currency symbol is inside the picture".to_owned(), hint));
             }
         }
     }
@@ -147,8 +143,8 @@ fn suppression(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), Pictur
     }
     match fraction {
         Some(run) if nine => {
-            let hint = "behind the point either all digits are suppressed or none is";
-            Err(structure(run, "some digits behind the point are suppressed, others not".to_owned(), hint))
+            let hint = "after the point, suppress all digits or no digit";
+            Err(structure(run, "some digits after the point are suppressed, others not".to_owned(), hint))
         }
         _ => Ok(()),
     }

@@ -48,7 +48,7 @@ fn attempt(random: &mut Random, decimal_comma: bool) -> Made {
     let nines = if all_suppressed { 0 } else { random.below(6) + usize::from(style == "9") };
     let mut row: Vec<&str> = Vec::new();
     let floating = matches!(style, "$" | "+" | "-");
-    // Of currency symbols alone, GnuCOBOL takes some for fixed ones if there are few or something stands between them.
+    // Of currency symbols alone, GnuCOBOL takes some for fixed ones if there are few or something is between them.
     let plain = style == "$" && nines == 0;
     let suppressed = if plain { suppressed.max(3) } else { suppressed };
     row.extend(std::iter::repeat_n(style, suppressed + usize::from(floating)));

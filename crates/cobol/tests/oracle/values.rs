@@ -231,7 +231,7 @@ pub(crate) fn content(random: &mut Random, domain: &Domain, range: Range) -> Con
         Domain::Text { chars, justified, alphabetic } => {
             let n = random.below(chars + 1);
             let mut text: String = (0..n).map(|_| character(random, *alphabetic)).collect();
-            // Padding cannot be told from blanks of the text itself.
+            // Padding cannot be distinguished from blanks of the text itself.
             text = if *justified {
                 text.trim_start_matches(' ').to_owned()
             } else {

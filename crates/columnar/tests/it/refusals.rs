@@ -84,7 +84,7 @@ fn every_cause_names_its_place_and_no_content() {
 
         hint: declare the field with more digits, or let its binary usage take the full range
 
-        error[COL-011]: the number has non-zero digits behind the column's last: expected a number of up to 5 digits, 2 of them decimals
+        error[COL-011]: the number has non-zero digits after the column's last: expected a number of up to 5 digits, 2 of them decimals
           at a.dat, record 7, LINE[2].AMOUNT
 
         hint: declare the field with more decimals; nothing is rounded silently

@@ -82,7 +82,7 @@ impl States {
 /// A state that is none: the closing hash was right, so somebody wrote it so.
 pub(crate) fn bad_state() -> ConvertError {
     Finding::error(codes::BAD_CHECKPOINT, Fault::Environment, "the checkpoint's state is not one of this program's")
-        .hint("delete the checkpoint and convert anew")
+        .hint("delete the checkpoint and convert again")
         .into()
 }
 
@@ -117,7 +117,7 @@ impl CheckpointFile {
         Checkpoint::from_text(&text).map(Some).map_err(|error| {
             Finding::error(codes::BAD_CHECKPOINT, Fault::Environment, error.to_string())
                 .at(Place { file: Some(self.path.display().to_string().into()), ..Place::default() })
-                .hint("delete it and convert anew")
+                .hint("delete it and convert again")
                 .into()
         })
     }

@@ -32,15 +32,15 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
     if then.source_bytes != now.source_bytes {
         let message =
             format!("the source had {} bytes when the run began, now it has {}", then.source_bytes, now.source_bytes);
-        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert anew"));
+        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert again"));
     }
     if then.source_hash != now.source_hash {
         let message = "the source has other bytes than when the run began".to_owned();
-        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert anew"));
+        return Err(refused(codes::OTHER_SOURCE, message, "resume with the source of that run, or convert again"));
     }
     if then.plan_hash != now.plan_hash {
         let message = "the run began with another copybook, interface file or other settings".to_owned();
-        return Err(refused(codes::OTHER_PLAN, message, "resume with the settings of that run, or convert anew"));
+        return Err(refused(codes::OTHER_PLAN, message, "resume with the settings of that run, or convert again"));
     }
     Ok(if checkpoint.decoder == DONE { Resume::Done } else { Resume::GoOn })
 }
@@ -59,7 +59,7 @@ pub(crate) fn reopen(path: &Path, len: u64) -> Result<PartialFile, ConvertError>
             let message = format!("the checkpoint needs {len} bytes of it, but it has {found}");
             let place = Place { file: Some(partial.display().to_string().into()), ..Place::default() };
             let finding = Finding::error(codes::PARTIAL_SHORT, Fault::Environment, message).at(place);
-            Err(finding.hint("it was changed after the run stopped; convert anew").into())
+            Err(finding.hint("it was changed after the run stopped; convert again").into())
         }
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn take_name(
             let message = format!("the run that ends here left {len} bytes in it, but it has {found}");
             let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
             let finding = Finding::error(codes::PARTIAL_SHORT, Fault::Environment, message).at(place);
-            Err(finding.hint("it was changed after the run stopped; convert anew").into())
+            Err(finding.hint("it was changed after the run stopped; convert again").into())
         }
         _ => Ok(()),
     }

@@ -200,7 +200,7 @@ fn a_cancelled_run_resumes_where_it_was() {
     let error = checked(conversion.run()).expect_err("cancelled");
     let ConvertError::Stopped(stopped) = &error else { panic!("{error}") };
     assert!(stopped.next.0 > 1 && stopped.checkpoint.is_some());
-    assert!(said(&kit, &error).contains("go on with --resume; the checkpoint is out.checkpoint"), "{error}");
+    assert!(said(&kit, &error).contains("continue with --resume; the checkpoint is out.checkpoint"), "{error}");
     let (resumed, _) = run(&kit, Start::Resume, usize::MAX);
     let resumed = resumed.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(resumed.resumed_at, Some(stopped.next));
@@ -236,7 +236,7 @@ fn a_checkpoint_of_something_else_is_refused() {
         error[CNV-007]: the run began with another copybook, interface file or other settings
           at out.checkpoint
 
-        hint: resume with the settings of that run, or convert anew"#]]
+        hint: resume with the settings of that run, or convert again"#]]
     .assert_eq(&refused(&|c| {
         if let Some(checkpoints) = &mut c.checkpoints {
             checkpoints.definitions = 8;
@@ -250,14 +250,14 @@ fn a_checkpoint_of_something_else_is_refused() {
         error[CNV-006]: the source has other bytes than when the run began
           at out.checkpoint
 
-        hint: resume with the source of that run, or convert anew"#]]
+        hint: resume with the source of that run, or convert again"#]]
     .assert_eq(&refused(&|_| {}));
     fs::write(kit.path("in.dat"), &original[14..]).expect("written");
     expect![[r#"
         error[CNV-006]: the source had 630000 bytes when the run began, now it has 629986
           at out.checkpoint
 
-        hint: resume with the source of that run, or convert anew"#]]
+        hint: resume with the source of that run, or convert again"#]]
     .assert_eq(&refused(&|_| {}));
     fs::write(kit.path("in.dat"), &original).expect("written");
     let checkpoint = kit.text("out.checkpoint");
@@ -266,7 +266,7 @@ fn a_checkpoint_of_something_else_is_refused() {
         error[CNV-008]: checkpoint is torn: its closing hash does not match
           at out.checkpoint
 
-        hint: delete it and convert anew"#]]
+        hint: delete it and convert again"#]]
     .assert_eq(&refused(&|_| {}));
     fs::write(kit.path("out.checkpoint"), &checkpoint).expect("written");
     OpenOptions::new().write(true).open(kit.path("out.partial")).and_then(|f| f.set_len(10)).expect("cut");

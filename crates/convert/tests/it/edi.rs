@@ -178,7 +178,7 @@ fn a_file_that_is_cut_off_anywhere_is_told() {
         for end in (4..piece.len() - 3).step_by(5) {
             let report = checked(kit_of(&piece[..end], edi(), jsonl(), 1).conversion().run());
             match report {
-                Ok(report) => assert!(report.errors + report.tally.records_rejected > 0, "nothing is wrong at {end}"),
+                Ok(report) => assert!(report.errors + report.tally.records_rejected > 0, "no findings at {end}"),
                 Err(error) => panic!("at {end}: {error}"),
             }
         }

@@ -213,7 +213,7 @@ fn progress_is_told_after_every_block_and_cancel_is_heard() {
                 expect![[r#"
                     error[CNV-002]: stopped before record 56173: out.partial is not complete
 
-                    hint: run it again from the start; outputs of lines or records go on where they stopped if the run has a checkpoint"#]]
+                    hint: run it again from the start; outputs of lines or records resume if the run has a checkpoint"#]]
                 .assert_eq(&said(&kit, &error));
             }
         }

@@ -253,7 +253,7 @@ fn child_process_that_splits() {
     }
 }
 
-/// SIGKILL at any time, and the run again as the documents say: nothing is lost, nothing stands twice, no half of a file has a name.
+/// SIGKILL at any time, and the run again as the documents say: nothing is lost, nothing occurs twice, no half of a file has a name.
 #[test]
 fn a_killed_split_is_run_again() {
     let files = |folder: &std::path::Path| -> Vec<(String, Vec<u8>)> {

@@ -151,7 +151,7 @@ fn a_broken_framing_ends_the_run_where_it_breaks() {
         error[FRM-040]: junk after record 5: `rdw` does not hold there, and no other framing is evident in the first 108 bytes
           at in.dat, record 6
 
-        hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary"#]].assert_eq(&said(&kit, &error));
+        hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer"#]].assert_eq(&said(&kit, &error));
     assert!(kit.path("out.partial").exists() && !kit.path("out").exists());
 }
 

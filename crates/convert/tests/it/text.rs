@@ -181,7 +181,7 @@ fn a_header_that_does_not_fit_is_refused_and_a_short_one_warned_of() {
 
         hint: remove the column or correct its name; is the first row the header?
 
-        error[FLAT-006]: column ID stands in the header twice
+        error[FLAT-006]: column ID occurs twice in the header
           at in.dat:1 (column 3 of the header)
 
         hint: keep one of them"#]]

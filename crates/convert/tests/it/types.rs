@@ -143,15 +143,15 @@ fn records_that_belong_nowhere_are_rejected() {
         expect![[r#"
             {"customer":{"CUST-ID":1,"orders":[{"ORDER-NO":2,"lines":[{"ITEM":"CCCC"}]}]}}
             in 7 out 3 rejected 4 skipped 0 documents 1
-            error[CNV-022]: no CUSTOMER-REC stands before this record to hold it
+            error[CNV-022]: no CUSTOMER-REC precedes this record as its parent
               at in.dat, record 1, byte 0
 
             hint: the file is not in order, or the parent was rejected as being of no known type
-            error[CNV-022]: no ORDER-REC stands before this record to hold it
+            error[CNV-022]: no ORDER-REC precedes this record as its parent
               at in.dat, record 2, byte 4
 
             hint: the file is not in order, or the parent was rejected as being of no known type
-            error[CNV-022]: no ORDER-REC stands before this record to hold it
+            error[CNV-022]: no ORDER-REC precedes this record as its parent
               at in.dat, record 4, byte 15
 
             hint: the file is not in order, or the parent was rejected as being of no known type

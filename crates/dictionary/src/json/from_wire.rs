@@ -182,7 +182,7 @@ impl FromWire<'_> {
             _ => None,
         };
         edifact.or_else(|| x12_type(text)).unwrap_or_else(|| {
-            self.fault(path, "`type` is none of AN, ID, N0 to N9, R, DT, TM, B, a, an, n");
+            self.fault(path, "`type` is not one of AN, ID, N0 to N9, R, DT, TM, B, a, an, n");
             DataType::Text
         })
     }

@@ -27,7 +27,7 @@ pub(crate) fn fetched(test: &str, names: &[&str]) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-/// `expected` says how many places cannot be told from another, as the sources have them.
+/// `expected` says how many places cannot be distinguished from another, as the sources have them.
 fn all_compile(test: &str, names: &[&str], expected: &Expect) -> Option<Imported> {
     let imported = import_all(&fetched(test, names)?).unwrap_or_else(|findings| panic!("{findings}"));
     let mut ambiguous: Vec<(&str, usize)> = Vec::new();

@@ -152,7 +152,7 @@ fn all_faults_of_a_description_are_told_at_once() {
           "segments": { "N1": { "elements": [ {} ], "notes": ["P01"] } },
           "structure": [ { "segment": "N1", "items": [ { "segment": "N1" } ] }, { "loop": "N1" }, { } ] }"#,
         expect![[r#"
-            error[DIC-010]: `type` is none of AN, ID, N0 to N9, R, DT, TM, B, a, an, n
+            error[DIC-010]: `type` is not one of AN, ID, N0 to N9, R, DT, TM, B, a, an, n
               at mine.json, elements.1
 
             error[DIC-010]: min is 3, more than max, 2

@@ -92,7 +92,7 @@ fn what_is_missing_is_told() {
     check(
         "",
         expect![[r#"
-        error[DIC-010]: no message stands in the schema
+        error[DIC-010]: the schema has no message
           at messages:1:1
           |
         1 | <xsd:schema xmlns:xsd="x" targetNamespace="http://x/D96A"><xsd:element name="ORDERS"/></xsd:schema>

@@ -188,9 +188,9 @@ impl GroupReport {
         if accepted > received {
             Some("more transaction sets are accepted than were received")
         } else if self.told > 0 && self.told != received {
-            Some("the number of transaction sets received is not that of those told")
+            Some("the number of transaction sets received differs from those reported")
         } else if self.told > 0 && !outcome.is_rejected() && told != accepted {
-            Some("the number of transaction sets accepted is not that of those told")
+            Some("the number of transaction sets accepted differs from those reported")
         } else if *outcome == Outcome::Accepted && accepted < received {
             Some("the group is accepted, but not all of its transaction sets")
         } else if outcome.is_rejected() && accepted > 0 {

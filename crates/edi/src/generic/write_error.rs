@@ -57,7 +57,7 @@ pub enum EdiWriteError {
     },
     /// `EDI-059`: segments that a transaction cannot hold.
     #[error(
-        "the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves"
+        "the document has an envelope segment among its `segments`: headers are fields, and trailers are written automatically"
     )]
     Envelope,
     /// `EDI-061`: a number with more decimal places than its element has.
@@ -69,7 +69,7 @@ pub enum EdiWriteError {
         places: u8,
     },
     /// `EDI-060`: a page of a transaction that does not follow the one before it.
-    #[error("page {page} of a transaction does not stand behind the page before it")]
+    #[error("page {page} of a transaction does not follow the previous page")]
     Page {
         /// Which; 0 is none that can be.
         page: u64,
@@ -127,7 +127,7 @@ impl EdiWriteError {
             }
             EdiWriteError::FieldTooLong { .. } => finding.hint("shorten it; widths of ISA are fixed"),
             EdiWriteError::Tag => finding.hint("write tags as the standard has them, such as NM1 or DTM"),
-            EdiWriteError::Element => finding.hint("leave one of them: what stands in the element says which"),
+            EdiWriteError::Element => finding.hint("keep one of them: the content of the element says which"),
             EdiWriteError::Places { .. } => finding.hint("round it, or write an element that has the places"),
             EdiWriteError::Collision { .. } => {
                 finding.hint("choose other delimiters, or a standard with a release character")
@@ -137,7 +137,7 @@ impl EdiWriteError {
             }
             EdiWriteError::Character { .. } => finding.hint("choose UNOY or the character set utf-8"),
             EdiWriteError::Envelope => {
-                finding.hint("remove the segment; counts and control numbers are set by themselves")
+                finding.hint("remove the segment; counts and control numbers are set automatically")
             }
             EdiWriteError::Page { .. } => finding.hint(
                 "give the pages of a transaction in order, with the same `transaction`, `group` and `interchange`",

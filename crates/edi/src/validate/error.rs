@@ -311,7 +311,7 @@ impl ContentError {
                 "look for a separator too many, or for one that belongs to the data".to_owned()
             }
             ContentErrorKind::RepetitionsTooMany { max, .. } => format!("repeat it at most {max} times"),
-            ContentErrorKind::TrailingSeparators => "end the segment behind its last value".to_owned(),
+            ContentErrorKind::TrailingSeparators => "end the segment after its last value".to_owned(),
             ContentErrorKind::Required { .. } => format!("write {reference}, or leave out what requires it"),
             ContentErrorKind::Excluded { .. } => format!("leave out {reference}, or the other"),
             ContentErrorKind::HlNumber { .. } => "number all HL segments of the transaction from 1".to_owned(),
@@ -325,7 +325,7 @@ impl ContentError {
             ContentErrorKind::HlChild { .. } => {
                 "write 1 into HL04 where an HL of a lower level follows, otherwise 0".to_owned()
             }
-            ContentErrorKind::Rule(_) => "the rule stands in the guide's `rules`".to_owned(),
+            ContentErrorKind::Rule(_) => "the rule is in the guide's `rules`".to_owned(),
         }
     }
 
@@ -436,8 +436,8 @@ impl fmt::Display for ContentError {
             ContentErrorKind::SegmentUnknown => f.write_str(" is not a segment of the standard"),
             ContentErrorKind::SegmentUndefined => f.write_str(" is not part of this transaction"),
             ContentErrorKind::SegmentUnexpected => f.write_str(" is not expected here"),
-            ContentErrorKind::SegmentOutOfSequence => f.write_str(" stands in the wrong order"),
-            ContentErrorKind::SegmentTooMany { max } => write!(f, " stands here more than {max} {}", times(*max)),
+            ContentErrorKind::SegmentOutOfSequence => f.write_str(" is in the wrong order"),
+            ContentErrorKind::SegmentTooMany { max } => write!(f, " is here more than {max} {}", times(*max)),
             ContentErrorKind::LoopTooMany { max } => write!(f, " is repeated more than {max} {}", times(*max)),
             ContentErrorKind::SegmentNotUsed | ContentErrorKind::ElementNotUsed => {
                 f.write_str(" is present, but not used by the guide")
@@ -473,18 +473,18 @@ impl fmt::Display for ContentError {
             ContentErrorKind::RepetitionsTooMany { max, found } => {
                 write!(f, " is repeated {found} times, expected at most {max}")
             }
-            ContentErrorKind::TrailingSeparators => f.write_str(" has separators behind its last value"),
+            ContentErrorKind::TrailingSeparators => f.write_str(" has separators after its last value"),
             ContentErrorKind::Required { note } => write!(f, " is missing by the note {note}"),
-            ContentErrorKind::Excluded { note } => write!(f, " may not stand beside the others by the note {note}"),
+            ContentErrorKind::Excluded { note } => write!(f, " must not be present with the others by the note {note}"),
             ContentErrorKind::HlNumber { expected } => write!(f, " is not the next number, expected {expected}"),
             ContentErrorKind::HlParent { expected: Some(expected) } => {
                 write!(f, " is not the number of the HL above, expected {expected}")
             }
-            ContentErrorKind::HlParent { expected: None } => f.write_str(" names an HL above, but there is none"),
+            ContentErrorKind::HlParent { expected: None } => f.write_str(" names an HL above, but there is no such HL"),
             ContentErrorKind::HlTwice => f.write_str(" is that of an HL before"),
             ContentErrorKind::HlUnknown => f.write_str(" is not the number of an HL that came before"),
             ContentErrorKind::HlLevel { allowed: Some(allowed) } => {
-                write!(f, " puts it below a level where it may not stand, expected {allowed}")
+                write!(f, " puts it below a level that does not allow it, expected {allowed}")
             }
             ContentErrorKind::HlLevel { allowed: None } => f.write_str(" is no level of the guide"),
             ContentErrorKind::HlChild { has: true } => {

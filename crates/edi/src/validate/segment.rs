@@ -5,7 +5,7 @@ use crate::guide::code_set::{Key, Standing};
 use crate::guide::compile::{Cell, Layouts, Way};
 use crate::segment::Segment;
 
-/// Whether nothing is wrong with the segment, as far as that is quickly seen; `explain` tells what is, and may find that nothing is.
+/// Whether no findings with the segment, as far as that is quickly seen; `explain` tells what is, and may find that nothing is.
 #[inline(always)]
 pub(super) fn is_quickly_right(tables: &Layouts, layout: u32, segment: &Segment<'_>, settings: Settings) -> bool {
     let row = &tables.cells.rows[layout as usize];

@@ -27,7 +27,7 @@ impl<'a> Contract<'a> {
             assert_eq!(*list, Some(node), "{} outside of its list", self.shape.path(node));
         } else {
             assert_eq!(*list, None, "{} while a list is open", self.shape.path(node));
-            assert!(sent.insert(node), "{} stands twice", self.shape.path(node));
+            assert!(sent.insert(node), "{} occurs twice", self.shape.path(node));
         }
     }
 }
@@ -54,7 +54,7 @@ impl Sink for Contract<'_> {
         let (group, sent, list) = self.open.last_mut().expect("a group is open");
         assert_eq!(self.shape.node(node).parent, Some(*group));
         assert_eq!(*list, None, "a list in a list");
-        assert!(sent.insert(node), "list {} stands twice", self.shape.path(node));
+        assert!(sent.insert(node), "list {} occurs twice", self.shape.path(node));
         *list = Some(node);
     }
 

@@ -279,7 +279,7 @@ fn headers_are_missing() {
         expect![[r#"
             ISA 000000001 {
               GS 1 {
-            error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment stands outside of any transaction set; TA1=024 CONTRL=33
+            error EDI-035 at 141 (interchange 1, group 1, segment 3): the segment is outside any transaction set; TA1=024 CONTRL=33
                 BEG at interchange 1, group 1, segment 3
                 REF at interchange 1, group 1, segment 4
               }
@@ -290,7 +290,7 @@ fn headers_are_missing() {
         "ST*850*0001~BEG~SE*3*0001~ST*850*0002~SE*2*0002~GE*2*1~IEA*1*1~",
         expect![[r#"
         ISA 000000001 {
-        error EDI-040 at 106 (interchange 1, transaction 1, segment 1): ST stands outside of a functional group; TA1=024 CONTRL=30
+        error EDI-040 at 106 (interchange 1, transaction 1, segment 1): ST is outside a functional group; TA1=024 CONTRL=30
           ST 0001 {
             BEG at interchange 1, transaction 1, segment 2
           }
@@ -303,7 +303,7 @@ fn headers_are_missing() {
         "GE*1*1~IEA*0*1~",
         expect![[r#"
         ISA 000000001 {
-        error EDI-031 at 106 (interchange 1, segment 2): GE stands here, but no group is open; TA1=024 CONTRL=33
+        error EDI-031 at 106 (interchange 1, segment 2): GE is here, but no group is open; TA1=024 CONTRL=33
         }
     "#]],
     );
@@ -312,7 +312,7 @@ fn headers_are_missing() {
         expect![[r#"
             ISA 000000001 {
               GS 1 {
-            error EDI-031 at 141 (interchange 1, group 1, segment 3): SE stands here, but no transaction set is open; TA1=024 CONTRL=33
+            error EDI-031 at 141 (interchange 1, group 1, segment 3): SE is here, but no transaction set is open; TA1=024 CONTRL=33
               }
             }
         "#]],
@@ -326,7 +326,7 @@ fn groups_do_not_nest_or_mix() {
         expect![[r#"
         UNB 7 {
           UNG 3 {
-        error EDI-036 at 73 (interchange 1, group 1, segment 3): UNG stands inside a group that is still open; TA1=024 AK9=3 CONTRL=33
+        error EDI-036 at 73 (interchange 1, group 1, segment 3): UNG is inside a group that is still open; TA1=024 AK9=3 CONTRL=33
           } unclosed
           UNG 4 {
             UNH 1 {

@@ -192,7 +192,7 @@ fn documents_that_cannot_be_written() {
         EDI-056: an element has more than one of `value`, `components`, `repetitions` and `binary`
         EDI-057: an element is repeated, but the interchange has no repetition separator
         EDI-058: the text has a character that ISO-8859-1 does not have
-        EDI-059: the document has an envelope segment among its `segments`: headers are fields, trailers are written by themselves
+        EDI-059: the document has an envelope segment among its `segments`: headers are fields, and trailers are written automatically
         EDI-052: `transaction.type` is missing (ST01)
         EDI-051: `delimiters` are not usable: each is one character or two hexadecimal digits, no letter, digit or space, all different
     "#]].assert_eq(&out);
@@ -318,7 +318,7 @@ fn pages_of_a_transaction_become_one() {
     let pages: Vec<&str> = lines.lines().collect();
     for wrong in [vec![pages[1]], vec![pages[2], pages[1]], vec![pages[0], pages[1], pages[1]]] {
         let error = write_json(wrong.join("\n").as_bytes()).expect_err("refused");
-        assert_eq!(error, "EDI-060: page 2 of a transaction does not stand behind the page before it");
+        assert_eq!(error, "EDI-060: page 2 of a transaction does not follow the previous page");
     }
 }
 

@@ -146,7 +146,7 @@ fn all_findings_come_at_once() {
 
         hint: write M (mandatory), O (optional) or N (not used)
 
-        error[GDE-005]: `0` is not how often it may stand
+        error[GDE-005]: `0` is not the maximum count
           at a.guide:13:13
            |
         13 |   loop N1 M 0
@@ -243,7 +243,7 @@ fn findings_of_lines() {
             "  93 O",
             "\t93 O",
             expect![[r#"
-                error[GDE-001]: a tab stands in the indentation
+                error[GDE-001]: the indentation contains a tab
                   at a.guide:9:1
                   |
                 9 | 	93 O
@@ -279,7 +279,7 @@ fn findings_of_lines() {
             "  BY ST",
             "  BY ST BY",
             expect![[r#"
-            error[GDE-006]: code `BY` stands twice
+            error[GDE-006]: code `BY` occurs twice
               at a.guide:11:9
                |
             11 |   BY ST BY
@@ -309,7 +309,7 @@ fn findings_of_lines() {
             11 |   BY "Buyer
                |      ^^^^^^
 
-            hint: write " behind the text; \" stands for a quote in it"#]],
+            hint: write " after the text; \" is a quote in it"#]],
         ),
         (
             "segment N1 M 1",
@@ -327,7 +327,7 @@ fn findings_of_lines() {
             "segment N1 M 1",
             "segment N1 M 1 where 03 = BY",
             expect![[r#"
-            error[GDE-007]: N1 has 2 elements, 03 is none of them
+            error[GDE-007]: N1 has 2 elements, 03 is not one of them
               at a.guide:14:26
                |
             14 |     segment N1 M 1 where 03 = BY
@@ -381,7 +381,7 @@ fn findings_of_lines() {
             1 | include "x12.guide"
               |         ^^^^^^^^^^^
 
-            hint: name a file beside this one"#]],
+            hint: name a file next to this one"#]],
         ),
         (
             "guide SMALL",
@@ -393,7 +393,7 @@ fn findings_of_lines() {
             1 | overlay of "b.guide"
               |            ^^^^^^^^^
 
-            hint: name a file beside this one"#]],
+            hint: name a file next to this one"#]],
         ),
         (
             "structure",
@@ -474,7 +474,7 @@ fn findings_of_overlays_and_includes() {
 
                 hint: did you mean `REF_X4`? There are CLM, DTP_431, DTP_454, DTP_304, DTP_435, DTP_439, PWK, CN1, AMT, REF_4N, REF_F8, REF_G1, REF_9F, REF_D9, REF_EA, REF_X4, NTE, HI, 2310A, 2310B, 2310C, 2320, 2400
 
-                error[GDE-007]: CLM has 20 elements, 25 is none of them
+                error[GDE-007]: CLM has 20 elements, 25 is not one of them
                   at a.guide:7:7
                   |
                 7 |       25 M

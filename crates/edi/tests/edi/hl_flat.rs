@@ -173,8 +173,8 @@ fn levels_stand_where_the_guide_allows_them() {
         true,
         "HL*1**S~HL*2*1*I~HL*3*1*O~HL*4**P~HL*5*1*Z~",
         expect![[r#"
-            EDI-129 4.2 7/I12 12: HL02 in loop HL puts it below a level where it may not stand, expected O, T, P
-            EDI-129 6.2 7/I12 12: HL02 in loop HL puts it below a level where it may not stand, expected O, T
+            EDI-129 4.2 7/I12 12: HL02 in loop HL puts it below a level that does not allow it, expected O, T, P
+            EDI-129 6.2 7/I12 12: HL02 in loop HL puts it below a level that does not allow it, expected O, T
             EDI-129 7.3 7/I12 12: HL03 in loop HL is no level of the guide
         "#]],
     );
@@ -202,7 +202,7 @@ fn guides_whose_levels_do_not_fit_together() {
     };
     expect![[r#"
         Err(
-            "error[GDE-105]: level O stands in X, which is no level\n  at loop HL",
+            "error[GDE-105]: level O is in X, which is not a level\n  at loop HL",
         )
     "#]]
     .assert_debug_eq(&findings("level O in S", "level O in X"));

@@ -145,7 +145,7 @@ fn places_that_cannot_be_told_apart_have_two_names() {
     02 M codes AB AD
 ",
         expect![[r#"
-            PWK[2] (Necessity) cannot be told from PWK[1] (Paperwork): PWK02 may be AD in both; in `AAA PWK*CT*AD` the last PWK*CT*AD is taken for the latter
+            PWK[2] (Necessity) cannot be distinguished from PWK[1] (Paperwork): PWK02 may be AD in both; in `AAA PWK*CT*AD` the last PWK*CT*AD counts as the latter
         "#]],
     );
     warnings(
@@ -159,7 +159,7 @@ fn places_that_cannot_be_told_apart_have_two_names() {
     02 N
 ",
         expect![[r#"
-            HCP cannot be told from LX/HCP: HCP02 may be left out in both; in `AAA LX HCP` the last HCP is taken for the latter
+            HCP cannot be distinguished from LX/HCP: HCP02 may be left out in both; in `AAA LX HCP` the last HCP counts as the latter
         "#]],
     );
 }

@@ -153,12 +153,12 @@ fn acknowledgments_out_of_order_are_read() {
         EDI-103 at interchange 1, group 1, transaction 1, segment 2: AK5 is not expected here
         EDI-103 at interchange 1, group 1, transaction 1, segment 3: AK4 is not expected here
         EDI-102 at interchange 1, group 1, transaction 1, segment 4: CTX is not part of this transaction
-        EDI-104 at interchange 1, group 1, transaction 1, segment 6: AK1 stands in the wrong order
+        EDI-104 at interchange 1, group 1, transaction 1, segment 6: AK1 is in the wrong order
         EDI-120 at interchange 1, group 1, transaction 1, segment 8, element 5: AK305 in loop AK2/AK3 has 5 elements, expected at most 4
         EDI-114 at interchange 1, group 1, transaction 1, segment 9, element 1: AK501 (Outcome of the transaction set) in loop AK2 is not in its code list
-        EDI-105 at interchange 1, group 1, transaction 1, segment 12: AK9 stands here more than 1 time"#]].assert_eq(&faults.join("\n"));
+        EDI-105 at interchange 1, group 1, transaction 1, segment 12: AK9 is here more than 1 time"#]].assert_eq(&faults.join("\n"));
     let Some(Report::Group(group)) = reports.last() else { panic!("a group") };
-    assert_eq!(group.contradiction(), Some("the number of transaction sets accepted is not that of those told"));
+    assert_eq!(group.contradiction(), Some("the number of transaction sets accepted differs from those reported"));
     check(
         &text,
         expect![[r#"

@@ -73,7 +73,7 @@ fn line_breaks_and_blanks_behind_terminators_are_nothing() {
         expect![[r#"
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-        error EDI-014 at 106 (interchange 1, segment 1): white space stands behind a segment terminator
+        error EDI-014 at 106 (interchange 1, segment 1): white space follows a segment terminator
         2 ST@108 |850 |1
         3 IEA@118 |0 |1
     "#]],
@@ -107,7 +107,7 @@ fn a_line_break_inside_a_segment_is_left_out_and_told_once() {
         expect![[r#"
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-        warning EDI-013 at 115 (interchange 1, segment 2): a line break stands inside a segment; it is left out, here and further on in this interchange
+        warning EDI-013 at 115 (interchange 1, segment 2): a line break is inside a segment; it is left out, here and later in this interchange
         2 N3@106 |1 MAIN ST
         3 N3@121 |2
         4 IEA@127 |0 |1
@@ -118,7 +118,7 @@ fn a_line_break_inside_a_segment_is_left_out_and_told_once() {
         expect![[r#"
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-        error EDI-013 at 115 (interchange 1, segment 2): a line break stands inside a segment; it is left out, here and further on in this interchange
+        error EDI-013 at 115 (interchange 1, segment 2): a line break is inside a segment; it is left out, here and later in this interchange
         2 N3@106 |1 MAIN ST
         3 IEA@121 |0 |1
     "#]],
@@ -142,7 +142,7 @@ fn an_isa_of_wrong_widths_is_read_by_its_separators() {
         expect![[r#"
         warning EDI-003 at 0 (interchange 1, segment 1): the ISA segment has 61 bytes, expected 106: its elements do not have their fixed widths
         X12 * @ ! repetition no release no decimal .
-        warning EDI-013 at 18 (interchange 1, segment 1): a line break stands inside a segment; it is left out, here and further on in this interchange
+        warning EDI-013 at 18 (interchange 1, segment 1): a line break is inside a segment; it is left out, here and later in this interchange
         1 ISA@0 |00 |  |00 |  |ZZ |A |ZZ |B |080403 |1114 |U |00400 |000000001 |0 |P |@
         2 GS@62 |SS
         3 IEA@68 |1 |1
@@ -276,7 +276,7 @@ fn edifact_headers_that_cannot_be_used() {
     check(
         "UNB*UNOA:1*A'UNZ*0*1'",
         expect![[r#"
-        error EDI-004 at 0 (interchange 1): the interchange header is not readable: UNB is not followed by +, and no UNA says what else separates elements
+        error EDI-004 at 0 (interchange 1): the interchange header is not readable: UNB is not followed by +, and no UNA names another separator
     "#]],
     );
     check(
@@ -405,7 +405,7 @@ fn binary_data_is_counted() {
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-015 at 106 (interchange 1, segment 2, element 1): the length of the binary data is not a number
         2 BIN@106 |X |abc
-        error EDI-018 at 116 (interchange 1, segment 3): no segment terminator stands behind the binary data where its length says it ends
+        error EDI-018 at 116 (interchange 1, segment 3): no segment terminator follows the binary data at the end that its length gives
         3 BIN@116 |9 |abc
         4 IEA@126 |0 |000000001
     "#]],
@@ -545,7 +545,7 @@ fn wrapped_lines_may_break_released_pairs() {
         expect![[r#"
         EDIFACT + : \' repetition no release ? decimal .
         1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
-        warning EDI-013 at 37 (interchange 1, segment 2): a line break stands inside a segment; it is left out, here and further on in this interchange
+        warning EDI-013 at 37 (interchange 1, segment 2): a line break is inside a segment; it is left out, here and later in this interchange
         2 FTX@29 |DON\'T |?
         3 UNZ@46 |0 |1
     "#]],

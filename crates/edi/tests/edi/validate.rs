@@ -199,7 +199,7 @@ fn components_and_repetitions() {
             EDI-114 6.7^2-1 8/7 12: AAA07-1 (Code) is not in its code list
             EDI-121 7.1-2 8/13 16: AAA01-2 (Text) has 2 components, but is no composite
             EDI-122 8.1 8/12 35: AAA01 (Text) is repeated 2 times, expected at most 1
-            warning EDI-123 9.7 -/- 45: AAA07 (Pair) has separators behind its last value
+            warning EDI-123 9.7 -/- 45: AAA07 (Pair) has separators after its last value
         "#]],
     );
 }
@@ -213,9 +213,9 @@ fn elements_missing_superfluous_and_not_used() {
         EDI-119 3.2 8/I10 15: CCC02 (Text) is present, but not used by the guide
         EDI-119 4.2 8/I10 15: CCC02 (Text) is present, but not used by the guide
         EDI-120 4.3 8/3 16: CCC03 has 3 elements, expected at most 2
-        warning EDI-123 5 -/- 45: AAA has separators behind its last value
-        warning EDI-123 6 -/- 45: AAA has separators behind its last value
-        EDI-104 5 7/- 15: AAA stands in the wrong order
+        warning EDI-123 5 -/- 45: AAA has separators after its last value
+        warning EDI-123 6 -/- 45: AAA has separators after its last value
+        EDI-104 5 7/- 15: AAA is in the wrong order
         EDI-111 7.1 8/1 13: AAA01 (Text) is missing
     "#]],
     );
@@ -228,10 +228,10 @@ fn syntax_notes() {
         expect![[r#"
             EDI-124 2.3 8/2 13: AAA03 (Amount) is missing by the note P0203
             EDI-124 3.2 8/2 13: AAA02 (Code) is missing by the note P0203
-            EDI-125 4.5 8/10 15: AAA05 (Day) may not stand beside the others by the note E0405
+            EDI-125 4.5 8/10 15: AAA05 (Day) must not be present with the others by the note E0405
             EDI-124 5.9 8/2 13: AAA09 (Text) is missing by the note C0609
             EDI-124 6.3 8/2 13: AAA03 (Amount) is missing by the note L090304
-            warning EDI-123 7 -/- 45: AAA has separators behind its last value
+            warning EDI-123 7 -/- 45: AAA has separators after its last value
         "#]],
     );
     let guide = ValidatorOptions { level: ValidationLevel::Guide, ..ValidatorOptions::default() };
@@ -433,7 +433,7 @@ fn a_rule_says_nothing_of_what_is_wrong_already() {
         balance,
         "TOT*1~CLM*A*1~QTY*2~LIN*1~",
         expect![[r#"
-        EDI-104 5 7/- 15: LIN in loop C/L stands in the wrong order
+        EDI-104 5 7/- 15: LIN in loop C/L is in the wrong order
     "#]],
     );
 }
@@ -502,7 +502,7 @@ fn hl_segments() {
     "#]]
     .assert_eq(&told("HL*1**20*1~HL*2**20*0~HL*3*2*22*1~"));
     expect![[r#"
-        EDI-127 2.2 8/I12 12: HL02 in loop A names an HL above, but there is none
+        EDI-127 2.2 8/I12 12: HL02 in loop A names an HL above, but there is no such HL
         EDI-126 3.1 8/I12 12: HL01 in loop A/B is not the next number, expected 2
     "#]]
     .assert_eq(&told("HL*1*7*20*1~HL*A*1*22*0~"));

@@ -120,7 +120,7 @@ fn a_header_tells_all_its_faults_at_once() {
 
         hint: the last column of that list is `TAG[2]`
 
-        error[FLAT-006]: column ID stands in the header twice
+        error[FLAT-006]: column ID occurs twice in the header
           at line 1 (column 4 of the header)
 
         hint: keep one of them

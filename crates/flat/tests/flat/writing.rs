@@ -95,7 +95,7 @@ fn a_delimiter_that_looks_like_data_is_refused() {
     let style = CsvStyle { delimiter: b'"', ..CsvStyle::default() };
     let error = CsvWriter::new(&shape(), style, &Limits::default()).map(|_| ()).unwrap_err();
     expect![[r#"
-        error[FLAT-003]: the delimiter '"' cannot be told from data
+        error[FLAT-003]: the delimiter '"' cannot be distinguished from data
 
         hint: use one of , ; | or a tab"#]]
     .assert_eq(&error.to_string());

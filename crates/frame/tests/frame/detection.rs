@@ -242,7 +242,7 @@ fn junk_after_a_record_is_recognised_as_wrong_framing() {
             error[FRM-040]: junk after record 4: `rdw` does not hold there, and no other framing is evident in the first 1070 bytes
               at record 5
 
-            hint: the file may be damaged or cut, or have a framing that is not known here: compare its size with the sender's, and ask for RECFM, LRECL and whether the transfer was binary"#]],
+            hint: the file may be damaged or cut, or have an unknown framing: compare its size with the sender's, and ask the sender about RECFM, LRECL and a binary transfer"#]],
     );
 }
 

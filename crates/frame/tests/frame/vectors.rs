@@ -193,7 +193,7 @@ fn rdw_above_the_limit_is_refused() {
             error[FRM-003]: the RDW says 13, expected at most 8
               at record 1, byte 0
 
-            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
+            hint: a record of this length is implausible: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
         "#]],
     );
 }
@@ -208,7 +208,7 @@ fn blanks_instead_of_an_rdw_are_named() {
         error[FRM-004]: the RDW says 16448 and its reserved bytes are not zero; the bytes are EBCDIC blanks
           at record 2, byte 5
 
-        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+        hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
     "#]],
     );
 }
@@ -220,30 +220,30 @@ fn text_instead_of_an_rdw_is_named_but_not_shown() {
         b"\0\x05\0\0a\xc1\xc2\xc3\xc4\xc5",
         expect![[r#"
             a
-            error[FRM-003]: the RDW is no length of at most 32760; the bytes are EBCDIC text
+            error[FRM-003]: the RDW is not a length of at most 32760; the bytes are EBCDIC text
               at record 2, byte 5
 
-            hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+            hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
         "#]],
     );
     check(
         "rdw",
         b"ABCDEF",
         expect![[r#"
-        error[FRM-004]: the RDW is none: its reserved bytes are not zero; the bytes are ASCII text
+        error[FRM-004]: the RDW is invalid: its reserved bytes are not zero; the bytes are ASCII text
           at record 1, byte 0
 
-        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+        hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
     "#]],
     );
     check(
         "gnucobol:3",
         b"ABCDEF",
         expect![[r#"
-        error[FRM-001]: the source ends inside a record whose length is none; the bytes are ASCII text
+        error[FRM-001]: the source ends inside a record whose length is invalid; the bytes are ASCII text
           at record 1, byte 0
 
-        hint: data stands where a length should: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
+        hint: data is in the place of a length: the file has no such header (the transfer removed it) or another framing; `inspect` on the file proposes one
     "#]],
     );
 }
@@ -331,7 +331,7 @@ fn zeros_behind_the_last_record_are_named() {
         error[FRM-002]: the RDW says 0, expected at least 4; the bytes are zeros
           at record 2, byte 5
 
-        hint: the file seems to be padded with zeros behind its last record: cut them, or correct the framing
+        hint: the file seems to be padded with zeros after its last record: cut them, or correct the framing
     "#]],
     );
 }
@@ -395,7 +395,7 @@ fn a_little_block_header_may_have_its_length_in_front_as_a_record_header() {
         error[FRM-002]: the BDW says 0, expected at least 8; the bytes are zeros
           at record 1, byte 0
 
-        hint: the file seems to be padded with zeros behind its last record: cut them, or correct the framing
+        hint: the file seems to be padded with zeros after its last record: cut them, or correct the framing
     "#]],
     );
 }
@@ -539,7 +539,7 @@ fn a_spanned_record_above_the_limit_is_refused() {
             error[FRM-003]: the record has 10 bytes or more, expected at most 8
               at record 1, byte 9
 
-            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
+            hint: a record of this length is implausible: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
         "#]],
     );
 }
@@ -631,7 +631,7 @@ fn an_endless_line_is_refused() {
             error[FRM-006]: no line end within 4 bytes
               at record 2, byte 5
 
-            hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
+            hint: the file has no lines, or other line ends: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
         "#]],
     );
     check_with(
@@ -643,7 +643,7 @@ fn an_endless_line_is_refused() {
             error[FRM-006]: no line end within 4 bytes
               at record 2, byte 6
 
-            hint: the file is not in lines or ends them otherwise: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
+            hint: the file has no lines, or other line ends: `inspect` on the file proposes a framing; or allow more with `--limit line-bytes=N`
         "#]],
     );
 }
@@ -737,7 +737,7 @@ fn a_length_field_out_of_range_is_refused() {
             error[FRM-003]: the length field says 20, expected at most 8
               at record 1, byte 0
 
-            hint: a record this long is not believed: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
+            hint: a record of this length is implausible: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`
         "#]],
     );
     check(

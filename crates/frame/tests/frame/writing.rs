@@ -168,7 +168,7 @@ fn text_that_is_no_framing_is_refused() {
     check(
         "fix",
         expect![[r#"
-        error[FRM-031]: `fix` is no framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf
+        error[FRM-031]: `fix` is not a framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf
 
         hint: for example `fixed:200`, `rdw`, `rdw:le,body`, `vb`, `lines:crlf`, `length:offset=0,size=2,body`"#]],
     );

@@ -204,7 +204,7 @@ impl Compiler<'_> {
             other => {
                 self.file.find(
                     codes::VALUE,
-                    format!("a parameter does not stand in `{other}`"),
+                    format!("`{other}` is not a place for a parameter"),
                     &wire.place,
                     "write path, query or header",
                 );
@@ -427,8 +427,8 @@ impl Compiler<'_> {
         }
         for (i, response) in responses.iter().enumerate() {
             if response.when.is_empty() && i + 1 < responses.len() {
-                let hint = "put the response without `when` last: it stands for all other answers";
-                self.file.find(codes::RULES, "responses behind one without `when` are never given", at, hint);
+                let hint = "put the response without `when` last: it applies to all other answers";
+                self.file.find(codes::RULES, "responses after one without `when` never apply", at, hint);
             }
         }
         let probe = if fields.is_empty() {

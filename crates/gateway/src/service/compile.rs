@@ -225,7 +225,7 @@ fn counters(file: &mut UserFile, wire: &wire::File, layout: &mut Layout) {
             continue;
         };
         if field >= list || real && layout.dialect.odo_slide {
-            let hint = "the counter stands before its table, and the record has no OCCURS DEPENDING ON of its own";
+            let hint = "the counter must precede its table, and the record must not have its own OCCURS DEPENDING ON";
             file.find(codes::COUNTER, "this table cannot have a counter", &counter.list, hint);
             continue;
         }
@@ -243,7 +243,7 @@ fn interface(
 ) -> Interface {
     let read = match (table, other) {
         (Some(_), Some(at)) => {
-            file.find(codes::TWICE, "the interface stands here and in another file", at, "keep one of them");
+            file.find(codes::TWICE, "the interface is here and in another file", at, "keep one of them");
             return Interface::default();
         }
         (Some(table), None) => InterfaceFile::of_table(&file.text, table),
@@ -319,7 +319,7 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
             "codes" => names(field, &hint.names),
             "range" => range(field, hint),
             "digits" => digits(field),
-            other => Err(format!("`{other}` is none of boolean, date, codes, range, digits")),
+            other => Err(format!("`{other}` is not one of boolean, date, codes, range, digits")),
         };
         match typed {
             Ok(typed) => types.push((index, typed)),

@@ -138,7 +138,7 @@ fn what_breaks_a_rule_is_named_and_never_repeated() {
         "",
         expect![[r#"
             400 GTW-102 some values break rules
-            query count once: the parameter stands twice
+            query count once: the parameter occurs twice
             query other unknown: the operation has no such parameter
             query count range: expected a number at least 1 at most 50
             path name REC-021: text has 10 characters, field holds 8"#]],

@@ -138,7 +138,7 @@ impl EdiSamples {
         let Some((kind, of)) = self.kinds.first_key_value() else {
             let what = self.only.as_ref().map_or(String::new(), |only| format!(" {only}"));
             let finding = Finding::error(SAMPLE, Fault::Caller, format!("no sample holds a transaction{what}"));
-            return Err(finding.hint("`quayline inspect` tells what a file holds").into());
+            return Err(finding.hint("`quayline inspect` shows what a file contains").into());
         };
         if of.parts.iter().all(Vec::is_empty) {
             let message = "the transactions of the samples have no segments";
@@ -200,7 +200,7 @@ fn no_guide(guess: &Guide) -> Findings {
     let at = why.as_ref().and_then(|why| why.place.path.clone()).map_or_else(String::new, |at| format!(" ({at})"));
     let why = why.map_or_else(String::new, |why| format!(": {}{at}", why.message));
     let finding = Finding::error(SAMPLE, Fault::Caller, format!("no guide can be made of the samples{why}"));
-    finding.hint("`quayline validate` tells what is wrong with a file").into()
+    finding.hint("`quayline validate` reports the faults of a file").into()
 }
 
 impl Transactions {
@@ -266,6 +266,6 @@ fn wrong(name: &str, bytes: &[u8], at: u64, message: impl Into<String>) -> Findi
         byte: Some(quayline_core::ByteOffset(at)),
         ..Place::default()
     };
-    let hint = "a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` tells what a file is";
+    let hint = "a sample is one or more X12 or EDIFACT interchanges; `quayline inspect` shows what a file is";
     Finding::error(SAMPLE, Fault::Caller, message).at(place).hint(hint).into()
 }

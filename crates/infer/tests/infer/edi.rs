@@ -230,7 +230,7 @@ fn samples_of_several_kinds_are_told() {
     expect![[r#"
         error[INF-001]: no sample holds a transaction 810
 
-        hint: `quayline inspect` tells what a file holds"#]]
+        hint: `quayline inspect` shows what a file contains"#]]
     .assert_eq(&EdiSamples::new(Some("810")).guide(None).expect_err("nothing").to_string());
 }
 

@@ -135,7 +135,7 @@ fn all_problems_at_once() {
             JSON-012 3:17 $.tags: expected an array, found a string
             JSON-012 3:34 $.group.a: expected a string, found a truth value
             JSON-011 3:39 $.group.A: the layout has no such member
-            JSON-010 3:62 $.rows[0].k: the member stands twice in its object
+            JSON-010 3:62 $.rows[0].k: the member occurs twice in its object
             JSON-012 3:69 $.rows[1]: expected an object, found null
             JSON-012 3:82 $.rows[2].v[1]: expected a number, found an object
             JSON-011 3:88 $.zzz: the layout has no such member"#]],
@@ -153,13 +153,13 @@ fn a_fault_of_grammar_ends_the_document() {
     check(r#"{"text":"a",}"#, expect!["JSON-001 1:13 $: expected a member name in quotes, found `}`"]);
     check(r#"{"tags":["a",]}"#, expect!["JSON-001 1:14 $.tags[1]: expected a string, found `]`"]);
     check(r#"{"rows":[{"k":1}{"k":2}]}"#, expect!["JSON-001 1:17 $.rows[0]: expected `,` or `]`, found `{`"]);
-    check(r#"{"rows":[{"k":01}]}"#, expect!["JSON-007 1:15 $.rows[0].k: a number begins with a superfluous zero"]);
+    check(r#"{"rows":[{"k":01}]}"#, expect!["JSON-007 1:15 $.rows[0].k: a number starts with a superfluous zero"]);
     check(r#"{"num":1.}"#, expect!["JSON-001 1:10 $.num: expected a digit, found `}`"]);
     check(r#"{"num":-}"#, expect!["JSON-001 1:9 $.num: expected a digit, found `}`"]);
     check(r#"{"num":1e+}"#, expect!["JSON-001 1:11 $.num: expected a digit, found `}`"]);
     check(r#"{"num":+1}"#, expect!["JSON-001 1:8 $.num: expected a number, found `+`"]);
     check(r#"{"num":nul}"#, expect!["JSON-001 1:11 $.num: expected true, false or null, found `}`"]);
-    check("{\"text\":\"a\nb\"}", expect!["JSON-003 1:11 $.text: a string holds the control character 0x0a"]);
+    check("{\"text\":\"a\nb\"}", expect!["JSON-003 1:11 $.text: a string contains the control character 0x0a"]);
     check(
         r#"{"text":"\x"}"#,
         expect![[

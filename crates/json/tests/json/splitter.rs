@@ -190,7 +190,7 @@ fn broken_arrays() {
         "[{}] []",
         expect![[r#"
         {}
-        byte 5: JSON-022 expected the end of the text behind the array of documents, found `[`"#]],
+        byte 5: JSON-022 expected the end of the text after the array of documents, found `[`"#]],
     );
 }
 
@@ -226,7 +226,7 @@ fn a_fault_is_a_finding() {
         JsonSplitter::new(&Limits::default()).split(b"[] {}", EndOfInput::Yes).expect_err("text behind the array");
     let place = Place { file: Some("in.json".into()), byte: Some(ByteOffset(fault.at as u64)), ..Place::default() };
     expect![[r#"
-        error[JSON-022]: expected the end of the text behind the array of documents, found `{`
+        error[JSON-022]: expected the end of the text after the array of documents, found `{`
           at in.json, byte 3
 
         hint: put all documents into the array, or write them without one"#]]

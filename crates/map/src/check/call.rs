@@ -455,11 +455,11 @@ impl Lower<'_> {
             Err(error) => {
                 let message = match error {
                     FormatError::Letter(c) => format!("`{c}` is no part of a date or time"),
-                    FormatError::Twice => "a part stands twice in this format".to_owned(),
+                    FormatError::Twice => "a part occurs twice in this format".to_owned(),
                     FormatError::Empty => "the format has no part of a date or time".to_owned(),
                 };
                 self.error(codes::FORMAT, argument.span, message).hint =
-                    Some("parts are CCYY (or YYYY), YY, MM, DD, DDD, HH, MM or NN behind HH, SS, and f for each digit of a second".to_owned());
+                    Some("parts are CCYY (or YYYY), YY, MM, DD, DDD, HH, MM or NN after HH, SS, and f for each digit of a second".to_owned());
                 None
             }
         }
@@ -479,7 +479,7 @@ impl Lower<'_> {
                     self.error(
                         codes::FORMAT,
                         arguments[1].span,
-                        format!("the format asks for {lacks}, and the value is {}", value.ty.kind),
+                        format!("the format requires {lacks}, and the value is {}", value.ty.kind),
                     )
                     .hint = Some("join both: at-time(date, time)".to_owned());
                     return None;
@@ -610,7 +610,7 @@ impl Lower<'_> {
         let Kind::Decimal(own) = value.ty.kind else { return None };
         if scale > digits {
             self.error(codes::OPERAND_VALUE, arguments[2].span, "there are more decimals than digits").hint =
-                Some("digits count those before and behind the point".to_owned());
+                Some("digits include those before and after the point".to_owned());
             return None;
         }
         let kind = Kind::Decimal(Digits {
@@ -674,7 +674,7 @@ impl Lower<'_> {
         };
         let Some(cursor) = cursor else {
             self.error(codes::NO_LOOP, span, "there is no such loop around this").hint =
-                Some("position() stands inside `for`; position(name) names one of the loops around it".to_owned());
+                Some("use position() inside `for`; position(name) names an enclosing loop".to_owned());
             return None;
         };
         let id = self.expr(Expr::Position(cursor));
@@ -814,7 +814,7 @@ impl Lower<'_> {
         let Some(field) = field else {
             let list: Vec<&str> = fields().collect();
             self.error(codes::UNKNOWN_FIELD, span, format!("`{}` gives several fields: which one?", name.text)).hint =
-                Some(format!("write .{} behind it", list.join(" or .")));
+                Some(format!("write .{} after it", list.join(" or .")));
             return None;
         };
         let Some(at) = fields().position(|known| known == field.text) else {
@@ -850,7 +850,7 @@ impl Lower<'_> {
                         name.span,
                         "a decimal has 1 to 38 digits, and no more decimals than digits",
                     )
-                    .hint = Some("decimal(11, 2) has nine digits before the point and two behind it".to_owned());
+                    .hint = Some("decimal(11, 2) has nine digits before the point and two after it".to_owned());
                     return None;
                 }
                 Kind::Decimal(Digits {

@@ -30,7 +30,7 @@ impl Lower<'_> {
         for (key, value) in &table.rows {
             if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key.text) {
                 let line = self.line(first.span);
-                self.error(codes::TWICE, key.span, format!("this code stands in line {line} already")).hint =
+                self.error(codes::TWICE, key.span, format!("this code is already in line {line}")).hint =
                     Some("remove one of them".to_owned());
             }
             seen.push((&key.text, key));
@@ -98,7 +98,7 @@ impl Lower<'_> {
             Ok(text) => text,
             Err(reason) => {
                 self.error(codes::NO_FILE, from.span, format!("the table cannot be read: {reason}")).hint =
-                    Some("name it as seen from the folder of maps".to_owned());
+                    Some("name it relative to the folder of maps".to_owned());
                 return;
             }
         };
@@ -170,7 +170,7 @@ impl Lower<'_> {
                     self.error(
                         codes::TWICE,
                         parameter.span,
-                        format!("the parameter `{}` stands twice", parameter.text),
+                        format!("the parameter `{}` occurs twice", parameter.text),
                     )
                     .hint = Some("give one of them another name".to_owned());
                 }

@@ -196,7 +196,7 @@ impl Lower<'_> {
                     self.warning(
                         codes::NEVER,
                         right.span,
-                        "this is never used: what stands left of `??` always has a value",
+                        "this is never used: the value left of `??` is always present",
                     )
                     .hint = Some("remove `??` and what follows".to_owned());
                 }
@@ -336,7 +336,7 @@ impl Lower<'_> {
             }
             _ => {
                 self.error(codes::QUOTIENT, span, "a quotient has no last digit").hint =
-                    Some("say how many decimals: round(a / b, 2), or round(a / b, 2, half-even)".to_owned());
+                    Some("give the number of decimals: round(a / b, 2), or round(a / b, 2, half-even)".to_owned());
                 return None;
             }
         };

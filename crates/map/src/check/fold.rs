@@ -33,7 +33,7 @@ impl Lower<'_> {
         if base.lists.is_empty() {
             let name = path.steps.last().map_or("", |step| step.name.text.as_str()).to_owned();
             self.error(codes::NO_LIST, path.span, format!("`{name}` does not repeat, so there is nothing to fold"))
-                .hint = Some("name a list of the source behind `for`".to_owned());
+                .hint = Some("name a list of the source after `for`".to_owned());
             return None;
         }
         let (depth, choices) = (self.chain.len(), self.choices);

@@ -283,7 +283,7 @@ impl Lower<'_> {
             let Some(at) = at else {
                 let place = self.statements[unit.statement as usize].span;
                 let target = self.statements[unit.statement as usize].target.clone().unwrap_or_default();
-                self.error(codes::CARDINALITY, place, format!("`{target}` stands once, and the loop around would set it many times")).hint =
+                self.error(codes::CARDINALITY, place, format!("`{target}` occurs once, and the enclosing loop would set it many times")).hint =
                     Some("choose one occurrence, `…[0]`, fold them, `sum(… for …)`, or let the loop make occurrences: for … make …".to_owned());
                 return None;
             };
@@ -295,7 +295,7 @@ impl Lower<'_> {
                     self.error(
                         codes::CARDINALITY,
                         span,
-                        "this loop fills two lists of the target, which stand one behind the other",
+                        "this loop fills two lists of the target, which follow each other",
                     )
                     .hint = Some("write one loop for each list".to_owned());
                     return None;
@@ -332,7 +332,7 @@ impl Lower<'_> {
                 self.error(
                     codes::CARDINALITY,
                     target.span,
-                    format!("`{name}` stands once in the target, and `{source}` repeats {many}"),
+                    format!("`{name}` occurs once in the target, and `{source}` repeats {many}"),
                 )
                 .hint = Some(format!("choose one: for {source}[0] make {name} {{ … }}, or {source}[… = …]"));
             }

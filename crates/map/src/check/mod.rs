@@ -429,7 +429,7 @@ impl<'a> Lower<'a> {
                                 quote.span,
                                 format!("the map to include cannot be read: {reason}"),
                             )
-                            .hint = Some("name it as seen from the folder of maps".to_owned());
+                            .hint = Some("name it relative to the folder of maps".to_owned());
                         }
                     }
                 }

@@ -233,7 +233,7 @@ impl Lower<'_> {
         } else if own > list.0 {
             (
                 statement,
-                "the loop needs values that come behind its list, or goes through another list than the one being read"
+                "the loop needs values that come after its list, or uses another list than the one being read"
                     .to_owned(),
             )
         } else if let Some((done, culprit)) = waits.filter(|(done, _)| *done > list.0) {
@@ -246,9 +246,7 @@ impl Lower<'_> {
             let line = self.line(self.statements[culprit as usize].span);
             (
                 culprit,
-                format!(
-                    "line {line} stands before it in the target and needs {after}, which comes behind it in the source"
-                ),
+                format!("line {line} precedes it in the target and needs {after}, which comes after it in the source"),
             )
         } else {
             (statement, "it goes through a list that was chosen, or lies in another occurrence".to_owned())

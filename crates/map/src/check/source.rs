@@ -215,14 +215,14 @@ impl Lower<'_> {
                 self.error(
                     codes::NO_LIST,
                     step.span,
-                    format!("`{}` stands once at most, so there is nothing to choose", step.name.text),
+                    format!("`{}` occurs at most once, so there is nothing to select", step.name.text),
                 )
                 .hint = Some("remove the `[ ]`".to_owned());
                 None
             }
             (Some(select), true) => {
                 if !at.lists.is_empty() {
-                    self.error(codes::REPEATS, step.span, "a choice behind a list that is gone through").hint =
+                    self.error(codes::REPEATS, step.span, "a selection after a list that a loop reads").hint =
                         Some("write a loop of its own for each".to_owned());
                     return None;
                 }
@@ -452,7 +452,7 @@ impl Lower<'_> {
             .map(|(id, _)| self.path_from_here(id))
             .take(3)
             .collect();
-        (!found.is_empty()).then(|| format!("it stands at {}", found.join(", ")))
+        (!found.is_empty()).then(|| format!("it is at {}", found.join(", ")))
     }
 
     /// A node's path from the innermost loop that is around it.
@@ -473,7 +473,7 @@ impl Lower<'_> {
             .iter()
             .find(|(id, found)| *id > node && *id < self.source.node(node).subtree_end && found.name == name)
             .map(|(id, _)| (id, self.source.path(id)))?;
-        Some(format!("it stands at {}", found.strip_prefix(&outer)?.strip_prefix('.')?))
+        Some(format!("it is at {}", found.strip_prefix(&outer)?.strip_prefix('.')?))
     }
 
     fn unknown_child(&mut self, node: NodeId, name: &Name) {

@@ -344,7 +344,7 @@ impl Lower<'_> {
             self.error(
                 codes::CARDINALITY,
                 target.span,
-                format!("`{name}` stands once in the target and takes no list"),
+                format!("`{name}` occurs once in the target and is not a list"),
             )
             .hint = Some("give it one value".to_owned());
             return;
@@ -489,7 +489,7 @@ impl Lower<'_> {
                 _ => {}
             }
         } else if kind == Kind::Absent {
-            self.error(codes::TYPE, value.span, "nothing tells the type of this variable").hint =
+            self.error(codes::TYPE, value.span, "nothing determines the type of this variable").hint =
                 Some(format!("declare it: var {}: text = absent", name.text));
             kind = Kind::Bad;
         }

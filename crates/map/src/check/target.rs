@@ -106,7 +106,7 @@ impl Lower<'_> {
                         .map(|(id, _)| shape.path(id))
                         .take(3)
                         .collect();
-                    hint = (!elsewhere.is_empty()).then(|| format!("it stands at {}", elsewhere.join(", ")));
+                    hint = (!elsewhere.is_empty()).then(|| format!("it is at {}", elsewhere.join(", ")));
                 }
                 if hint.is_none() && !children.is_empty() {
                     let more = if children.len() > 8 { ", …" } else { "" };
@@ -157,7 +157,7 @@ impl Lower<'_> {
             self.error(
                 codes::UNKNOWN_OUTPUT,
                 first.span,
-                format!("the map has several targets, and `{}` is none of them", first.text),
+                format!("the map has several targets, and `{}` is not one of them", first.text),
             )
             .hint = Some(hint.unwrap_or_else(|| format!("begin with the target's name: {list}")));
             return None;
@@ -221,11 +221,10 @@ impl Lower<'_> {
             self.warning(
                 codes::MAYBE_ABSENT,
                 value.span,
-                format!("`{path}` must have a value, and this may have none"),
+                format!("`{path}` must have a value, and this may be absent"),
             )
-            .hint = Some(
-                "say what it is then: … ?? \"…\"; or write it only where it is there: if present(…) { … }".to_owned(),
-            );
+            .hint =
+                Some("give a default: … ?? \"…\"; or write it only if it is present: if present(…) { … }".to_owned());
         }
         let fit = match scalar {
             Scalar::Text { chars_max } => Fit::Text { max: chars_max.unwrap_or(u32::MAX) },
@@ -363,7 +362,7 @@ impl Lower<'_> {
                     (Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64, Kind::Text(_)) => {
                         "turn it into a number: number(…)"
                     }
-                    (Scalar::Decimal { .. }, Kind::Float) => "say how many decimals: round(…, 2)",
+                    (Scalar::Decimal { .. }, Kind::Float) => "give the number of decimals: round(…, 2)",
                     (Scalar::Text { .. }, Kind::Date | Kind::DateTime) => {
                         "write it in a format: format(…, \"CCYYMMDD\")"
                     }
@@ -409,7 +408,7 @@ impl Lower<'_> {
             }
             if constant.is_none() {
                 self.warning(codes::DIGITS_LOST, span, message).hint = Some(format!(
-                    "say that it fits: fit(…, {digits}, {}); a number that does not is a finding when it comes",
+                    "declare that it fits: fit(…, {digits}, {}); a larger number is then a finding of the run",
                     scale.max(0)
                 ));
             }
@@ -469,7 +468,7 @@ impl Lower<'_> {
                     format!("mandatory, but never set: {}{more}", names.join(", ")),
                 )
                 .hint = Some(format!(
-                    "set {}, or say `omit {}` if something else provides {}",
+                    "set {}, or write `omit {}` if something else provides {}",
                     if never.len() == 1 { "it" } else { "them" },
                     names.join(", "),
                     if verb == "is" { "it" } else { "them" }

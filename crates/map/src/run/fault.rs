@@ -133,12 +133,12 @@ impl RunFault {
             What::NotANumber => (
                 codes::NOT_A_NUMBER,
                 "the text is no number".to_owned(),
-                hint("a sign or none, digits, and one point; is-number(…) asks before"),
+                hint("a sign or none, digits, and one point; is-number(…) tests it first"),
             ),
             What::NotADate => (
                 codes::NOT_A_DATE,
                 "the text is no date or time of this format".to_owned(),
-                hint("is-date(…, \"…\") asks before"),
+                hint("is-date(…, \"…\") tests it first"),
             ),
             What::Overflow => {
                 (codes::OVERFLOW, "the result has more than 38 digits".to_owned(), hint("round on the way"))
@@ -146,14 +146,14 @@ impl RunFault {
             What::ZeroDivisor => (
                 codes::ZERO_DIVISOR,
                 "a number is divided by zero".to_owned(),
-                hint("ask before: if … = 0 then … else …"),
+                hint("test it first: if … = 0 then … else …"),
             ),
             What::NotInTable(table) => {
                 let name = plan.tables.get(usize::from(*table)).map_or("", |table| table.name.as_str());
                 (
                     codes::NOT_IN_TABLE,
                     format!("the code is not in `{name}`"),
-                    Some(format!("add it, or a row for all others: else \"…\"; `… in {name}` asks before")),
+                    Some(format!("add it, or a row for all others: else \"…\"; `… in {name}` tests it first")),
                 )
             }
             What::Missing(names) => (
@@ -174,7 +174,7 @@ impl RunFault {
             What::Raw => (
                 codes::RAW_VALUE,
                 "the source's bytes are no value of its type".to_owned(),
-                hint("mend the source, or read it with a policy that gives text or nothing instead"),
+                hint("fix the source, or read it with a policy that gives text or nothing instead"),
             ),
             What::Kind { wanted } => (
                 codes::WRONG_KIND,
@@ -184,14 +184,14 @@ impl RunFault {
             What::Lookup(reason) => (codes::LOOKUP, format!("the lookup failed: {reason}"), hint("connect it")),
             What::Order => (
                 codes::SOURCE_ORDER,
-                "the source sends this behind a list that follows it in its shape, and the list is mapped already"
+                "the source sends this after a list that comes later in its shape, and the list is already mapped"
                     .to_owned(),
                 hint("compile the map for sources in any order; it keeps more in memory then"),
             ),
             What::Size => (
                 codes::DOCUMENT_SIZE,
                 "what the map keeps of one document is more than 1 GiB".to_owned(),
-                hint("the plan's explanation tells which statement forces it"),
+                hint("`--explain` names the statement that forces it"),
             ),
             What::DateRange => (
                 codes::DATE_RANGE,

@@ -338,7 +338,7 @@ impl Parser<'_> {
                 (StmtKind::Omit(paths), span)
             }
             _ if self.at_item() => {
-                let message = format!("`{word}` stands at the top level only");
+                let message = format!("`{word}` is valid only at the top level");
                 self.report(codes::MISPLACED, &message, Some("move it out of the block"));
                 return Err(Broken);
             }
@@ -546,7 +546,7 @@ impl Parser<'_> {
         let mut span = first.span;
         let mut names = vec![first];
         while self.take(".") {
-            let name = self.name("a name behind the point")?;
+            let name = self.name("a name after the point")?;
             span = span.to(name.span);
             names.push(name);
         }
@@ -673,7 +673,7 @@ impl Parser<'_> {
                 _ => self.finding(
                     codes::BAD_ESCAPE,
                     span,
-                    "a backslash stands before a character that it does not go with".to_owned(),
+                    "a backslash precedes a character that is not an escape".to_owned(),
                     Some("write \\\\ for a backslash; \\\" \\n \\t \\r \\u{…} are the others"),
                 ),
             }
@@ -726,7 +726,7 @@ impl Parser<'_> {
                 self.report(
                     codes::STRAY,
                     &message,
-                    Some("remove it; names with other characters than letters, digits, - and _ stand in single quotes"),
+                    Some("remove it; names with other characters than letters, digits, - and _ are in single quotes"),
                 );
             }
             _ => {

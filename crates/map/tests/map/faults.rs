@@ -301,7 +301,7 @@ fn a_transaction_of_any_size_takes_the_memory_of_one_claim() {
           list 2000A.2300.REF: looked at while it is read, 2 slots; 1 choices
           list 2000A.2300.2400: kept, 2 slots; 1 folds
         memory: kept until the occurrence around it ends
-          2000A.2300.2400: any number of occurrences of 96 bytes and their values; line 9: line 9 stands before it in the target and needs 2000A.2300.2400.SV102, which comes behind it in the source
+          2000A.2300.2400: any number of occurrences of 96 bytes and their values; line 9: line 9 precedes it in the target and needs 2000A.2300.2400.SV102, which comes after it in the source
         steps
           document out
             behind BHT

@@ -106,12 +106,8 @@ impl<'s> TypedSource<'s> {
             Some(parent) => {
                 let name =
                     self.types.plan(parent).map_or("its parent", |plan| plan.shape().node(NodeId::ROOT).name.as_str());
-                Finding::error(
-                    codes::NO_PARENT,
-                    Fault::Sender,
-                    format!("no {name} stands before this record to hold it"),
-                )
-                .hint("the file is not in order, or the parent was rejected as being of no known type")
+                Finding::error(codes::NO_PARENT, Fault::Sender, format!("no {name} precedes this record as its parent"))
+                    .hint("the file is not in order, or the parent was rejected as being of no known type")
             }
         };
         lot.rejected(&facts.reject_form, block, at, locate(vec![finding], &place_of(block, at, &facts.file)));

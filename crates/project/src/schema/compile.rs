@@ -182,9 +182,9 @@ impl Compiler<'_> {
             Ok(test) => return Some(test),
             Err(Unfit::Kind) => (
                 "cannot tell a record's type",
-                "take an elementary field that stands once and holds text or a whole number",
+                "use an elementary field that occurs once and contains text or an integer",
             ),
-            Err(Unfit::Slides) => ("stands behind a table of variable length", "take a field in front of it"),
+            Err(Unfit::Slides) => ("comes after a table of variable length", "take a field in front of it"),
             Err(Unfit::Value) => (
                 "cannot hold one of these values",
                 "number fields need whole numbers, text fields characters of the code page",

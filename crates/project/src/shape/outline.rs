@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Types: `text`, `text(n)`, `decimal(digits, scale)`, `unsigned(digits, scale)`, `float`, `float32`, `bool`, `bytes`, `bytes(n)`. A line
-//! without a type is a group. `#` begins a comment. Names with blanks or signs stand in single quotes.
+//! without a type is a group. `#` begins a comment. Names with blanks or signs are in single quotes.
 
 use core::fmt::Write as _;
 use std::sync::Arc;
@@ -185,7 +185,7 @@ fn read(file: &SourceFile) -> Result<Shape, Findings> {
         if let Some((_, names)) = open.last_mut() {
             if names.contains(&line.name) {
                 findings.push(
-                    file.error(codes::SYNTAX, line.at, format!("`{}` stands here twice", line.name))
+                    file.error(codes::SYNTAX, line.at, format!("`{}` occurs here twice", line.name))
                         .hint("names are unique in their group; what repeats is a list: `name*`"),
                 );
                 continue;
@@ -231,10 +231,7 @@ fn line(file: &SourceFile, raw: &str, start: usize) -> Result<Option<Line>, Box<
     }
     let (mark, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
     let occurs = occurs(mark).ok_or_else(|| {
-        wrong(
-            format!("`{mark}` does not say how often it stands there"),
-            "write `name`, `name?`, `name*` or `name*1..5`",
-        )
+        wrong(format!("`{mark}` is not a valid count"), "write `name`, `name?`, `name*` or `name*1..5`")
     })?;
     let kind = rest.split(" #").next().unwrap_or_default().trim();
     let scalar = match kind {

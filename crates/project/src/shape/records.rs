@@ -113,7 +113,7 @@ impl RecordSpec<'_> {
                 let message = format!("the copybook describes {} records and one is needed", records.len());
                 let file = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 let hint =
-                    format!("name one behind the file: \"{file}#RECORD\", of {}; or all by a layout file", names());
+                    format!("name one after the file: \"{file}#RECORD\", of {}; or all by a layout file", names());
                 Err(Finding::error(codes::NO_SUCH_PART, Fault::Config, message).at(place()).hint(hint).into())
             }
         }

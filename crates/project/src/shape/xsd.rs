@@ -160,7 +160,7 @@ impl Documents {
         }
         root.children.retain(|child| child.name != "annotation");
         if let Some(wrong) = misnamed(&root) {
-            let finding = file.error(codes::SYNTAX, wrong.at, "the name is none that an element or attribute can have");
+            let finding = file.error(codes::SYNTAX, wrong.at, "the name is not valid for an element or attribute");
             return Err(finding.hint("names begin with a letter and hold letters, digits, `_`, `-` and `.`").into());
         }
         let namespace = root.attribute("targetNamespace").map(str::to_owned).or(around);
@@ -259,7 +259,7 @@ impl<'d> Reader<'d> {
             }
             (None, [one]) => Ok((0, one)),
             (None, _) => Err(refused(format!(
-                "the schema has {} elements, and one is the document's: name it behind the file, \"x.xsd#name\"",
+                "the schema has {} elements, and one is the document's: name it after the file, \"x.xsd#name\"",
                 elements.len()
             ))),
         }
@@ -303,7 +303,7 @@ impl<'d> Reader<'d> {
         match built_in(local(name)) {
             Some(scalar) => Some(Model::Leaf(scalar)),
             None => {
-                let hint = "define it, or include the schema that does by a file beside this one";
+                let hint = "define it, or include the schema that does from a file next to this one";
                 self.refuse(file, from.at, codes::NO_SUCH_PART, format!("there is no type `{name}`"), hint);
                 None
             }
@@ -492,7 +492,7 @@ impl<'d> Reader<'d> {
                 Some(found) => found,
                 None => {
                     let message = format!("there is no element `{reference}`");
-                    let hint = "define it, or include or import its schema by a file beside this one";
+                    let hint = "define it, or include or import its schema from a file next to this one";
                     return self.refuse(file, of.at, codes::NO_SUCH_PART, message, hint);
                 }
             },
@@ -551,7 +551,7 @@ impl<'d> Reader<'d> {
         match content.members.iter_mut().find(|member| member.name == name) {
             None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model }),
             Some(known) if known.namespace != namespace => {
-                let message = format!("`{name}` stands here in two namespaces");
+                let message = format!("`{name}` is here in two namespaces");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
             }
             // Again in another branch, or further on.
@@ -562,7 +562,7 @@ impl<'d> Reader<'d> {
                 };
             }
             Some(_) => {
-                let message = format!("`{name}` stands here with two types");
+                let message = format!("`{name}` is here with two types");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both the same type, or different names");
             }
         }

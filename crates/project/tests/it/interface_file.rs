@@ -251,7 +251,7 @@ parent = "C"
 value = "3"
 "#,
         expect![[r#"
-            error[PRJ-004]: nothing tells records of this type from others
+            error[PRJ-004]: nothing distinguishes records of this type from others
               at car.toml:4:1
               |
             4 | [[records.type]]
@@ -259,7 +259,7 @@ value = "3"
 
             hint: add `by = "FIELD"` to [records] or to the type
 
-            error[PRJ-004]: nothing tells records of this type from others
+            error[PRJ-004]: nothing distinguishes records of this type from others
               at car.toml:7:1
               |
             7 | [[records.type]]
@@ -267,7 +267,7 @@ value = "3"
 
             hint: add `by = "FIELD"` to [records] or to the type
 
-            error[PRJ-006]: this value tells an earlier type already
+            error[PRJ-006]: this value already identifies an earlier type
               at car.toml:9:11
               |
             9 | values = ["1"]
@@ -281,9 +281,9 @@ value = "3"
             10 | parent = "C"
                |          ^^^
 
-            hint: name a record type that stands above this one; parents come first
+            hint: name a record type above this one; parents come first
 
-            error[PRJ-004]: nothing tells records of this type from others
+            error[PRJ-004]: nothing distinguishes records of this type from others
               at car.toml:11:1
                |
             11 | [[records.type]]

@@ -108,7 +108,7 @@ fn what_no_shape_holds_is_refused() {
             Error SHP-005 order.schema.json:5:18: alternatives of which one is a value and another an object or list (a node is a value, an object or a list; describe the one that your partner sends)
             Error SHP-007 order.schema.json:6:28: `#` holds itself (a shape is finite: write down as many levels as documents have)
             Error SHP-004 order.schema.json:6:51: there is no `#/$defs/gone` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
-            Error SHP-005 order.schema.json:6:84: a schema on the network: https://example.com/x.json (nothing is fetched: put a copy beside the schema, and refer to its file)
+            Error SHP-005 order.schema.json:6:84: a schema on the network: https://example.com/x.json (Quayline downloads nothing: put a copy next to the schema, and refer to its file)
             Error SHP-005 order.schema.json:7:59: `patternProperties`: members without names of their own (list them as `properties`)
             Error SHP-008 order.schema.json:8:50: the parts of `allOf` are of different types (no value fits them all: correct one)
         "#]],

@@ -131,7 +131,7 @@ fn records_of_a_copybook() {
     "#]]
     .assert_eq(&load("orders.cpy#LINE-REC", &[("orders.cpy", COPYBOOK)]));
     expect![[r#"
-        Error SHP-004 orders.cpy: the copybook describes 2 records and one is needed (name one behind the file: "orders.cpy#RECORD", of ORDER-REC, LINE-REC; or all by a layout file)
+        Error SHP-004 orders.cpy: the copybook describes 2 records and one is needed (name one after the file: "orders.cpy#RECORD", of ORDER-REC, LINE-REC; or all by a layout file)
     "#]].assert_eq(&load("orders.cpy", &[("orders.cpy", COPYBOOK)]));
 }
 
@@ -160,7 +160,7 @@ fn what_is_wrong_with_a_layout() {
         "layout = \"fixed\"\n[[field]]\nname = \"a\"\nlength = 3\n[[field]]\nname = \"a\"\nstart = 2\nlength = 3\n",
         expect![[r#"
         Error SHP-009 orders.toml:6:8: two fields `a` (names of fields are unique in their record)
-        Error SHP-009 orders.toml:6:8: `a` begins at column 2, and the field before it ends at 3 (columns count from 1, and fields stand in order)
+        Error SHP-009 orders.toml:6:8: `a` begins at column 2, and the field before it ends at 3 (columns count from 1, and fields are in order)
     "#]],
     );
     check(
@@ -186,9 +186,9 @@ fn outlines() {
     .assert_eq(&load("a.shape", &[("a.shape", outline)]));
     expect![[r#"
         Error SHP-003 a.shape:5:3: `money` is no type (types are text, text(n), decimal(digits, scale), unsigned(digits, scale), float, float32, bool, bytes)
-        Error SHP-003 a.shape:6:3: `*x` does not say how often it stands there (write `name`, `name?`, `name*` or `name*1..5`)
+        Error SHP-003 a.shape:6:3: `*x` is not a valid count (write `name`, `name?`, `name*` or `name*1..5`)
         Error SHP-003 a.shape:3:5: a node inside of a field (a node with a type holds a value; leave the type out to make it a group)
-        Error SHP-003 a.shape:4:3: `a` stands here twice (names are unique in their group; what repeats is a list: `name*`)
+        Error SHP-003 a.shape:4:3: `a` occurs here twice (names are unique in their group; what repeats is a list: `name*`)
         Error SHP-003 a.shape:7:1: a second node without a group around it (indent it: the first line is the document, all others lie inside)
     "#]].assert_eq(&load("a.shape", &[("a.shape", "order\n  a text\n    b text\n  a text\n  c money\n  d*x text\nother\n")]));
     expect![[r#"

@@ -109,15 +109,15 @@ fn groups_circles_and_what_is_missing() {
     check(
         r#"<xs:element name="A"><xs:complexType><xs:sequence><xs:element name="B" type="Gone"/><xs:element ref="C"/><xs:element name="D" type="xs:string"/><xs:element name="D" type="xs:int"/></xs:sequence></xs:complexType></xs:element>"#,
         expect![[r#"
-            Error SHP-004 order.xsd:2:51: there is no type `Gone` (define it, or include the schema that does by a file beside this one)
-            Error SHP-004 order.xsd:2:85: there is no element `C` (define it, or include or import its schema by a file beside this one)
-            Error SHP-005 order.xsd:2:145: `D` stands here with two types (give both the same type, or different names)
+            Error SHP-004 order.xsd:2:51: there is no type `Gone` (define it, or include the schema that does from a file next to this one)
+            Error SHP-004 order.xsd:2:85: there is no element `C` (define it, or include or import its schema from a file next to this one)
+            Error SHP-005 order.xsd:2:145: `D` is here with two types (give both the same type, or different names)
         "#]],
     );
     check(
         "<xs:element name=\"A\" type=\"xs:string\"/><xs:element name=\"B\" type=\"xs:string\"/>",
         expect![[r#"
-        Error SHP-004 order.xsd:1:1: the schema has 2 elements, and one is the document's: name it behind the file, "x.xsd#name" (it has A, B)
+        Error SHP-004 order.xsd:1:1: the schema has 2 elements, and one is the document's: name it after the file, "x.xsd#name" (it has A, B)
     "#]],
     );
     expect![[r#"

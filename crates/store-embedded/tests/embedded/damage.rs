@@ -46,7 +46,7 @@ fn a_flipped_byte_of_the_log_is_refused_and_named() {
             Err(other) => panic!("byte {at}: {other}"),
             Ok(engine) => {
                 let found = state(&engine).expect("readable").len();
-                // The last group alone cannot be told from a torn end.
+                // The last group alone cannot be distinguished from a torn end.
                 let lost_last = at >= last_begin && found == 49;
                 assert!(found == 50 || lost_last, "byte {at}: {found} records");
                 last += u64::from(lost_last);

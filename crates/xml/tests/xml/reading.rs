@@ -214,7 +214,7 @@ fn what_does_not_fit_the_shape_is_told_with_its_place() {
 
             hint: `ID` is expected
 
-            error[XML-023]: text stands where only elements are expected
+            error[XML-023]: text appears where only elements are expected
               at line 3, column 43, CAR[1]
 
             hint: put the text into an element of the group
@@ -224,15 +224,15 @@ fn what_does_not_fit_the_shape_is_told_with_its_place() {
 
             hint: remove the element or correct its name
 
-            error[XML-021]: the element stands here a second time
+            error[XML-021]: the element occurs here a second time
               at line 3, column 75, ID
 
             hint: keep one of the elements; only fields with OCCURS repeat
 
-            error[XML-022]: the list goes on behind other elements
+            error[XML-022]: the list continues after other elements
               at line 4, column 1, CAR
 
-            hint: put the elements of the list one behind the other
+            hint: put the elements of the list next to each other
 
             error[XML-024]: the attribute unit is not known here
               at line 4, column 7, LAST
@@ -311,7 +311,7 @@ fn what_is_not_well_formed_is_refused() {
     check(
         "<records><record a=b a=c/></records>",
         expect![[r#"
-        error[XML-010]: an attribute is not of the form name="value", or stands twice
+        error[XML-010]: an attribute is not of the form name="value", or occurs twice
           at line 1, column 10
 
         hint: correct the file with the program that wrote it: it is not well-formed XML

@@ -62,35 +62,35 @@ fn period_missing() {
             0    1       05 B PIC X
             1    3       05 C PIC 9(3)
             4    1       05 E PIC X
-            warning[COB-022]: the entry has no period behind it; one is assumed here
+            warning[COB-022]: the entry has no period at its end; one is assumed here
               at a.cpy:1:4
               |
             1 | 01 A
               |    ^
 
             hint: end the entry with a period
-            warning[COB-022]: the entry has no period behind it; one is assumed here
+            warning[COB-022]: the entry has no period at its end; one is assumed here
               at a.cpy:2:12
               |
             2 |   05 B PIC X
               |            ^
 
             hint: end the entry with a period
-            warning[COB-022]: the entry has no period behind it; one is assumed here
+            warning[COB-022]: the entry has no period at its end; one is assumed here
               at a.cpy:3:23
               |
             3 |   05 C PIC 9(3) VALUE 5
               |                       ^
 
             hint: end the entry with a period
-            warning[COB-022]: the entry has no period behind it; one is assumed here
+            warning[COB-022]: the entry has no period at its end; one is assumed here
               at a.cpy:5:6
               |
             5 |      3
               |      ^
 
             hint: end the entry with a period
-            warning[COB-022]: the entry has no period behind it; one is assumed here
+            warning[COB-022]: the entry has no period at its end; one is assumed here
               at a.cpy:6:12
               |
             6 |   05 E PIC X
@@ -137,7 +137,7 @@ fn level_order() {
     free(
         "77 A PIC X.\n  05 B PIC X.\n01 C. 05 D PIC X. 66 E RENAMES D. 05 F PIC X.",
         expect![[r#"
-        error[COB-024]: level 05 stands behind a level 77, which has no fields
+        error[COB-024]: level 05 follows a level 77, which has no fields
           at a.cpy:2:6
           |
         2 |   05 B PIC X.
@@ -145,13 +145,13 @@ fn level_order() {
 
         hint: make the level 77 a level 01, or begin a record with a level 01 here
 
-        error[COB-024]: F stands behind a level 66 of its record
+        error[COB-024]: F follows a level 66 of its record
           at a.cpy:3:38
           |
         3 | 01 C. 05 D PIC X. 66 E RENAMES D. 05 F PIC X.
           |                                      ^
 
-        hint: move E behind all other entries of the record"#]],
+        hint: move E after all other entries of the record"#]],
     );
 }
 
@@ -166,7 +166,7 @@ fn condition_misplaced() {
         1 | 88 A VALUE 1.
           |    ^
 
-        hint: move it behind the entry whose values it names
+        hint: move it after the entry whose values it names
 
         error[COB-025]: this level 66 has no record in front of it
           at a.cpy:2:4
@@ -174,7 +174,7 @@ fn condition_misplaced() {
         2 | 66 B RENAMES C.
           |    ^
 
-        hint: move it behind the record it renames fields of
+        hint: move it after the record whose fields it renames
 
         error[COB-025]: this level 88 has no field in front of it
           at a.cpy:3:38
@@ -182,7 +182,7 @@ fn condition_misplaced() {
         3 | 01 R. 05 D PIC X. 66 E RENAMES D. 88 F VALUE 'X'.
           |                                      ^
 
-        hint: move it behind the entry whose values it names"#]],
+        hint: move it after the entry whose values it names"#]],
     );
 }
 
@@ -357,7 +357,7 @@ fn names() {
     free(
         "01 A.\n 05 B$ PIC X.\n 05 -C PIC X.\n 05 D- PIC X.\n 05 123 PIC X.\n 05 E PIC X.",
         expect![[r#"
-        error[COB-030]: `$` cannot stand in a data name
+        error[COB-030]: `$` is not valid in a data name
           at a.cpy:2:5
           |
         2 |  05 B$ PIC X.
@@ -526,7 +526,7 @@ fn picture_findings_point_into_the_picture() {
 
             hint: the symbols are X A 9 N G U 1 S V P, and for edited items Z * + - CR DB , . B 0 / and the currency symbol
 
-            error[COB-041]: S stands once, in front of everything else
+            error[COB-041]: write S once, before everything else
               at a.cpy:3:15
               |
             3 |  05 C PIC 9(3)S.
@@ -556,7 +556,7 @@ fn picture_findings_point_into_the_picture() {
             6 |  05 F PIC +9.9(3)E+99.
               |                  ^
 
-            hint: describe the field as text of the same length, `PIC X(n)`, and convert it behind"#]],
+            hint: describe the field as text of the same length, `PIC X(n)`, and convert it later"#]],
     );
 }
 
@@ -597,7 +597,7 @@ fn clause_conflict() {
 
         hint: it belongs to a numeric DISPLAY item with an S in its picture; remove it, or add the S
 
-        error[COB-051]: JUSTIFIED stands on the group C
+        error[COB-051]: JUSTIFIED is on the group C
           at a.cpy:3:7
           |
         3 |  05 C JUST.

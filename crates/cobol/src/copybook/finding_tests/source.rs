@@ -17,7 +17,7 @@ fn literal_not_closed() {
 
         hint: close it with the quote it began with; to continue it, put `-` in column 7 of the next line
 
-        warning[COB-022]: the entry has no period behind it; one is assumed here
+        warning[COB-022]: the entry has no period at its end; one is assumed here
           at a.cpy:1:25
           |
         1 | 01 A PIC X(5) VALUE 'abc.
@@ -43,7 +43,7 @@ fn continuation() {
     fixed(
         "       01 A PIC X(80) VALUE 'abc\n      -    def'.\n",
         expect![[r#"
-        error[COB-002]: the continued literal does not go on with `'`
+        error[COB-002]: the continuation of the literal does not start with `'`
           at a.cpy:2:12
           |
         2 |       -    def'.
@@ -81,7 +81,7 @@ fn text_past_margin() {
 
             hint: check the spelling of the clause; an entry ends with a period
 
-            warning[COB-004]: a word runs past column 72; what stands from column 73 on is not read
+            warning[COB-004]: a word runs past column 72; text from column 73 on is ignored
               at a.cpy:2:73
               |
             2 |            05 A-FIELD-WITH-A-RATHER-LONG-NAME            PIC X(10) JUSTIFIED RIGHT.

@@ -23,7 +23,7 @@ fn redefines() {
             3 |  05 C REDEFINES Q PIC X.
               |       ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
 
             error[COB-061]: D redefines itself
               at a.cpy:4:7
@@ -31,31 +31,31 @@ fn redefines() {
             4 |  05 D REDEFINES D PIC X.
               |       ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
 
-            error[COB-061]: E redefines F, which stands behind it
+            error[COB-061]: E redefines F, which follows it
               at a.cpy:5:7
               |
             5 |  05 E REDEFINES F PIC X.
               |       ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
 
-            error[COB-061]: G redefines B, but F stands between them
+            error[COB-061]: G redefines B, but F is between them
               at a.cpy:7:7
               |
             7 |  05 G REDEFINES B PIC X.
               |       ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
 
-            error[COB-061]: I redefines B, but it does not stand in the same group
+            error[COB-061]: I redefines B, but it is not in the same group
               at a.cpy:8:13
               |
             8 |  05 H. 10 I REDEFINES B PIC X.
               |             ^^^^^^^^^^^
 
-            hint: REDEFINES stands directly behind the field it names, with the same level number, in the same group
+            hint: put REDEFINES directly after the field it names, with the same level number, in the same group
         "#]],
     );
     free(
@@ -176,7 +176,7 @@ fn occurs() {
 
             hint: name the counter, or write one number
 
-            error[COB-070]: the number behind OCCURS is too large
+            error[COB-070]: the number after OCCURS is too large
               at a.cpy:5:20
               |
             5 |  05 E PIC X OCCURS 99999999999.
@@ -195,7 +195,7 @@ fn occurs() {
     free(
         "01 A OCCURS 3 PIC X.",
         expect![[r#"
-        error[COB-071]: OCCURS stands at level 01 or 77
+        error[COB-071]: OCCURS is at level 01 or 77
           at a.cpy:1:6
           |
         1 | 01 A OCCURS 3 PIC X.
@@ -246,7 +246,7 @@ fn counters() {
 
             hint: use a numeric field without V, such as `PIC 9(3)`
 
-            error[COB-075]: the counter I stands in the table it counts, F
+            error[COB-075]: the counter I is in the table it counts, F
               at a.cpy:11:34
                |
             11 |  05 F OCCURS 1 TO 3 DEPENDING ON I. 10 I PIC 9.
@@ -254,7 +254,7 @@ fn counters() {
 
             hint: move the counter in front of the table, outside other tables
 
-            error[COB-075]: the counter Z stands behind the table it counts, H
+            error[COB-075]: the counter Z is after the table it counts, H
               at a.cpy:12:40
                |
             12 |  05 H PIC X OCCURS 1 TO 3 DEPENDING ON Z.
@@ -320,21 +320,21 @@ fn renames() {
 
             hint: rename the group around the table
 
-            error[COB-081]: E does not end behind F
+            error[COB-081]: E does not end after F
               at a.cpy:10:23
                |
             10 |  66 R4 RENAMES F THRU E.
                |                       ^
 
-            hint: the field behind THRU stands behind the first one, and not in it
+            hint: the field after THRU must follow the first one, outside it
 
-            error[COB-081]: F does not end behind E
+            error[COB-081]: F does not end after E
               at a.cpy:11:23
                |
             11 |  66 R5 RENAMES E THRU F.
                |                       ^
 
-            hint: the field behind THRU stands behind the first one, and not in it
+            hint: the field after THRU must follow the first one, outside it
 
             error[COB-081]: A is the record itself, it cannot be renamed
               at a.cpy:12:16

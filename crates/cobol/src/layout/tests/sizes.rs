@@ -387,25 +387,25 @@ fn pictures_are_refused_with_the_rule() {
         "PIC £9",
     ];
     expect![[r#"
-        -   PIC 9S -> error[COB-041]: S stands once, in front of everything else
-        -   PIC SS9 -> error[COB-041]: S stands once, in front of everything else
+        -   PIC 9S -> error[COB-041]: write S once, before everything else
+        -   PIC SS9 -> error[COB-041]: write S once, before everything else
         -   PIC 9V9V9 -> error[COB-041]: the picture has a second decimal point
         -   PIC 9.9.9 -> error[COB-041]: the picture has a second decimal point
         -   PIC 9V9.9 -> error[COB-041]: the picture has a second decimal point
         -   PIC VV9 -> error[COB-041]: the picture has a second decimal point
-        -   PIC 9PP9 -> error[COB-041]: P stands left or right of all digit positions, with V at most beside it on the outside
-        -   PIC P9P -> error[COB-041]: P stands left or right of all digit positions, with V at most beside it on the outside
-        -   PIC 9VP9 -> error[COB-041]: P stands left or right of all digit positions, with V at most beside it on the outside
-        -   PIC PV9 -> error[COB-041]: P stands left or right of all digit positions, with V at most beside it on the outside
+        -   PIC 9PP9 -> error[COB-041]: put P left or right of all digit positions; only V may be outside it
+        -   PIC P9P -> error[COB-041]: put P left or right of all digit positions; only V may be outside it
+        -   PIC 9VP9 -> error[COB-041]: put P left or right of all digit positions; only V may be outside it
+        -   PIC PV9 -> error[COB-041]: put P left or right of all digit positions; only V may be outside it
         -   PIC V -> error[COB-041]: the picture has no digit position
         -   PIC S -> error[COB-041]: the picture has no digit position
         -   PIC P -> error[COB-041]: the picture has no digit position
-        -   PIC X9S -> error[COB-041]: this symbol does not belong to the others: X and A stand with X, A, 9, B, 0 and / only
-        -   PIC XZ -> error[COB-041]: this symbol does not belong to the others: X and A stand with X, A, 9, B, 0 and / only
-        -   PIC NX -> error[COB-041]: this symbol does not belong to the others: only itself and insertion symbols can stand beside it
-        -   PIC UB -> error[COB-041]: this symbol does not belong to the others: only itself and insertion symbols can stand beside it
-        -   PIC 1B -> error[COB-041]: this symbol does not belong to the others: only itself and insertion symbols can stand beside it
-        -   PIC GN -> error[COB-041]: this symbol does not belong to the others: only itself and insertion symbols can stand beside it
+        -   PIC X9S -> error[COB-041]: this symbol does not belong to the others: combine X and A only with X, A, 9, B, 0 and /
+        -   PIC XZ -> error[COB-041]: this symbol does not belong to the others: combine X and A only with X, A, 9, B, 0 and /
+        -   PIC NX -> error[COB-041]: this symbol does not belong to the others: it allows only itself and insertion symbols next to it
+        -   PIC UB -> error[COB-041]: this symbol does not belong to the others: it allows only itself and insertion symbols next to it
+        -   PIC 1B -> error[COB-041]: this symbol does not belong to the others: it allows only itself and insertion symbols next to it
+        -   PIC GN -> error[COB-041]: this symbol does not belong to the others: it allows only itself and insertion symbols next to it
         -   PIC 9(0) -> error[COB-042]: the repeat count is zero
         -   PIC 9() -> error[COB-042]: the repeat count is not a whole number
         -   PIC 9(A) -> error[COB-042]: the repeat count is not a whole number
@@ -419,15 +419,15 @@ fn pictures_are_refused_with_the_rule() {
         -   PIC $$++9 -> error[COB-041]: two symbols float in one picture
         -   PIC Z+++ -> error[COB-041]: two ways to suppress zeros in one picture
         -   PIC +9+ -> error[COB-041]: this symbol breaks a floating string
-        -   PIC 9(15)+- -> error[COB-041]: the sign stands inside the picture
-        -   PIC 9CRDB -> error[COB-041]: the sign stands inside the picture
-        -   PIC CR9 -> error[COB-041]: the sign stands inside the picture
+        -   PIC 9(15)+- -> error[COB-041]: the sign is inside the picture
+        -   PIC 9CRDB -> error[COB-041]: the sign is inside the picture
+        -   PIC CR9 -> error[COB-041]: the sign is inside the picture
         -   PIC -9CR -> error[COB-041]: the picture has a second sign
         -   PIC $9$ -> error[COB-041]: this symbol breaks a floating string
-        -   PIC 9$ -> error[COB-041]: the currency symbol stands inside the picture
-        -   PIC 9+9 -> error[COB-041]: the sign stands inside the picture
+        -   PIC 9$ -> error[COB-041]: the currency symbol is inside the picture
+        -   PIC 9+9 -> error[COB-041]: the sign is inside the picture
         -   PIC $$9$ -> error[COB-041]: this symbol breaks a floating string
-        -   PIC Z.Z9 -> error[COB-041]: some digits behind the point are suppressed, others not
+        -   PIC Z.Z9 -> error[COB-041]: some digits after the point are suppressed, others not
         -   PIC + -> error[COB-041]: the picture has no digit position
         -   PIC $ -> error[COB-041]: the picture has no digit position
         -   PIC . -> error[COB-041]: the picture has no digit position
@@ -441,7 +441,7 @@ fn pictures_are_refused_with_the_rule() {
         -   PIC X(40000)B -> error[COB-042]: an edited picture of 40001 positions, more than 32760
         -   PIC -> error[COB-040]: PICTURE is followed by a period, expected a character-string
         -   PIC (3) -> error[COB-040]: `(` is no picture symbol
-        -   PIC 9 (3) -> error[COB-041]: a blank stands inside the picture
+        -   PIC 9 (3) -> error[COB-041]: the picture contains a blank
         -   PIC £9 -> error[COB-040]: `£` is no picture symbol
     "#]].assert_eq(&sizes(&items, &Dialect::IBM));
 }
@@ -506,8 +506,8 @@ fn clauses_are_refused_where_they_mean_nothing() {
         -   PIC X USAGE DISPLAY USAGE DISPLAY -> error[COB-028]: the entry has a second USAGE clause
         -   PIC X DYNAMIC LENGTH -> error[COB-031]: DYNAMIC LENGTH is not supported
         -   TYPE FOO -> error[COB-031]: the TYPE clause is not supported
-        -   PIC 9 UNSIGNED -> error[COB-021]: UNSIGNED stands alone
-        -   PIC X GROUP-USAGE NATIONAL -> COB-051 GROUP-USAGE stands on an elementary item
+        -   PIC 9 UNSIGNED -> error[COB-021]: UNSIGNED is alone
+        -   PIC X GROUP-USAGE NATIONAL -> COB-051 GROUP-USAGE is on an elementary item
         -   PIC 1 BIT -> error[COB-031]: USAGE BIT is not supported
         -   FLOAT-DECIMAL-16 -> error[COB-031]: USAGE FLOAT-DECIMAL-16 is not supported
         -   PIC X ANY LENGTH -> error[COB-031]: ANY LENGTH is not supported

@@ -38,7 +38,7 @@ impl Ambiguity {
         let example = self.example[first..].join(" ");
         let last = self.example.last().map_or("", String::as_str);
         let message = format!(
-            "{shadowed} cannot be told from {taken}: {}; in `{before}{example}` the last {last} is taken for the latter",
+            "{shadowed} cannot be distinguished from {taken}: {}; in `{before}{example}` the last {last} counts as the latter",
             self.why
         );
         warning(AMBIGUOUS, shadowed.as_str(), message)
@@ -184,13 +184,13 @@ impl<'x> Search<'x> {
         match (a, b) {
             ([], []) => format!("neither {tag} has a qualifier or codes that the other does not have"),
             ([], [condition, ..]) => format!("the former has no qualifier, so any {} is taken", name(condition)),
-            ([condition, ..], []) => format!("only the latter asks for {}", name(condition)),
+            ([condition, ..], []) => format!("only the latter requires {}", name(condition)),
             ([one, ..], others) => {
                 let same = others.iter().find(|other| other.element == one.element && other.component == one.component);
                 match same.and_then(|other| common(one, other)) {
                     Some(value) => format!("{} may be {value} in both", name(one)),
                     None => {
-                        format!("they are told apart by different elements, {} and {}", name(one), name(&others[0]))
+                        format!("different elements distinguish them, {} and {}", name(one), name(&others[0]))
                     }
                 }
             }

@@ -173,6 +173,6 @@ fn check_tag(standard: Standard, segment: &SegmentUse, at: &dyn Fn() -> String, 
         findings.push(error(TAG, at(), "the tag is not two or three capital letters or digits, a letter first"));
     } else if Level::of(standard, tag).is_some() {
         let message = "segments of the envelope are not part of a guide's structure";
-        findings.push(error(TAG, at(), message).hint("remove it; the envelope is checked by itself"));
+        findings.push(error(TAG, at(), message).hint("remove it; the envelope is checked automatically"));
     }
 }

@@ -90,7 +90,7 @@ fn collect(items: &[Item], path: &str, is_nested: bool, said: &mut Vec<HlLevel>,
                 }
                 for within in &level.within {
                     if !inner.levels.iter().any(|other| other.code == *within) {
-                        wrong(format!("level {} stands in {within}, which is no level", level.code));
+                        wrong(format!("level {} is in {within}, which is not a level", level.code));
                     }
                 }
                 said.push(level.clone());

@@ -45,7 +45,7 @@ CTT O 1
 ",
         ),
         expect![[r#"
-            warning[GDE-110]: N1B/N1 cannot be told from N1/N1: neither N1 has a qualifier or codes that the other does not have; in `BEG N1` the last N1 is taken for the latter
+            warning[GDE-110]: N1B/N1 cannot be distinguished from N1/N1: neither N1 has a qualifier or codes that the other does not have; in `BEG N1` the last N1 counts as the latter
               at N1B/N1
 
             hint: give each a qualifier that the other does not have (`where 01 = …`)
@@ -64,15 +64,15 @@ loop C O 1
 ",
         ),
         expect![[r#"
-            warning[GDE-110]: B/N1 cannot be told from A/N1: N101 may be ST in both; in `BEG N1*ST` the last N1*ST is taken for the latter
+            warning[GDE-110]: B/N1 cannot be distinguished from A/N1: N101 may be ST in both; in `BEG N1*ST` the last N1*ST counts as the latter
               at B/N1
 
             hint: give each a qualifier that the other does not have (`where 01 = …`)
-            warning[GDE-110]: C/N1 cannot be told from A/N1: they are told apart by different elements, N101 and N102; in `BEG N1*BY*X` the last N1*BY*X is taken for the latter
+            warning[GDE-110]: C/N1 cannot be distinguished from A/N1: different elements distinguish them, N101 and N102; in `BEG N1*BY*X` the last N1*BY*X counts as the latter
               at C/N1
 
             hint: give each a qualifier that the other does not have (`where 01 = …`)
-            warning[GDE-110]: C/N1 cannot be told from B/N1: they are told apart by different elements, N101 and N102; in `BEG N1*SE*X` the last N1*SE*X is taken for the latter
+            warning[GDE-110]: C/N1 cannot be distinguished from B/N1: different elements distinguish them, N101 and N102; in `BEG N1*SE*X` the last N1*SE*X counts as the latter
               at C/N1
 
             hint: give each a qualifier that the other does not have (`where 01 = …`)
@@ -95,7 +95,7 @@ DTM O 1
 ",
         ),
         expect![[r#"
-            warning[GDE-110]: DTM cannot be told from SG1/DTM: neither DTM has a qualifier or codes that the other does not have; in `BGM RFF DTM` the last DTM is taken for the latter
+            warning[GDE-110]: DTM cannot be distinguished from SG1/DTM: neither DTM has a qualifier or codes that the other does not have; in `BGM RFF DTM` the last DTM counts as the latter
               at DTM
 
             hint: give each a qualifier that the other does not have (`where 01 = …`)
@@ -190,7 +190,7 @@ fn all_findings_at_once() {
         error[GDE-111]: segments of the envelope are not part of a guide's structure
           at ST
 
-        hint: remove it; the envelope is checked by itself
+        hint: remove it; the envelope is checked automatically
         error[GDE-109]: BEG10 is changed, but there is no such element
           at BEG
         error[GDE-109]: BEG01-1 is changed, but there is no such element

@@ -282,7 +282,7 @@ impl Lowering<'_, '_> {
             Ast::Call("until", arguments) => Expression::Until(Box::new(self.here(&arguments[0], tag)?)),
             Ast::Call("length", arguments) => Expression::Length(Box::new(self.here(&arguments[0], tag)?)),
             Ast::Call("day", _) => Expression::Day,
-            Ast::Call(name, _) => return Err(format!("`{name}` cannot stand in brackets of one segment")),
+            Ast::Call(name, _) => return Err(format!("`{name}` is not valid in brackets of one segment")),
         })
     }
 

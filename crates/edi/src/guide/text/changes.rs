@@ -192,7 +192,7 @@ impl<'t> Parser<'t, '_> {
         }
         let counts =
             words.peek_bare().is_some_and(|word| word == "*" || word.starts_with(|c: char| c.is_ascii_digit()));
-        let max = if counts { self.count(words, "how often it may stand", SEGMENT) } else { None };
+        let max = if counts { self.count(words, "the maximum count", SEGMENT) } else { None };
         (requirement, max)
     }
 }

@@ -141,7 +141,7 @@ impl<'t> Parser<'t, '_> {
             words.fault(
                 codes::STRUCTURE,
                 id.span,
-                "a composite stands inside a composite",
+                "a composite is inside a composite",
                 "components are elements",
                 self.report,
             );
@@ -224,7 +224,7 @@ impl<'t> Parser<'t, '_> {
         order.sort_by(|a, b| list.codes[*a].value.cmp(&list.codes[*b].value).then(a.cmp(b)));
         for pair in order.windows(2) {
             if list.codes[pair[0]].value == list.codes[pair[1]].value {
-                let message = format!("code `{}` stands twice", list.codes[pair[1]].value);
+                let message = format!("code `{}` occurs twice", list.codes[pair[1]].value);
                 self.report.error(codes::TWICE, spans[pair[1]], message, "remove one of them");
             }
         }
@@ -247,7 +247,7 @@ impl<'t> Parser<'t, '_> {
                 words.fault(
                     codes::WORD,
                     at,
-                    "several codes stand in a line with a name or a date",
+                    "a line with a name or a date has several codes",
                     format!("form: {CODE}"),
                     self.report,
                 );

@@ -47,7 +47,7 @@ impl<'t> Lines<'t> {
                 report.error(
                     codes::INDENTATION,
                     span,
-                    "a tab stands in the indentation",
+                    "the indentation contains a tab",
                     "indent with spaces, two a level",
                 );
             }
@@ -184,7 +184,7 @@ impl<'t> Words<'t> {
                             codes::QUOTES,
                             Span { column: start, width: column - start, ..self.end },
                             "the quotes do not end in this line",
-                            "write \" behind the text; \\\" stands for a quote in it",
+                            "write \" after the text; \\\" is a quote in it",
                             report,
                         );
                     }

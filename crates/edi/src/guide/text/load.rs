@@ -209,7 +209,7 @@ impl<'r> Loader<'r> {
             Err(error) => {
                 let hint = match &error {
                     ResolveError::NotFound { tried } if !tried.is_empty() => format!("looked for {}", tried.join(", ")),
-                    ResolveError::NotFound { .. } => "name a file beside this one".to_owned(),
+                    ResolveError::NotFound { .. } => "name a file next to this one".to_owned(),
                     ResolveError::Unreadable { .. } => String::new(),
                 };
                 self.report.error(codes::UNREADABLE, at, format!("`{name}` cannot be included: {error}"), hint);
@@ -280,7 +280,7 @@ fn place(dictionary: &Dictionary, tag: &str, element: u8, component: u8, at: Spa
     let Some(segment) = dictionary.segments.get(tag) else { return };
     let Some(used) = segment.elements.get(usize::from(element) - 1) else {
         let message =
-            format!("{tag} has {} elements, {} is none of them", segment.elements.len(), words::place(element, 0));
+            format!("{tag} has {} elements, {} is not one of them", segment.elements.len(), words::place(element, 0));
         report.error(codes::UNDEFINED, at, message, "elements count from 01");
         return;
     };
@@ -296,7 +296,7 @@ fn place(dictionary: &Dictionary, tag: &str, element: u8, component: u8, at: Spa
             let Some(composite) = dictionary.composites.get(id) else { return };
             if usize::from(component) > composite.components.len() {
                 let message = format!(
-                    "{tag}{element:02} has {} components, {component} is none of them",
+                    "{tag}{element:02} has {} components, {component} is not one of them",
                     composite.components.len()
                 );
                 report.error(codes::UNDEFINED, at, message, "components count from 1");

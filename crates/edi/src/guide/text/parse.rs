@@ -271,7 +271,7 @@ impl<'t> Parser<'t, '_> {
                 self.report.error(codes::MISSING, at, message, "write what must be true in indented lines below it");
             }
             if self.content.rules.iter().any(|(other, _)| other.name == rule.name) {
-                let message = format!("rule {} stands twice", rule.name);
+                let message = format!("rule {} occurs twice", rule.name);
                 self.report.error(codes::TWICE, at, message, "give one of them another name");
                 continue;
             }
@@ -304,7 +304,7 @@ impl<'t> Parser<'t, '_> {
     /// A finding where something stands a second time.
     fn once(&mut self, what: &str, before: bool, at: Span) {
         if before {
-            self.report.error(codes::TWICE, at, format!("`{what}` stands twice"), "remove one of them");
+            self.report.error(codes::TWICE, at, format!("`{what}` occurs twice"), "remove one of them");
         }
     }
 

@@ -115,7 +115,7 @@ impl<'t> Parser<'t, '_> {
 
     fn no_place(&mut self, words: &mut Words<'t>, found: &str, at: Span) {
         let message = format!("`{found}` is not an element");
-        let hint = "write its number from 1, and the component's behind a dash: 05 or 05-1";
+        let hint = "write its number from 1, and the component's after a dash: 05 or 05-1";
         words.fault(codes::VALUE, at, message, hint, self.report);
     }
 
@@ -152,7 +152,7 @@ impl<'t> Parser<'t, '_> {
         };
         let counts =
             words.peek_bare().is_some_and(|word| word == "*" || word.starts_with(|c: char| c.is_ascii_digit()));
-        let max = if counts { self.count(words, "how often it may stand", form).unwrap_or(Some(1)) } else { Some(1) };
+        let max = if counts { self.count(words, "the maximum count", form).unwrap_or(Some(1)) } else { Some(1) };
         (requirement, max)
     }
 
@@ -202,7 +202,7 @@ impl<'t> Parser<'t, '_> {
         }
         if !level.top && level.within.is_empty() {
             let at = words.peek().map_or(code.span, |word| word.span);
-            let message = format!("level {} says neither `top` nor what it stands in", level.code);
+            let message = format!("level {} says neither `top` nor its parent level", level.code);
             words.fault(codes::MISSING, at, message, format!("form: {LEVEL}"), self.report);
         }
         self.end(words, entry, LEVEL);

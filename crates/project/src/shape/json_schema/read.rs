@@ -295,7 +295,7 @@ impl<'d> Reader<'d> {
         let index = if file.is_empty() {
             document
         } else if file.contains("://") {
-            let hint = "nothing is fetched: put a copy beside the schema, and refer to its file";
+            let hint = "Quayline downloads nothing: put a copy next to the schema, and refer to its file";
             self.refuse(document, reference.at, format!("a schema on the network: {file}"), hint);
             return None;
         } else {

@@ -30,7 +30,7 @@ pub(super) fn as_copybook(loader: &Loader<'_>, layout: &Layout) -> Result<AsCopy
         (true, false) => records = writer.types(layout),
         (both, _) => {
             let message =
-                if both { "the layout has no field" } else { "fields stand both in [[field]] and in [[record]]" };
+                if both { "the layout has no field" } else { "fields are both in [[field]] and in [[record]]" };
             let hint =
                 "describe the one kind of record by [[field]], several kinds by [[record]] with [[record.field]]";
             writer.findings.push(loader.wrong(&layout.layout.span(), message, hint));
@@ -69,7 +69,7 @@ impl Writer<'_> {
             if start < column {
                 let message =
                     format!("`{name}` begins at column {start}, and the field before it ends at {}", column - 1);
-                self.findings.push(self.loader.wrong(&at, message, "columns count from 1, and fields stand in order"));
+                self.findings.push(self.loader.wrong(&at, message, "columns count from 1, and fields are in order"));
                 continue;
             }
             if start > column {
@@ -192,7 +192,7 @@ impl Writer<'_> {
                     let _ = writeln!(rules, "parent = \"R{}\"", at + 1);
                 }
                 None => {
-                    let message = format!("no record `{}` stands above", parent.get_ref());
+                    let message = format!("there is no record `{}` above", parent.get_ref());
                     self.findings.push(self.loader.wrong(&parent.span(), message, "describe it before its parts"));
                 }
             }

@@ -125,7 +125,7 @@ impl Loader<'_> {
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
         self.unused(layout, &["delimiter", "header", "line-end", "quotes", "field", "key", "record"])?;
         let Some(copybook) = &layout.copybook else {
-            let hint = "name it as seen from this file: copybook = \"orders.cpy\"";
+            let hint = "name it relative to this file: copybook = \"orders.cpy\"";
             return Err(self.wrong(&layout.layout.span(), "a layout of records needs a copybook", hint).into());
         };
         let folder = self.reference.path.parent().unwrap_or(Path::new(""));
