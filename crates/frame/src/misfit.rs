@@ -3,6 +3,7 @@
 use quayline_core::{Code, Fault, Finding, Place, RecordNumber};
 
 use crate::detect::Sample;
+use crate::spec::{BlockHeaders, SpannedSpec};
 use crate::{FramingCandidate, FramingSpec, detect};
 
 /// What a framing must score to be named in place of the one in use.
@@ -31,8 +32,16 @@ pub fn explain_misfit(
     let breaks = walked.as_ref().and_then(|walked| walked.junk);
     // Records of one length behind lengths repeat at that distance, so the file looks like a fixed one too.
     let held = has_lengths(used) && walked.is_some_and(|walked| walked.records >= HELD_MIN);
-    // Lengths that chain are no accident: what is wrong with the records is not their framing.
-    if held && breaks.is_none() {
+    // Blocks chain as records do, one a block: there the finer explanation is the right one.
+    let in_blocks = candidates.iter().any(|c| {
+        let blocks = matches!(
+            c.spec,
+            FramingSpec::Blocked(_) | FramingSpec::Spanned(SpannedSpec { blocks: BlockHeaders::Present })
+        );
+        blocks && c.first_junk_record.is_none() && c.score >= CONVINCING
+    });
+    // Lengths that chain are not an accident: the framing of the records is right, and something else is wrong with them.
+    if held && breaks.is_none() && !in_blocks {
         return None;
     }
     let convinces = |c: &&FramingCandidate| {

@@ -56,8 +56,7 @@ mod tests {
         let done = runtime.block_on(caught(async move {
             let _held = inner;
             tokio::task::yield_now().await;
-            let none: Option<u8> = None;
-            none.expect("a panic on purpose")
+            panic!("a panic on purpose")
         }));
         assert!(done.is_err());
         assert_eq!(std::rc::Rc::strong_count(&held), 1);

@@ -226,11 +226,7 @@ impl Metrics {
                 "Idle connections that ended early to make room.",
                 &self.connections_shed,
             ),
-            (
-                "quayline_workers_ended_total",
-                "Program workers that ended or were stopped.",
-                &self.workers_ended,
-            ),
+            ("quayline_workers_ended_total", "Program workers that ended or were stopped.", &self.workers_ended),
             ("quayline_audit_refused_total", "Requests refused while the audit could not be written.", &self.unaudited),
             ("quayline_audit_lines_lost_total", "Lines of the audit that were not written.", &*self.audit_lost),
             (

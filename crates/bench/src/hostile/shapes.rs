@@ -44,7 +44,7 @@ fn shapes(places: &[Place], units: &[&[u8]]) -> Vec<Shape> {
     for Place(place, before, after) in places {
         for unit in units {
             let shown: String =
-                unit.iter().take(14).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
+                unit.iter().take(48).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
             let name = format!("{place}, {shown} repeated");
             shapes.push(Shape { name, before: before.clone(), unit: unit.to_vec(), after: after.clone() });
         }

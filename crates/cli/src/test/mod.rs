@@ -146,7 +146,8 @@ impl Run<'_> {
         arguments.extend(["--rejects".to_owned(), rejects.display().to_string()]);
         let acknowledgment = matches!(self.map.source.form(), Form::Guide(_)).then(|| folder.join("acknowledgment"));
         if let Some(path) = acknowledgment.as_ref().filter(|_| case.acknowledgment.is_some()) {
-            arguments.extend(["--ack".to_owned(), path.display().to_string()]);
+            arguments.extend(["--ack", "auto", "--ack-output"].map(str::to_owned));
+            arguments.push(path.display().to_string());
         }
         let findings = self.translate(arguments)?;
         let mut failures = Vec::new();

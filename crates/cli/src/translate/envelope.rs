@@ -1,6 +1,6 @@
 //! Envelope values of the arguments: whether anybody takes them, and whether they are right.
 
-use quayline_core::{Finding, nearest};
+use quayline_core::{Finding, Findings, nearest};
 use quayline_edi::{HeaderField, Level, Standard, header_fields};
 use quayline_project::{Form, MapFile};
 
@@ -8,7 +8,7 @@ use crate::args::TranslateArgs;
 use crate::exit::argument;
 
 /// Refuses names that neither a header of an output nor the map takes, and values that a header cannot have.
-pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Finding> {
+pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings> {
     let mut standards: Vec<Standard> = Vec::new();
     for target in &map.targets {
         let Form::Guide(documents) = target.shape.form() else { continue };
@@ -22,7 +22,7 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Finding> 
         let option = format!("--envelope {name}");
         let known = value_of(&standards, name, value, &option)?;
         if !known && !map.plan.envelope_reads().iter().any(|read| read == name) {
-            return Err(unknown(name, &standards));
+            return Err(unknown(name, &standards).into());
         }
     }
     let of = |who: &Option<String>| who.as_deref().map(|who| who.rsplit(':').next().unwrap_or(who).to_owned());
@@ -39,7 +39,7 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Finding> 
 }
 
 /// Whether a header has the field; an error where it cannot have the value.
-fn value_of(standards: &[Standard], name: &str, value: &str, option: &str) -> Result<bool, Finding> {
+fn value_of(standards: &[Standard], name: &str, value: &str, option: &str) -> Result<bool, Findings> {
     let mut known = false;
     for (_, field) in standards.iter().filter_map(|standard| HeaderField::named(*standard, name)) {
         known = true;
@@ -50,7 +50,8 @@ fn value_of(standards: &[Standard], name: &str, value: &str, option: &str) -> Re
                 "the value of {option} does not fit {}: it is not {expected}",
                 field.reference
             ))
-            .hint("correct the value"));
+            .hint("correct the value")
+            .into());
         }
     }
     Ok(known)

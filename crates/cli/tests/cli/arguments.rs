@@ -30,6 +30,9 @@ fn nothing_at_all_is_answered_with_help() {
           advise        Print the rules of advice that apply to measured values
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again
+          file          Define, load, read and change keyed, entry-sequenced and relative record files
+          queue         Define queues, and put, get and list messages
+          store         Check and compact the store of record files and queues
           completions   Print the completion script for a shell
 
         Options:
@@ -76,6 +79,9 @@ fn short_help_is_a_line_an_option() {
           advise        Print the rules of advice that apply to measured values
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again
+          file          Define, load, read and change keyed, entry-sequenced and relative record files
+          queue         Define queues, and put, get and list messages
+          store         Check and compact the store of record files and queues
           completions   Print the completion script for a shell
 
         Options:
@@ -104,6 +110,7 @@ fn short_help_is_a_line_an_option() {
               --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
+              --replacing <TEXT=BY>   Replace text of the copybook, as COPY REPLACING does: :TAG:=CUST
           -I, --include <DIR>         Folder for COPY members, searched after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --limit <NAME=N>        Change a limit: NAME=N, such as segment-bytes=4M
@@ -149,13 +156,14 @@ fn short_help_is_a_line_an_option() {
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
           -e, --encoding <PAGE>       Code page of records, such as cp037, or of EDI that names no set
-          -f, --framing <FRAMING>     Framing of the records: fixed, rdw, vb, vbs, lines, length, ...
+          -f, --framing <FRAMING>     Framing of the records: fixed, rdw, vb, vbs, lines, layout, ...
               --to-encoding <PAGE>    Code page of the output records, if different
               --to-framing <FRAMING>  Framing of the output records, if different
           -i, --interface <FILE>      Interface file that selects and renames fields and sets defaults
               --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
+              --replacing <TEXT=BY>   Replace text of the copybook, as COPY REPLACING does: :TAG:=CUST
           -I, --include <DIR>         Folder for COPY members, searched after the copybook's own
               --source-format <FORM>  Columns of the copybook: auto, fixed or free [default: auto]
               --limit <NAME=N>        Change a limit: NAME=N, such as segment-bytes=4M

@@ -105,7 +105,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
 
         3 of 5 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
     "#]]
-    .assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    .assert_eq(&ran.err());
     expect!["ST*810*0001~BIG*20260415*A1*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0001~ST*810*0002~BIG*20260415*A5*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0002~"].assert_eq(&transactions(&ran));
     expect![[r#"
         number,date,kind,name,quantity,lines
@@ -113,7 +113,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
         A3,04152026,DI,ACME,1,1
         A4,20260415,DI,ACME,1,7
     "#]]
-    .assert_eq(&String::from_utf8_lossy(&world.read("bad.csv")));
+    .assert_eq(&String::from_utf8(world.read("bad.csv")).expect("text"));
     accepted(&world, &ran);
     // Without a file for rejects the first one ends the run.
     world.run(TRANSLATE).code(1);
@@ -134,7 +134,7 @@ fn a_line_break_in_a_value_is_refused_at_every_level() {
 
             hint: replace line breaks with spaces, for example in the map, or write a segment for each line
         "#]]
-        .assert_eq(&String::from_utf8_lossy(&ran.stderr));
+        .assert_eq(&ran.err());
     }
 }
 
@@ -169,7 +169,7 @@ fn control_numbers_that_are_none_or_repeat_are_refused() {
         hint: leave control numbers out, so that they count, or give each its own
 
         1 of 2 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
-    "#]].assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    "#]].assert_eq(&ran.err());
     accepted(&world, &ran);
 }
 
@@ -203,7 +203,7 @@ fn json_without_what_is_mandatory_is_refused() {
         hint: write TDS before this segment
 
         1 of 3 records rejected: bad.jsonl holds them whole, bad.jsonl.findings.jsonl says why
-    "#]].assert_eq(&String::from_utf8_lossy(&ran.stderr));
+    "#]].assert_eq(&ran.err());
     assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
     accepted(&world, &ran);
     // The last document, of which nobody knows whether a page of its transaction follows.
@@ -274,7 +274,7 @@ fn envelope_values_that_nobody_takes_or_that_are_wrong_are_refused() {
                 .replace(" --receiver ZZ:DC7", if options.contains("receiver") { "" } else { " --receiver ZZ:DC7" }),
         );
         ran.code(2);
-        said.push_str(&String::from_utf8_lossy(&ran.stderr));
+        said.push_str(&ran.err());
     }
     expect![[r#"
         error[CLI-003]: no output has a header field `interchange.usage`, and the map does not read `envelope.interchange.usage`

@@ -11,36 +11,120 @@ fn records() -> Vec<u8> {
 
 fn loaded() -> World {
     let world = World::with([("in.dat", records().as_slice())]);
-    world.run("file define CUST --record 8 --key 0:2 --index kind=2:1:duplicates").check(expect![[r#""#]]);
-    world.run("file load CUST in.dat").check(expect![[r#""#]]);
+    world.run("file define CUST --record 8 --key 0:2 --index kind=2:1:duplicates").code(0);
+    assert_eq!(world.run("file load CUST in.dat").code(0).err(), "10 records loaded\n");
     world
 }
 
 #[test]
 fn a_file_is_defined_loaded_read_and_unloaded_as_it_was() {
     let world = loaded();
-    world.run("file get CUST --key 04").check(expect![[r#""#]]);
-    world.run("file get CUST --key 1 --at-least").check(expect![[r#""#]]);
-    world.run("file browse CUST --index kind --key 1 -n 3 --framing lines").check(expect![[r#""#]]);
-    world.run("file browse CUST --reverse -n 2 --framing lines").check(expect![[r#""#]]);
-    world.run("file unload CUST -o out.dat").check(expect![[r#""#]]);
+    world.run("file get CUST --key 04").check(expect![[r#"
+        exit 0
+        --- stdout
+        041rest5<no newline>
+    "#]]);
+    world.run("file get CUST --key 1 --at-least").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-013]: no record of CUST has this key
+
+        hint: look for the next greater key with KEY_GE, or insert the record
+    "#]]);
+    world.run("file browse CUST --index kind --key 1 -n 3 --framing lines").check(expect![[r#"
+        exit 0
+        --- stdout
+        011rest5
+        041rest5
+        071rest5
+    "#]]);
+    world.run("file browse CUST --reverse -n 2 --framing lines").check(expect![[r#"
+        exit 0
+        --- stdout
+        090rest5
+        082rest5
+    "#]]);
+    world.run("file unload CUST -o out.dat").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records unloaded
+    "#]]);
     assert_eq!(world.read("out.dat"), records());
-    world.run("file facts").check(expect![[r#""#]]);
-    world.run("file verify CUST").check(expect![[r#""#]]);
+    world.run("file facts").check(expect![[r#"
+        exit 0
+        --- stdout
+        CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
+          10 records, 80 bytes, the shortest 8, the longest 8
+          index kind 2:1, duplicates: 10 entries
+    "#]]);
+    world.run("file verify CUST").check(expect![[r#"
+        exit 0
+        --- stderr
+        records, keys and indexes agree
+    "#]]);
 }
 
 #[test]
 fn what_a_file_refuses_is_named_with_its_remedy() {
     let world = loaded();
-    world.run("file load CUST in.dat").check(expect![[r#""#]]);
-    world.run("file get CUST --key 99").check(expect![[r#""#]]);
-    world.run("file get NONE --key 99").check(expect![[r#""#]]);
-    world.run("file get CUST --key 0 --index none").check(expect![[r#""#]]);
-    world.run("file get CUST --key-hex F").check(expect![[r#""#]]);
+    world.run("file load CUST in.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        0 records loaded
+
+        error[STO-012]: a record with this key exists in CUST
+
+        hint: read the record for update and rewrite it, or use another key
+        10 records are not in the file, the first of them record 1 of the input
+    "#]]);
+    world.run("file get CUST --key 99").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-013]: no record of CUST has this key
+
+        hint: look for the next greater key with KEY_GE, or insert the record
+    "#]]);
+    world.run("file get NONE --key 99").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-019]: no record file NONE
+
+        hint: define the file with `quayline file define`
+    "#]]);
+    world.run("file get CUST --key 0 --index none").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-023]: CUST has no alternate index none
+
+        hint: see the file's indexes with `quayline file facts`
+    "#]]);
+    world.run("file get CUST --key-hex F").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --key-hex is not an even number of hexadecimal digits
+
+        hint: write two digits for each byte, such as C1F2
+    "#]]);
     world.write("long", b"12345678901");
-    world.run("file put CUST long").check(expect![[r#""#]]);
-    world.run("file define BAD --record 8 --key 7:2").check(expect![[r#""#]]);
-    world.run("file get CUST --key 0 --store elsewhere").check(expect![[r#""#]]);
+    world.run("file put CUST long").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-015]: the record has 11 bytes, expected 8
+
+        hint: see the allowed lengths with `quayline file facts`
+    "#]]);
+    world.run("file define BAD --record 8 --key 7:2").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of BAD is not usable: the key ends at byte 9, beyond a record of 8 bytes
+    "#]]);
+    world.run("file get CUST --key 0 --store elsewhere").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: elsewhere holds no store
+
+        hint: name its folder with --store, or define a file or queue first
+    "#]]);
     assert!(!world.files().contains(&"elsewhere".to_owned()), "no folder is made to read from");
 }
 
@@ -48,48 +132,131 @@ fn what_a_file_refuses_is_named_with_its_remedy() {
 fn a_record_is_put_replaced_and_deleted() {
     let world = loaded();
     world.write("record", b"990rest5");
-    world.run("file put CUST record").check(expect![[r#""#]]);
-    world.run("file put CUST record").check(expect![[r#""#]]);
+    world.run("file put CUST record").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file put CUST record").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-012]: a record with this key exists in CUST
+
+        hint: read the record for update and rewrite it, or use another key
+    "#]]);
     world.write("record", b"990other");
-    world.run("file put CUST record --replace").check(expect![[r#""#]]);
-    world.run("file get CUST --key 99").check(expect![[r#""#]]);
-    world.run("file delete CUST --key 99").check(expect![[r#""#]]);
-    world.run("file delete CUST --all").check(expect![[r#""#]]);
-    world.run("file facts").check(expect![[r#""#]]);
+    world.run("file put CUST record --replace").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file get CUST --key 99").check(expect![[r#"
+        exit 0
+        --- stdout
+        990other<no newline>
+    "#]]);
+    world.run("file delete CUST --key 99").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file delete CUST --all").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file facts").check(expect![[r#"
+        exit 0
+    "#]]);
 }
 
 #[test]
 fn a_sorted_load_takes_ascending_keys_into_an_empty_file() {
     let world = World::with([("in.dat", records().as_slice()), ("wrong.dat", b"02xrest501xrest5")]);
-    world.run("file define A --record 8 --key 0:2").check(expect![[r#""#]]);
-    world.run("file load A in.dat --sorted").check(expect![[r#""#]]);
-    world.run("file load A in.dat --sorted").check(expect![[r#""#]]);
-    world.run("file define B --record 8 --key 0:2").check(expect![[r#""#]]);
-    world.run("file load B wrong.dat --sorted").check(expect![[r#""#]]);
+    world.run("file define A --record 8 --key 0:2").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file load A in.dat --sorted").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records loaded
+    "#]]);
+    world.run("file load A in.dat --sorted").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-021]: A is key-sequenced, which does not support a sorted load into a file with records
+    "#]]);
+    world.run("file define B --record 8 --key 0:2").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file load B wrong.dat --sorted").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-025]: entry 2 of the load has a key that is not above the one before
+
+        hint: sort the input by its key, or load it without the sorted option
+    "#]]);
 }
 
 #[test]
 fn messages_go_through_queues_in_order() {
     let world = World::with([("one", b"first\n".as_slice()), ("two", b"second\n")]);
-    world.run("queue define IN --depth-max 2").check(expect![[r#""#]]);
-    world.run("queue define OUT").check(expect![[r#""#]]);
+    world.run("queue define IN --depth-max 2").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("queue define OUT").check(expect![[r#"
+        exit 0
+    "#]]);
     assert_eq!(world.run("queue put IN one --correlation 0a").stdout.len(), 49);
     assert_eq!(world.run("queue put IN two --priority 9").stdout.len(), 49);
-    world.run("queue put IN two").check(expect![[r#""#]]);
-    world.run("queue depth").check(expect![[r#""#]]);
-    world.run("queue get IN --correlation 0a").check(expect![[r#""#]]);
-    world.run("queue move IN OUT").check(expect![[r#""#]]);
-    world.run("queue get OUT").check(expect![[r#""#]]);
-    world.run("queue get OUT").check(expect![[r#""#]]);
-    world.run("queue get NONE").check(expect![[r#""#]]);
+    world.run("queue put IN two").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-031]: queue IN is full: 2 messages
+
+        hint: get messages from the queue, or raise its depth limit
+    "#]]);
+    world.run("queue depth").check(expect![[r#"
+        exit 0
+        --- stdout
+        IN  2
+        OUT  0
+    "#]]);
+    world.run("queue get IN --correlation 0a").check(expect![[r#"
+        exit 0
+        --- stdout
+        first
+    "#]]);
+    world.run("queue move IN OUT").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 messages moved
+    "#]]);
+    world.run("queue get OUT").check(expect![[r#"
+        exit 0
+        --- stdout
+        second
+    "#]]);
+    world.run("queue get OUT").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-032]: no message of queue OUT fits, waited 0 ms
+    "#]]);
+    world.run("queue get NONE").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-030]: no queue NONE
+
+        hint: define the queue with `quayline queue define`
+    "#]]);
     world.run("queue put OUT one");
-    world.run("queue purge OUT").check(expect![[r#""#]]);
+    world.run("queue purge OUT").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 messages dropped
+    "#]]);
 }
 
 #[test]
 fn the_store_is_checked_and_compacted() {
     let world = loaded();
-    world.run("store check").check(expect![[r#""#]]);
+    world.run("store check").check(expect![[r#"
+        exit 0
+        --- stderr
+        everything that is stored is intact
+    "#]]);
     let compacted = world.run("store compact");
     assert!(compacted.err().contains("bytes before"), "{}", compacted.err());
     let facts = world.run("store facts");
@@ -100,5 +267,5 @@ fn the_store_is_checked_and_compacted() {
     bytes[at] ^= 1;
     std::fs::write(&path, bytes).expect("written");
     let checked = world.run("store check");
-    assert!(checked.err().contains("STO-003") && checked.err().contains("checksum"), "{}", checked.err());
+    assert!(checked.code(2).err().contains("STO-003"), "{}", checked.err());
 }

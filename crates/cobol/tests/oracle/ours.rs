@@ -7,7 +7,7 @@ use quayline_cobol::copybook::{Format, ParseOptions, SourceText, parse};
 use quayline_cobol::layout::{BinarySizes, ByteOrder, Dialect, FloatFormat, Layout, SyncRule};
 use quayline_cobol::picture::PictureSettings;
 use quayline_cobol::{
-    Interface, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan,
+    Interface, NullAs, Policies, Preserve, RecordDecoder, RecordEncoder, RecordFault, RecordFaults, RecordPlan,
 };
 use quayline_core::{Document, NodeId, Shape, Sink, Value};
 use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
@@ -54,7 +54,8 @@ pub(crate) type Values = BTreeMap<String, String>;
 
 impl Codec {
     pub(crate) fn new(layout: &Layout, page: &'static CodePage, preserve: Preserve) -> Result<Codec, String> {
-        let policies = Policies { preserve, ..Policies::default() };
+        // A POINTER has no value that a document could hold: null leaves it as INITIALIZE would.
+        let policies = Policies { preserve, null: Some(NullAs::LowValues), ..Policies::default() };
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, Charset::SingleByte(page))
             .map_err(|f| f.to_string())?;
         Ok(Codec {

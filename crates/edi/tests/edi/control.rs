@@ -19,7 +19,7 @@ impl fmt::Debug for Register {
 impl ControlNumbers for Register {
     fn next(&mut self, key: &ControlKey<'_>) -> String {
         let mut asked = self.0.lock().expect("one thread");
-        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         asked.push(format!("{:?} {}>{}", key.level, text(key.sender), text(key.receiver)));
         (1_000 + asked.len()).to_string()
     }
@@ -66,7 +66,7 @@ fn numbers_come_from_outside_and_go_back_with_what_is_taken_back() {
         asked,
         "Interchange A>B\nGroup A>B\nTransaction A>B\nInterchange A>C\nGroup A>C\nTransaction A>C\nTransaction A>C"
     );
-    let out = String::from_utf8_lossy(writer.bytes()).into_owned();
+    let out = String::from_utf8(writer.bytes().to_vec()).expect("text");
     for part in ["*000001001*", "~IEA*1*000001001~", "*000001004*", "~GE*2*1005~", "~ST*850*1007~"] {
         assert!(out.contains(part), "{part} is not in {out}");
     }

@@ -95,11 +95,11 @@ fn all_closed_codes_decide() {
             AAA*1~PWK*CT*AD~
             AAA*1~PWK*CT~PWK*CT*EL~PWK*CT*AB~
             AAA*1~PWK*CT*AD~PWK*CT*BM~
-            EDI-104 4 7/- 15: PWK stands in the wrong order
+            EDI-104 4 7/- 15: PWK is in the wrong order
             AAA*1~PWK*CT*ER~
             EDI-114 3.2 8/I6 12: PWK02 (Code) is a code that the guide does not allow here
             AAA*1~PWK*CT*AD~PWK*CT*AD~
-            EDI-105 4 5/- 35: PWK stands here more than 1 time
+            EDI-105 4 5/- 35: PWK is here more than 1 time
         "#]],
     );
 }

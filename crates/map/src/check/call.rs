@@ -490,7 +490,7 @@ impl Lower<'_> {
                 // The last second of a day whose parts cannot be taken for each other.
                 format.write(SAMPLE_DAY, SAMPLE_MICROS, &mut sample);
                 let formatted = self.builtin(Builtin::FormatDate, &[value, index], ty, span);
-                self.samples.insert(formatted.id, String::from_utf8_lossy(&sample).into_owned());
+                self.samples.insert(formatted.id, String::from_utf8(sample).expect("a format writes ASCII"));
                 Some(formatted)
             }
             Kind::Decimal(digits) => {

@@ -273,7 +273,7 @@ impl Lower<'_> {
         let Expr::Const(Val::Text(bytes) | Val::Ascii(bytes)) = self.exprs[value.id as usize] else { return None };
         let start = bytes.start as usize;
         let bytes = self.constants.get(start..start + bytes.len as usize)?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        String::from_utf8(bytes.to_vec()).ok()
     }
 
     /// Envelope values that the map sets and that nobody takes: neither a header of an output nor the map itself.

@@ -103,13 +103,14 @@ fn other_calls_survive_a_failing_one() {
                 let server = &server;
                 scope.spawn(move || {
                     let how = ["FINE", "FINE", "FINE", "ABORT"][i % 4];
-                    (0..10).map(|_| (how, server.get(&format!("/v1/echo/{how}"), "").status)).collect::<Vec<_>>()
+                    (0..10).map(|_| (how, server.get(&format!("/v1/echo/{how}"), ""))).collect::<Vec<_>>()
                 })
             })
             .collect();
         for caller in callers {
-            for (how, status) in caller.join().unwrap() {
-                assert_eq!(status, if how == "FINE" { 200 } else { 502 }, "{how}");
+            for (how, answer) in caller.join().unwrap() {
+                let expected = if how == "FINE" { 200 } else { 502 };
+                assert_eq!(answer.status, expected, "{how}: {}\n{}", answer.text(), server.log());
             }
         }
     });

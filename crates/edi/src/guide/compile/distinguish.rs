@@ -300,7 +300,7 @@ impl<'g> Shared<'g> {
             let of = |segment: &'g SegmentUse| {
                 let asked = Condition::of_qualifier(guide, segment)
                     .filter(|condition| (condition.element, condition.component) == column)
-                    .and_then(|_| segment.qualifier.as_ref());
+                    .and(segment.qualifier.as_ref());
                 match asked {
                     Some(qualifier) => Some(Column::asked(&qualifier.values)),
                     None => Column::new(guide, segment, column.0, column.1),
