@@ -87,7 +87,7 @@ pub struct Page {
     pub more: bool,
     /// Whether it was refused, and with it its transaction.
     pub is_bad: bool,
-    /// Its output, in the unit of [`Target::mark`].
+    /// Its output, in the unit of `Target::mark`.
     pub output: Range<usize>,
     /// Documents of the output.
     pub documents: u64,
