@@ -76,6 +76,16 @@ pub struct Growth {
 pub fn measure(this: &Path, quayline: &Path, folder: &Path, format: &Format) -> Result<Vec<Growth>, String> {
     let file = folder.join(format!("hostile.{}", format.extension));
     let mut found = Vec::new();
+    // A command that refuses its own options is fast on every shape: the good file shows that it reads.
+    if let Some(shape) = format.shapes.first() {
+        shape.write(&file, 0).map_err(|error| format!("{}: {error}", file.display()))?;
+        for command in &format.commands {
+            let ended = run(this, quayline, folder, command, &file, || format!("{}, the good file", format.name))?;
+            if ended.status == Some(2) {
+                return Err(format!("{}: `quayline {}` cannot be used on a good file", format.name, command.join(" ")));
+            }
+        }
+    }
     for shape in &format.shapes {
         // Time and peak by command, one row a size.
         let mut runs: Vec<Vec<Ended>> = Vec::new();

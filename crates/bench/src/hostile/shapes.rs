@@ -100,8 +100,8 @@ fn x12() -> Format {
         name: "X12",
         extension: "x12",
         commands: vec![
-            vec!["convert", "FILE", "--quiet", "--to", "jsonl", "-o", "/dev/null"],
-            vec!["validate", "FILE", "--quiet", "--guide", "FOLDER/837p.guide"],
+            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null"],
+            vec!["validate", "FILE", "--guide", "FOLDER/837p.guide"],
             vec!["inspect", "FILE"],
         ],
         files: vec![("837p.guide", CLAIMS_GUIDE.to_vec()), ("x12-claims.guide", X12_CLAIMS_GUIDE.to_vec())],
@@ -137,8 +137,8 @@ fn edifact() -> Format {
         name: "EDIFACT",
         extension: "edi",
         commands: vec![
-            vec!["convert", "FILE", "--quiet", "--to", "jsonl", "-o", "/dev/null"],
-            vec!["validate", "FILE", "--quiet", "--guide", "FOLDER/orders.guide"],
+            vec!["convert", "FILE", "--to", "jsonl", "-o", "/dev/null"],
+            vec!["validate", "FILE", "--guide", "FOLDER/orders.guide"],
             vec!["inspect", "FILE"],
         ],
         files: vec![("orders.guide", ORDERS_GUIDE.to_vec())],
@@ -180,7 +180,7 @@ fn json() -> Format {
 
 /// `convert` of the file with the copybook `r.cpy`, to nowhere.
 fn record_command(options: &[&'static str]) -> Vec<&'static str> {
-    let mut words = vec!["convert", "FILE", "--quiet", "--copybook", "FOLDER/r.cpy", "-o", "/dev/null"];
+    let mut words = vec!["convert", "FILE", "--copybook", "FOLDER/r.cpy", "-o", "/dev/null"];
     words.extend(options);
     words
 }
@@ -191,11 +191,11 @@ fn xml() -> Format {
         Place(
             "before the root",
             b"<?xml version=\"1.0\"?>\n".to_vec(),
-            b"<records><R><A>x</A><B>1</B></R></records>".to_vec(),
+            b"<records><record><A>x</A><B>1</B></record></records>".to_vec(),
         ),
-        Place("between documents", start.clone(), b"<R><A>x</A><B>1</B></R></records>".to_vec()),
-        Place("inside a text", [&start[..], b"<R><A>"].concat(), b"</A><B>1</B></R></records>".to_vec()),
-        Place("inside a tag", [&start[..], b"<R "].concat(), b"><A>x</A></R></records>".to_vec()),
+        Place("between documents", start.clone(), b"<record><A>x</A><B>1</B></record></records>".to_vec()),
+        Place("inside a text", [&start[..], b"<record><A>"].concat(), b"</A><B>1</B></record></records>".to_vec()),
+        Place("inside a tag", [&start[..], b"<record "].concat(), b"><A>x</A></record></records>".to_vec()),
     ];
     let units: [&[u8]; 12] = [
         b" ",
@@ -209,7 +209,7 @@ fn xml() -> Format {
         b"a='1' ",
         b"<![CDATA[x]]>",
         b"<?p x?>",
-        b"<R><A>x</A><B>1</B></R>",
+        b"<record><A>x</A><B>1</B></record>",
     ];
     Format {
         name: "XML",
@@ -272,7 +272,7 @@ fn rdw() -> Format {
         extension: "rdw",
         commands: vec![
             record_command(&["--framing", "rdw", "--to", "jsonl", "--encoding", "ascii"]),
-            record_command(&["--framing", "rdw", "--to", "jsonl", "--encoding", "ascii", "--short", "accept"]),
+            record_command(&["--framing", "rdw", "--to", "jsonl", "--encoding", "ascii", "--short", "pad"]),
             vec!["inspect", "FILE"],
         ],
         files: vec![("r.cpy", COPYBOOK.to_vec())],
