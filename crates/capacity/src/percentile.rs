@@ -39,8 +39,7 @@ pub fn response_percentile(residence: &[Seconds], share: Share) -> Result<Estima
     let shape = mean * mean / variance;
     let scale = variance / mean;
     let time = quantile_of_tail(share.0, mean, |t| 1.0 - gamma_share(shape, t / scale));
-    let text =
-        "residence times are taken as exponential and independent; within 10 % of simulation for common networks";
+    let text = "residence times are taken as exponential and independent; the error is not measured";
     Ok(Estimate::new(Method::Hypoexponential, Validity::Approximate(text), Seconds(time)))
 }
 

@@ -40,5 +40,3 @@ pub(crate) const NO_RULE: &str = "GTW-125";
 pub(crate) const ANSWERED: &str = "GTW-126";
 pub(crate) const BROKEN: &str = "GTW-127";
 pub(crate) const NO_RECORD: &str = "GTW-128";
-pub(crate) const PRECONDITION: &str = "GTW-129";
-pub(crate) const MALFORMED: &str = "GTW-130";

@@ -170,18 +170,6 @@ impl Problem {
         Problem::new(500, codes::BROKEN, "the server failed at this request; its operator finds the reason in the log")
     }
 
-    /// A precondition of the request is false (RFC 9110, section 13.1).
-    #[must_use]
-    pub fn precondition(name: &str) -> Problem {
-        Problem::new(412, codes::PRECONDITION, format!("the request's precondition `{name}` does not hold"))
-    }
-
-    /// What arrived is not a request of HTTP/1.1.
-    #[must_use]
-    pub fn malformed() -> Problem {
-        Problem::new(400, codes::MALFORMED, "the request line or a header is not as HTTP/1.1 says")
-    }
-
     /// The request line and headers are larger than their limit.
     #[must_use]
     pub fn headers_too_large() -> Problem {
