@@ -106,8 +106,9 @@ const WAITING_MAX: usize = 1024;
 /// What a worker may take beside its calls, such as loading the program.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// How often a call is submitted again because its worker ended before it began: a program may spoil its process so that the next call
-/// ends it.
+/// How often a call is submitted again because its worker ended between two calls: a program may spoil its process so that it ends before
+/// the next call begins. The end of a worker inside a call counts against that call only, or calls that wait after several failing ones
+/// would fail with them.
 const TRIES_MAX: u32 = 3;
 
 impl ProgramProvider {
@@ -421,10 +422,11 @@ impl Shared {
         };
         let mut again: Vec<(Slot, Call)> = Vec::new();
         for (slot, call) in outstanding(&worker, lane) {
-            if absent || Some(slot) == current || call.tries + 1 >= TRIES_MAX {
+            let tries = call.tries + u32::from(current.is_none());
+            if absent || Some(slot) == current || tries >= TRIES_MAX {
                 let _ = call.reply.send(Err(fault()));
             } else {
-                again.push((slot, Call { tries: call.tries + 1, ..call }));
+                again.push((slot, Call { tries, ..call }));
             }
         }
         for (slot, call) in again.into_iter().rev() {
