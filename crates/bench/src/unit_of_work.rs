@@ -127,7 +127,7 @@ impl Bed {
         Ok(unit)
     }
 
-    /// Units of work by so many threads, each of which waits for its commits.
+    /// Units of work by `workers` threads. Each thread waits for its commits.
     ///
     /// # Errors
     /// What the store answers.
@@ -161,7 +161,7 @@ impl Bed {
         Ok(Pace { rate: count / began.elapsed().as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count })
     }
 
-    /// Units of work by one thread with so many commits on their way.
+    /// Units of work by one thread with several commits in flight.
     ///
     /// # Errors
     /// What the store answers.
@@ -197,7 +197,7 @@ impl Bed {
         Ok(Pace { rate: count / began.elapsed().as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count })
     }
 
-    /// Random reads by so many threads.
+    /// Random reads by several threads.
     ///
     /// # Errors
     /// What the store answers.
