@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -35,6 +36,8 @@ struct Inner {
     holders: HashMap<FullKey, UnitId>,
     /// What each waiting unit waits for; a unit waits for one lock at a time.
     waiting: HashMap<UnitId, FullKey>,
+    /// Tasks to wake when a lock is free, by its key.
+    wakers: HashMap<FullKey, Vec<Waker>>,
 }
 
 /// Whether a lock was already held by the unit that asked for it.
@@ -84,16 +87,55 @@ impl LockTable {
         }
     }
 
+    /// Takes the lock on a key for a unit that holds no thread: if another unit holds it, the answer is [`StoreError::LockTimeout`] at once, and
+    /// `waker` is woken when the lock is free. Until the unit tries again or [gives up](Self::give_up), it counts as waiting, so that a circle is found.
+    pub(crate) fn acquire_or_wake(
+        &self,
+        unit: UnitId,
+        key: &FullKey,
+        waker: &Waker,
+        locks_max: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.give_up(unit);
+        match self.acquire(unit, key, 0, locks_max) {
+            Err(StoreError::LockTimeout { .. }) => {}
+            other => return other,
+        }
+        let mut inner = self.inner.lock();
+        // The lock may have been freed since; then the second attempt gets it.
+        let Some(holder) = inner.holders.get(key).copied() else {
+            drop(inner);
+            return self.acquire(unit, key, 0, locks_max);
+        };
+        if inner.would_close_a_circle(unit, holder) {
+            return Err(StoreError::Deadlock { space: key.space() });
+        }
+        inner.waiting.insert(unit, key.clone());
+        inner.wakers.entry(key.clone()).or_default().push(waker.clone());
+        Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
+    }
+
+    /// The unit no longer waits for a lock.
+    pub(crate) fn give_up(&self, unit: UnitId) {
+        self.inner.lock().waiting.remove(&unit);
+    }
+
     /// Frees locks of a unit.
     pub(crate) fn release<'a>(&self, unit: UnitId, keys: impl IntoIterator<Item = &'a FullKey>) {
         let mut inner = self.inner.lock();
+        let mut wake = Vec::new();
         for key in keys {
             let removed = inner.holders.remove(key);
             debug_assert_eq!(removed, Some(unit), "a unit frees only its own locks");
+            if !inner.wakers.is_empty() {
+                wake.extend(inner.wakers.remove(key).into_iter().flatten());
+            }
         }
         if !inner.waiting.is_empty() {
             self.freed.notify_all();
         }
+        drop(inner);
+        wake.into_iter().for_each(Waker::wake);
     }
 
     /// Number of locks held.

@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Waker;
 
 use crate::engine::{Batch, Change, Completion, Direction, KeyRange, Page, PageLimit};
 use crate::lock::{Acquired, LockWait, UnitId};
@@ -34,6 +35,8 @@ pub struct Unit {
     /// Counts changes, for pages that must not be older than the last.
     version: u64,
     outcomes: Vec<Box<dyn Outcome>>,
+    /// The task to wake when a lock is free, of a unit that does not hold its thread.
+    waker: Option<Waker>,
     ended: bool,
 }
 
@@ -59,6 +62,7 @@ impl Unit {
             locks: HashSet::new(),
             version: 0,
             outcomes: Vec::new(),
+            waker: None,
             ended: false,
         })
     }
@@ -67,6 +71,14 @@ impl Unit {
     #[must_use]
     pub fn id(&self) -> UnitId {
         self.id
+    }
+
+    /// From now on no operation of this unit holds its thread for a lock that another unit holds: it answers [`StoreError::LockTimeout`] at once and wakes
+    /// the task when the lock is free. The task then repeats the operation, or rolls the unit back. Wake-ups without a free lock occur.
+    pub fn wake_for_locks(&mut self, waker: &Waker) {
+        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.waker = Some(waker.clone());
+        }
     }
 
     /// Whether the unit changed nothing so far.
@@ -124,7 +136,11 @@ impl Unit {
             LockWait::No => 0,
             LockWait::AtMostMs(wait_ms) => wait_ms,
         };
-        if self.store.locks.acquire(self.id, key, wait_ms, limits.locks_max)? == Acquired::Now {
+        let acquired = match &self.waker {
+            Some(waker) if wait_ms > 0 => self.store.locks.acquire_or_wake(self.id, key, waker, limits.locks_max)?,
+            _ => self.store.locks.acquire(self.id, key, wait_ms, limits.locks_max)?,
+        };
+        if acquired == Acquired::Now {
             self.locks.insert(key.clone());
         }
         Ok(())
@@ -372,6 +388,9 @@ impl Unit {
     fn end(&mut self) {
         self.ended = true;
         self.outcomes.clear();
+        if self.waker.is_some() {
+            self.store.locks.give_up(self.id);
+        }
         if !self.locks.is_empty() {
             self.store.locks.release(self.id, &self.locks);
             self.locks.clear();

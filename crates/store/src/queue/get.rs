@@ -2,13 +2,14 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 
 use super::message::{Head, Message, Persistence};
 use super::window::{Held, MessageKey, Select};
-use super::{GetWait, Queue, QueueState, State, open};
+use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
 use crate::unit::Outcome;
@@ -74,6 +75,47 @@ impl Queue {
                 }
             }
         }
+    }
+
+    /// Gets a message as [`Self::get`] does, or registers the task that is woken when a message arrives. The task that is woken looks for messages until it
+    /// finds none: an arrival wakes one task only, unless a task looks for a certain message.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn poll_get(&self, unit: &mut Unit, select: Select, waker: &Waker) -> Result<Polled, StoreError> {
+        let queue = self.local()?;
+        let store = Arc::clone(unit.inner());
+        let mut state = queue.state.lock();
+        loop {
+            match queue.seek(&store, &mut state, select)? {
+                Sought::Found(key) => {
+                    if let Some(held) = state.window.take(&key) {
+                        state.window.claimed.insert(key);
+                        let count = state.window.backouts.get(&key).copied().unwrap_or(0);
+                        drop(state);
+                        return queue.claim(unit, key, held, count).map(|message| Polled::Message(Box::new(message)));
+                    }
+                }
+                Sought::Expired(key) => queue.discard(&store, &mut state, key)?,
+                Sought::Nothing(due_ms) => {
+                    if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+                        state.wakers.push(waker.clone());
+                    }
+                    state.choosy_wakers |= select != Select::First;
+                    return Ok(Polled::Nothing { due_ms });
+                }
+            }
+        }
+    }
+
+    /// Wakes every task that waits for a message of this queue.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsupported`] for a topic.
+    pub fn wake_all(&self) -> Result<(), StoreError> {
+        let wakers = std::mem::take(&mut self.local()?.state.lock().wakers);
+        wakers.into_iter().for_each(Waker::wake);
+        Ok(())
     }
 
     /// Reads messages without taking them, in the order of gets, after a place or from the first. Messages that units of work have got are left out.
@@ -356,7 +398,9 @@ impl QueueState {
         } else {
             state.window.delay(key, held, store.clock.now_ms() + pause_ms);
         }
+        let wakers = std::mem::take(&mut state.wakers);
         drop(state);
+        wakers.into_iter().for_each(Waker::wake);
         // All: the one that would be woken alone may look for another message.
         self.arrived.notify_all();
     }

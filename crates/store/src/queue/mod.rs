@@ -16,6 +16,7 @@ mod put;
 mod window;
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -84,7 +85,36 @@ struct State {
     window: Window,
     /// Gets that wait for one message and not for any.
     choosy: usize,
+    /// Tasks that found nothing and wait, the one that waits longest first.
+    wakers: Vec<Waker>,
+    /// Whether one of them looks for one message and not for any.
+    choosy_wakers: bool,
     facts: QueueFacts,
+}
+
+impl State {
+    /// The tasks to wake for one message that arrived: the one that waits longest, or all if one of them is choosy.
+    fn wakers_of_one(&mut self) -> Vec<Waker> {
+        if self.wakers.is_empty() {
+            Vec::new()
+        } else if std::mem::take(&mut self.choosy_wakers) {
+            std::mem::take(&mut self.wakers)
+        } else {
+            vec![self.wakers.remove(0)]
+        }
+    }
+}
+
+/// What a get that does not wait found.
+#[derive(Debug)]
+pub enum Polled {
+    /// A message.
+    Message(Box<Message>),
+    /// None fits. The task is woken when one arrives; the next message that waits for its retry is due at this time.
+    Nothing {
+        /// Milliseconds since 1970.
+        due_ms: Option<u64>,
+    },
 }
 
 impl Store {
@@ -181,7 +211,11 @@ impl QueueState {
         })?;
         let depth = for_each(unit, stored.messages, &mut |_, _| Ok(()))?;
         let facts = QueueFacts { depth, depth_high: depth, ..QueueFacts::default() };
-        Ok(QueueState { stored, state: Mutex::new(State { window, choosy: 0, facts }), arrived: Condvar::new() })
+        Ok(QueueState {
+            stored,
+            state: Mutex::new(State { window, choosy: 0, wakers: Vec::new(), choosy_wakers: false, facts }),
+            arrived: Condvar::new(),
+        })
     }
 
     fn name(&self) -> String {

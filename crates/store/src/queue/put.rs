@@ -1,6 +1,7 @@
 //! Putting messages.
 
 use std::sync::Arc;
+use std::task::Waker;
 
 use super::message::{Message, MessageId, PRIORITY_MAX, Persistence};
 use super::window::{Held, MessageKey, key_of};
@@ -81,7 +82,9 @@ impl Outcome for PutOutcome {
         state.facts.depth += 1;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
         let choosy = state.choosy > 0;
+        let wakers = state.wakers_of_one();
         drop(state);
+        wakers.into_iter().for_each(Waker::wake);
         // One that waits for another message must not be the only one to wake.
         if choosy {
             self.queue.arrived.notify_all();

@@ -1,5 +1,7 @@
 //! Tests of the store over its in-memory twin.
 
+mod tasks;
+
 use std::sync::Arc;
 
 use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreLimits, conformance};

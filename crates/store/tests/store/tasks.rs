@@ -1,0 +1,119 @@
+//! Tasks that hold no thread: they are woken when a message arrives or a lock is free.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
+
+use quayline_store::queue::{Message, Polled, Queue, QueueDefinition, Select};
+use quayline_store::{LockWait, Space, Store, StoreError};
+
+use crate::new_store;
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn task() -> (Arc<Count>, Waker) {
+    let count = Arc::new(Count::default());
+    (Arc::clone(&count), Waker::from(count))
+}
+
+fn queue(store: &Store, name: &str) -> Queue {
+    let mut unit = store.begin().expect("a unit");
+    store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
+    unit.commit().expect("a commit");
+    store.queue(name).expect("a queue")
+}
+
+fn put(store: &Store, queue: &Queue, message: &Message) {
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, message).expect("a put");
+    unit.commit().expect("a commit");
+}
+
+#[test]
+fn an_arrival_wakes_one_task_and_a_rollback_wakes_all() {
+    let store = new_store();
+    let queue = queue(&store, "Q");
+    let (first, second) = (task(), task());
+    let mut unit = store.begin().expect("a unit");
+    for (_, waker) in [&first, &second, &first] {
+        let found = queue.poll_get(&mut unit, Select::First, waker).expect("an answer");
+        assert!(matches!(found, Polled::Nothing { due_ms: None }));
+    }
+    let woken = || (first.0.0.load(Ordering::SeqCst), second.0.0.load(Ordering::SeqCst));
+    put(&store, &queue, &Message::new(*b"a"));
+    assert_eq!(woken(), (1, 0), "the task that waits longest, once");
+    let Polled::Message(message) = queue.poll_get(&mut unit, Select::First, &first.1).expect("an answer") else {
+        panic!("a message is there");
+    };
+    assert_eq!(message.payload, b"a");
+    unit.roll_back();
+    assert_eq!(woken(), (1, 1), "the message is available again");
+}
+
+#[test]
+fn a_task_that_looks_for_one_message_is_woken_with_all_others() {
+    let store = new_store();
+    let queue = queue(&store, "Q");
+    let (any, choosy) = (task(), task());
+    let mut unit = store.begin().expect("a unit");
+    let wanted = [7; 24];
+    queue.poll_get(&mut unit, Select::First, &any.1).expect("an answer");
+    queue.poll_get(&mut unit, Select::Correlation(wanted), &choosy.1).expect("an answer");
+    put(&store, &queue, &Message { correlation: wanted, ..Message::new(*b"a") });
+    assert_eq!((any.0.0.load(Ordering::SeqCst), choosy.0.0.load(Ordering::SeqCst)), (1, 1));
+    let found = queue.poll_get(&mut unit, Select::Correlation(wanted), &choosy.1).expect("an answer");
+    assert!(matches!(found, Polled::Message(_)));
+}
+
+#[test]
+fn a_delayed_message_says_when_it_is_due() {
+    let store = new_store();
+    let mut unit = store.begin().expect("a unit");
+    let definition = QueueDefinition { retry_ms: 500, backout_threshold: 0, ..QueueDefinition::local("Q") };
+    store.define_queue(&mut unit, definition).expect("a definition");
+    unit.commit().expect("a commit");
+    let queue = store.queue("Q").expect("a queue");
+    put(&store, &queue, &Message::new(*b"a"));
+    let (_, waker) = task();
+    let mut unit = store.begin().expect("a unit");
+    assert!(matches!(queue.poll_get(&mut unit, Select::First, &waker), Ok(Polled::Message(_))));
+    unit.roll_back();
+    let mut unit = store.begin().expect("a unit");
+    let found = queue.poll_get(&mut unit, Select::First, &waker).expect("an answer");
+    assert!(matches!(found, Polled::Nothing { due_ms: Some(1_000_500) }), "{found:?}");
+}
+
+#[test]
+fn a_unit_without_a_thread_is_woken_when_its_lock_is_free() {
+    let store = new_store();
+    let mut holder = store.begin().expect("a unit");
+    holder.put(Space::CHECKPOINTS, b"k", *b"1").expect("a put");
+    let (count, waker) = task();
+    let mut waiter = store.begin().expect("a unit");
+    waiter.wake_for_locks(&waker);
+    for _ in 0..2 {
+        let refused = waiter.put(Space::CHECKPOINTS, b"k", *b"2");
+        assert!(matches!(refused, Err(StoreError::LockTimeout { waited_ms: 0, .. })), "{refused:?}");
+    }
+    // A circle is found although no thread waits.
+    waiter.put(Space::CHECKPOINTS, b"other", *b"2").expect("a free lock");
+    assert!(waiter.put(Space::CHECKPOINTS, b"k", *b"2").is_err());
+    let (_, other) = task();
+    holder.wake_for_locks(&other);
+    let circle = holder.read_for_update(Space::CHECKPOINTS, b"other", LockWait::Default);
+    assert!(matches!(circle, Err(StoreError::Deadlock { .. })), "{circle:?}");
+    assert_eq!(count.0.load(Ordering::SeqCst), 0);
+    holder.roll_back();
+    assert!(count.0.load(Ordering::SeqCst) >= 1);
+    waiter.put(Space::CHECKPOINTS, b"k", *b"2").expect("the lock is free");
+    waiter.commit().expect("a commit");
+    assert_eq!(store.locks_held(), 0);
+}
