@@ -62,8 +62,8 @@ pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed, Stamp};
 pub use propose::{Include, Proposal, Proposed, ServiceRow, layout_of, service_table};
 pub use provider::{
-    Answered, CannedRecords, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider, ProviderFault,
-    ProviderSpec, RecordsSpec, Returned, WorkingStorage,
+    Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,
+    ProviderFault, ProviderSpec, Returned, WorkingStorage,
 };
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};

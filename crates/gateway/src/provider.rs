@@ -122,7 +122,7 @@ impl ProviderFault {
             ),
             ProviderFault::Busy { retry_after } => {
                 let mut problem =
-                    Problem::new(503, codes::PROVIDER_BUSY, "more calls wait for the service than its queue holds");
+                    Problem::new(503, codes::PROVIDER_BUSY, "more calls wait for the service than its slots hold");
                 problem.retry_after_s = Some(u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX));
                 problem
             }
@@ -163,7 +163,7 @@ pub enum ProviderSpec {
     /// A COBOL program, called with its COMMAREA.
     Program(ProgramSpec),
     /// Records of a file: for tests and for clients that are built before the program is.
-    Records(RecordsSpec),
+    Canned(CannedSpec),
     /// An HTTP service that takes and gives records.
     Http(HttpSpec),
     /// A statement of a database.
@@ -182,7 +182,7 @@ pub struct ProgramSpec {
     /// Worker processes for each server thread. Default 1.
     pub workers: usize,
     /// Calls that one worker holds. Default 32.
-    pub queue: usize,
+    pub slots: usize,
     /// How long one call may run. Default 5 s.
     pub time_limit: Duration,
     /// How long a call may wait for a worker. Default 2 s.
@@ -220,7 +220,7 @@ pub struct ProgramSource {
 
 /// Records of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct RecordsSpec {
+pub struct CannedSpec {
     /// The file: records of the service's length, one behind the other.
     pub file: PathBuf,
     /// Bytes that request and record must have alike: offset and length of a field; a call that no record fits has none. `None`: the first

@@ -120,7 +120,7 @@ impl ProgramProvider {
             work_folder: Some(spec.work_folder.clone()),
             environment: spec.environment.clone(),
             length,
-            slots: spec.queue,
+            slots: spec.slots,
             memory_bytes_max: spec.memory_bytes_max,
             working_storage: match spec.working_storage {
                 quayline_gateway::WorkingStorage::Fresh => WorkingStorage::Fresh,
@@ -131,7 +131,7 @@ impl ProgramProvider {
         };
         let lane = |_| Lane {
             worker: RefCell::new(None),
-            calls: RefCell::new((0..spec.queue).map(|_| None).collect()),
+            calls: RefCell::new((0..spec.slots).map(|_| None).collect()),
             wake: Notify::new(),
             unrung: Cell::new(0),
             progress: Cell::new((0, Instant::now())),
@@ -230,7 +230,7 @@ impl Shared {
         if unrung == 1 {
             lane.wake.notify_one();
         }
-        if unrung > self.spec.queue / 2 {
+        if unrung > self.spec.slots / 2 {
             // Enough for the worker to be at while this thread goes on with its requests.
             lane.unrung.set(0);
             worker.ring();
@@ -388,7 +388,7 @@ impl Shared {
     /// Tells every request whose call is done.
     fn take_done(self: &Rc<Self>, lane: &Lane) {
         let Some(worker) = lane.worker.borrow().clone() else { return };
-        let mut done: Vec<(Option<Call>, Slot)> = Vec::with_capacity(self.spec.queue);
+        let mut done: Vec<(Option<Call>, Slot)> = Vec::with_capacity(self.spec.slots);
         worker.borrow_mut().completions(|Completion { slot, .. }| done.push((None, slot)));
         {
             let mut calls = lane.calls.borrow_mut();

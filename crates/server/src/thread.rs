@@ -119,9 +119,7 @@ impl Version {
         for service in &definitions.services {
             let module = match &service.provider {
                 ProviderSpec::Program(program) => program.module_time(),
-                ProviderSpec::Records(records) => {
-                    std::fs::metadata(&records.file).and_then(|data| data.modified()).ok()
-                }
+                ProviderSpec::Canned(records) => std::fs::metadata(&records.file).and_then(|data| data.modified()).ok(),
                 ProviderSpec::Http(_) | ProviderSpec::Sql(_) => None,
             };
             let stale = match &service.provider {
@@ -189,7 +187,7 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
             let executable = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("quayline"));
             Rc::new(ProgramProvider::start(spec, service.length, executable, log))
         }
-        ProviderSpec::Records(spec) => {
+        ProviderSpec::Canned(spec) => {
             let records = std::fs::read(&spec.file).map_err(|error| error.kind().to_string());
             match records.and_then(|bytes| CannedRecords::new(bytes, service.length, spec.by)) {
                 Ok(records) => Rc::new(records),
@@ -239,7 +237,7 @@ mod tests {
         }
         std::fs::write(root.join("a.cpy"), "       01 A.\n          05 T PIC X(4).\n").unwrap();
         std::fs::write(root.join("a.dat"), "good").unwrap();
-        let service = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"a.dat\"\n";
+        let service = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"a.dat\"\n";
         std::fs::write(root.join("services/a.toml"), service).unwrap();
         let api = "base-path = \"/v\"\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"a\"\n";
         std::fs::write(root.join("apis/a.toml"), api).unwrap();

@@ -6,8 +6,7 @@ use crate::world::World;
 
 const COPYBOOK: &[u8] = b"       01 A.\n          05 REQ PIC X(4).\n          05 ANSWER PIC 9(4).\n";
 
-const SERVICE: &[u8] =
-    b"copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"a.dat\"\n";
+const SERVICE: &[u8] = b"copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"a.dat\"\n";
 
 const API: &[u8] =
     b"base-path = \"/a\"\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"a\"\n";
@@ -31,7 +30,7 @@ fn a_good_project_is_counted() {
 fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
     let world = World::with([
         ("copybooks/a.cpy", COPYBOOK),
-        ("services/a.toml", b"copybook = \"b.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\n" as &[u8]),
+        ("services/a.toml", b"copybook = \"b.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\n" as &[u8]),
         ("services/b.toml", b"copybook = \"a.cpy\"\nencodng = \"ascii\"\nlength = \"4\"\n[provider]\nkind = 1\n"),
         ("apis/a.toml", b"base-path = \"a\"\nbase-paths = 1\n[[operation]]\nmethod = \"GET\"\n"),
         ("quayline.toml", b"[serve]\nlisten = \"0.0.0.0:80\"\nthreads = 0\n[serve.tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"\nminimum-version = \"1.0\"\n"),

@@ -59,7 +59,7 @@ impl Service {
         let provider = provider(&mut file, &wire, &known);
         let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
         files.extend(interfaces.map(|path| root.join(path.get_ref())));
-        if let Some(ProviderSpec::Records(records)) = &provider {
+        if let Some(ProviderSpec::Canned(records)) = &provider {
             files.push(records.file.clone());
         }
         let side = match request_side(&layout, &request, &policies, charset, &types, length) {

@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::compile::{Known, one_field};
 use super::{database, gnucobol, wire};
 use crate::codes;
-use crate::provider::{HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, RecordsSpec, WorkingStorage};
+use crate::provider::{CannedSpec, HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, WorkingStorage};
 
 pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>) -> Option<ProviderSpec> {
     let Known { layout, root, .. } = *known;
@@ -24,7 +24,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
         "program" => {
             let wait_limit = milliseconds(file, wire.wait_limit_ms.as_ref(), 2_000);
             let workers = within(file, wire.workers.as_ref(), 1, 1, 64);
-            let queue = within(file, wire.queue.as_ref(), 32, 1, 64);
+            let slots = within(file, wire.slots.as_ref(), 32, 1, 64);
             let memory = within(file, wire.memory_mib.as_ref(), 512, 16, 1 << 20);
             let Some(program) = &wire.program else {
                 file.find(codes::INCOMPLETE, "a program provider needs `program`", at, "write its PROGRAM-ID");
@@ -52,7 +52,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 modules: if modules.is_empty() { vec![root.join("modules")] } else { modules },
                 work_folder: wire.work_folder.as_ref().map_or_else(|| root.to_owned(), path),
                 workers: usize::try_from(workers).unwrap_or(1),
-                queue: usize::try_from(queue).unwrap_or(1),
+                slots: usize::try_from(slots).unwrap_or(1),
                 time_limit,
                 wait_limit,
                 memory_bytes_max: memory << 20,
@@ -65,9 +65,9 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 source,
             }))
         }
-        "records" => {
+        "canned" => {
             let Some(records) = &wire.file else {
-                file.find(codes::INCOMPLETE, "a records provider needs `file`", at, "name a file of records");
+                file.find(codes::INCOMPLETE, "a canned provider needs `file`", at, "name a file of records");
                 return None;
             };
             let by = match &wire.by {
@@ -77,7 +77,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 }
                 None => None,
             };
-            Some(ProviderSpec::Records(RecordsSpec { file: path(records), by }))
+            Some(ProviderSpec::Canned(CannedSpec { file: path(records), by }))
         }
         "http" => {
             let Some(url) = &wire.url else {
@@ -99,7 +99,10 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
         }
         "sql" => database::database(file, at, known).map(ProviderSpec::Sql),
         other => {
-            let hint = "write program, records, http or sql";
+            let hint = match other {
+                "records" => "`records` is now `canned`",
+                _ => "write program, canned, http or sql",
+            };
             file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, hint);
             None
         }
@@ -146,14 +149,14 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
         ("compiler-options", first(wire.compiler_options.iter()), &["program"]),
         ("work-folder", of(&wire.work_folder), &["program"]),
         ("workers", of(&wire.workers), &["program"]),
-        ("queue", of(&wire.queue), &["program"]),
+        ("slots", of(&wire.slots), &["program"]),
         ("memory-mib", of(&wire.memory_mib), &["program"]),
         ("working-storage", of(&wire.working_storage), &["program"]),
         ("environment", first(wire.environment.keys()), &["program"]),
         ("time-limit-ms", of(&wire.time_limit_ms), &["program", "http", "sql"]),
         ("wait-limit-ms", of(&wire.wait_limit_ms), &["program", "sql"]),
-        ("file", of(&wire.file), &["records"]),
-        ("by", of(&wire.by), &["records"]),
+        ("file", of(&wire.file), &["canned"]),
+        ("by", of(&wire.by), &["canned"]),
         ("url", of(&wire.url), &["http"]),
         ("headers", first(wire.headers.keys()), &["http"]),
         ("authorities", of(&wire.authorities), &["http", "sql"]),
@@ -170,8 +173,11 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
         ("connections", of(&wire.connections), &["sql"]),
         ("plain-text", of(&wire.plain_text), &["sql"]),
     ];
-    if !["program", "records", "http", "sql"].contains(&kind) {
+    if !["program", "canned", "http", "sql"].contains(&kind) {
         return;
+    }
+    if let (Some(queue), "program") = (&wire.queue, kind) {
+        file.find(codes::RULES, "`queue` is not a key of a program provider", queue, "`queue` is now `slots`");
     }
     for (name, at, kinds) in keys {
         if let Some(at) = at.filter(|_| !kinds.contains(&kind)) {

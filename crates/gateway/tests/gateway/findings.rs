@@ -14,21 +14,23 @@ fn finds(service: &str, api: &str, expected: &[&str]) {
 fn services() {
     finds(&SERVICE.replace("order.cpy", "absent.cpy"), GET, &["GTW-002", "services/orders.toml:2:12", "absent.cpy"]);
     finds(&SERVICE.replace("ascii", "ebcdic-ish"), GET, &["GTW-005", "ebcdic-ish"]);
-    finds(&SERVICE.replace("\"records\"", "\"magic\""), GET, &["GTW-005", "program, records, http or sql"]);
+    finds(&SERVICE.replace("\"canned\"", "\"magic\""), GET, &["GTW-005", "program, canned, http or sql"]);
     finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files", "did you mean `file`?"]);
     for (more, found) in [
-        ("url = \"http://x\"", "`url` is no key of a records provider, but of http"),
-        ("workers = 2", "`workers` is no key of a records provider, but of program"),
-        ("plain-text = true", "`plain-text` is no key of a records provider, but of sql"),
+        ("url = \"http://x\"", "`url` is no key of a canned provider, but of http"),
+        ("workers = 2", "`workers` is no key of a canned provider, but of program"),
+        ("plain-text = true", "`plain-text` is no key of a canned provider, but of sql"),
     ] {
         finds(&SERVICE.replace("[provider]\n", &format!("[provider]\n{more}\n")), GET, &["GTW-012", found]);
     }
     let kind = |text: &str| {
         let records = SERVICE.lines().find(|line| line.starts_with("file =")).unwrap_or_default();
-        SERVICE.replace("\"records\"", text).replace(records, "")
+        SERVICE.replace("\"canned\"", text).replace(records, "")
     };
     for (text, code, found) in [
-        ("\"program\"\nprogram = \"X\"\nworkers = 0\nqueue = 65", "GTW-005", "expected 1 to 64, found 65"),
+        ("\"records\"", "GTW-005", "`records` is now `canned`"),
+        ("\"program\"\nprogram = \"X\"\nqueue = 4", "GTW-012", "`queue` is now `slots`"),
+        ("\"program\"\nprogram = \"X\"\nworkers = 0\nslots = 65", "GTW-005", "expected 1 to 64, found 65"),
         ("\"program\"\nprogram = \"X\"\ntime-limit-ms = 0", "GTW-005", "expected 1 to 3600000, found 0"),
         ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
         ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),

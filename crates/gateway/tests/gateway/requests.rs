@@ -324,7 +324,7 @@ fn a_table_that_nobody_sends_has_no_elements() {
              10 V PIC X(2).
           05 Z PIC X(2).
 ";
-    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"r\"\n[request]\nkey-style = \"camel\"\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"r\"\n[request]\nkey-style = \"camel\"\n";
     let with = |more: &str| World::over(copybook, &format!("{service}{more}"), BODY).unwrap();
     let world = with("");
     check(&world, "POST", "/v1/orders", r#"{"z":"zz"}"#, expect!["..zz"]);

@@ -211,7 +211,7 @@ fn lists_of_answers_have_their_minimum_where_that_is_enforced() {
              10 V PIC X.
           05 Z PIC X.
 ";
-    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"records\"\nfile = \"r\"\n[response]\nkey-style = \"camel\"\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"r\"\n[response]\nkey-style = \"camel\"\n";
     let strict = format!("{service}[options]\nenforce-minimum-items-of-answers = true\n");
     let show = |service: &str, record: &[u8], media| match World::over(copybook, service, GET).unwrap().answer(
         record,

@@ -39,7 +39,7 @@ pub(crate) const SERVICE: &str = "
 copybook = \"order.cpy\"
 encoding = \"ascii\"
 [provider]
-kind = \"records\"
+kind = \"canned\"
 file = \"records.dat\"
 [request]
 key-style = \"camel\"

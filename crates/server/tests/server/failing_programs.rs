@@ -118,7 +118,7 @@ fn other_calls_survive_a_failing_one() {
 
 #[test]
 fn more_calls_than_wait_are_refused_with_a_time() {
-    let Some(server) = server("time-limit-ms = 1500\nwait-limit-ms = 300\nqueue = 1") else { return };
+    let Some(server) = server("time-limit-ms = 1500\nwait-limit-ms = 300\nslots = 1") else { return };
     std::thread::scope(|scope| {
         let looping = scope.spawn(|| server.get("/v1/echo/LOOP", "").status);
         std::thread::sleep(std::time::Duration::from_millis(200));

@@ -53,7 +53,7 @@ pub(crate) fn canned() -> Vec<u8> {
     record
 }
 
-pub(crate) const RECORDS: &str = "kind = \"records\"\nfile = \"canned.dat\"\n";
+pub(crate) const RECORDS: &str = "kind = \"canned\"\nfile = \"canned.dat\"\n";
 
 /// Writes a project whose one service `echo` has this provider.
 pub(crate) fn project(folder: &Path, serve: &str, provider: &str, api: &str) {
