@@ -8,7 +8,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use quayline_store::{Direction, FullKey, StoreError, Value};
+use quayline_store::{Direction, FullKey, Space, StoreError, Value};
 use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -29,10 +29,56 @@ pub(crate) trait AppliedStore: Send + Sync + Debug {
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
     /// Applies changes and remembers the mark, all in one durable commit.
     fn apply(&self, changes: &mut Changes<'_>, mark: Mark) -> Result<u64, StoreError>;
+    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays.
+    fn load(&self, entries: &LoadBatch) -> Result<(), StoreError>;
     /// Bytes on disk.
     fn bytes(&self) -> Result<u64, StoreError>;
     /// Works on the store while no view of it exists: checks its structure, or makes it small.
     fn maintain(&self, what: Maintenance) -> Result<bool, StoreError>;
+}
+
+/// Ascending entries of a load, one after another: full key, value, checksum.
+#[derive(Debug, Default)]
+pub(crate) struct LoadBatch {
+    bytes: Vec<u8>,
+    /// End of the key and end of the checksum of each entry.
+    ends: Vec<(usize, usize)>,
+}
+
+impl LoadBatch {
+    /// Adds an entry. Its key follows the one before.
+    pub(crate) fn push(&mut self, space: Space, key: &[u8], value: &[u8]) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(&space.0.to_be_bytes());
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        let sum = checksum(&self.bytes[begin..], value);
+        self.bytes.extend_from_slice(value);
+        self.bytes.extend_from_slice(&sum);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    /// The last key, without its space.
+    pub(crate) fn last_key(&self) -> Option<&[u8]> {
+        let begin = self.ends.iter().rev().nth(1).map_or(0, |(_, end)| *end);
+        self.ends.last().map(|(key_end, _)| &self.bytes[begin + 4..*key_end])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Full keys, and values with their checksums.
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let begins = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
+        begins
+            .zip(&self.ends)
+            .map(|(begin, (key_end, end))| (&self.bytes[begin..*key_end], &self.bytes[*key_end..*end]))
+    }
 }
 
 /// Work that needs the applied store alone.
@@ -184,6 +230,30 @@ impl AppliedStore for Redb {
         write.commit().map_err(error("synced"))?;
         *self.mark.write() = mark;
         Ok(count)
+    }
+
+    fn load(&self, entries: &LoadBatch) -> Result<(), StoreError> {
+        let database = self.database.read();
+        let mut write = database.as_ref().ok_or_else(Redb::gone)?.begin_write().map_err(error("written"))?;
+        write.set_quick_repair(true);
+        {
+            let mut table = write.open_table(ENTRIES).map_err(error("written"))?;
+            let mut entries = entries.iter().peekable();
+            if let Some((first, _)) = entries.peek() {
+                // A run of ascending keys fills page after page; single inserts would descend for each and split pages in halves.
+                let place: Bound<&[u8]> = Bound::Excluded(first);
+                let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
+                for (key, value) in entries {
+                    cursor.insert_before(key, value).map_err(|error| StoreError::Damaged {
+                        file: FILE.to_owned(),
+                        byte: 0,
+                        what: format!("a load met a key that is there: {error}"),
+                    })?;
+                }
+                cursor.close().map_err(error("written"))?;
+            }
+        }
+        write.commit().map_err(error("synced"))
     }
 
     fn bytes(&self) -> Result<u64, StoreError> {

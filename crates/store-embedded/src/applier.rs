@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use quayline_store::StoreError;
 
-use crate::applied::Changes;
+use crate::applied::LoadBatch;
 use crate::engine::Shared;
 use crate::settings::Work;
 
@@ -116,11 +116,10 @@ impl Shared {
     }
 
     /// Stores entries of a load. The position stays: a load says nothing about the log.
-    pub(crate) fn apply_loaded(&self, changes: &mut Changes<'_>) -> Result<u64, StoreError> {
+    pub(crate) fn apply_loaded(&self, entries: &LoadBatch) -> Result<(), StoreError> {
         let _running = self.applier.running.lock();
         self.healthy()?;
-        let mark = self.applied.mark();
-        self.applied.apply(changes, mark).map_err(|error| self.poison(error))
+        self.applied.load(entries).map_err(|error| self.poison(error))
     }
 
     fn apply_generation(&self) -> Result<(), StoreError> {

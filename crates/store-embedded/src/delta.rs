@@ -2,20 +2,23 @@
 //!
 //! Two generations: commits enter the active one; the applier freezes it, moves it into the applied store and drops it. A reader looks into the
 //! active generation, then the frozen one, then a snapshot of the applied store. All three change together under the locks of the shards, so a
-//! reader never finds a key in none of them. Shards are by the hash of the key and each has a snapshot of its own, so readers share no counter.
+//! reader never finds a key in none of them. Shards are by the hash of the key and each has a snapshot of its own. A key that is in neither generation
+//! and in the [`RecordCache`] is read without any lock.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BinaryHeap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use quayline_store::{Batch, Change, Direction, FullKey, StoreError, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::applied::{AppliedStore, AppliedView};
+use crate::record_cache::RecordCache;
+use crate::settings::Settings;
 
 /// Number of shards: more than the cores that a reader shares, few enough that a browse may visit all.
 const SHARDS: usize = 16;
@@ -44,16 +47,13 @@ pub(crate) struct Delta {
     shards: Vec<RwLock<Shard>>,
     active_bytes: AtomicUsize,
     frozen_bytes: AtomicUsize,
+    /// Entries of both generations by hash of the key. Where it is zero, nothing of that hash is in memory, and a reader needs no lock to know.
+    entries: Box<[AtomicU32]>,
+    cache: RecordCache,
 }
 
-/// Where a key was found.
-#[derive(Debug)]
-pub(crate) enum Lookup {
-    /// In memory; `None` is a removal.
-    Here(Option<Value>),
-    /// Not in memory: the snapshot knows.
-    Below(Arc<dyn AppliedView>),
-}
+/// Counters of [`Delta::entries`].
+const COUNTERS: usize = 1 << 17;
 
 /// How changes enter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -76,12 +76,18 @@ pub(crate) struct RangeOfDelta {
 }
 
 impl Delta {
-    pub(crate) fn new(applied: &dyn AppliedStore) -> Result<Self, StoreError> {
+    pub(crate) fn new(applied: &dyn AppliedStore, settings: &Settings) -> Result<Self, StoreError> {
         let shard = || -> Result<_, StoreError> {
             Ok(RwLock::new(Shard { active: BTreeMap::new(), frozen: Arc::default(), view: applied.view()? }))
         };
         let shards = (0..SHARDS).map(|_| shard()).collect::<Result<_, _>>()?;
-        Ok(Delta { shards, active_bytes: AtomicUsize::new(0), frozen_bytes: AtomicUsize::new(0) })
+        Ok(Delta {
+            shards,
+            active_bytes: AtomicUsize::new(0),
+            frozen_bytes: AtomicUsize::new(0),
+            entries: (0..COUNTERS).map(|_| AtomicU32::new(0)).collect(),
+            cache: RecordCache::new(settings.record_cache_bytes),
+        })
     }
 
     /// Bytes of both generations.
@@ -94,36 +100,60 @@ impl Delta {
         self.active_bytes.load(Ordering::Relaxed)
     }
 
-    /// Looks for a key.
-    pub(crate) fn get(&self, key: &FullKey) -> Lookup {
-        let shard = self.shards[shard_of(key)].read();
-        match shard.active.get(key).or_else(|| shard.frozen.get(key)) {
-            Some(slot) => Lookup::Here(slot.value.clone()),
-            None => Lookup::Below(Arc::clone(&shard.view)),
+    fn counter(&self, hash: u64) -> &AtomicU32 {
+        // The lowest bits choose the shard.
+        &self.entries[usize::try_from(hash >> 4).unwrap_or(0) % COUNTERS]
+    }
+
+    /// The newest value of a key.
+    pub(crate) fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        let hash = hash_of(key);
+        // Zero means that everything of this hash that was applied has been forgotten by the cache before.
+        if self.counter(hash).load(Ordering::Acquire) == 0
+            && let Some(value) = self.cache.get(hash, key)
+        {
+            return Ok(Some(value));
         }
+        let epoch = self.cache.epoch();
+        let shard = self.shards[shard_of(hash)].read();
+        if let Some(slot) = shard.active.get(key).or_else(|| shard.frozen.get(key)) {
+            return Ok(slot.value.clone());
+        }
+        let view = Arc::clone(&shard.view);
+        drop(shard);
+        let found = view.get(key)?;
+        if let Some(value) = &found {
+            self.cache.put(hash, key, value, epoch);
+        }
+        Ok(found)
     }
 
     /// Enters the changes of a group; readers see all of them or none.
-    pub(crate) fn enter(&self, batches: impl IntoIterator<Item = Batch>, entering: Entering) {
-        let mut parts: [Vec<(FullKey, Change)>; SHARDS] = Default::default();
-        for (key, change) in batches.into_iter().flatten() {
-            parts[shard_of(&key)].push((key, change));
+    pub(crate) fn enter(&self, batches: Vec<Batch>, entering: Entering) {
+        let mut hashes = Vec::with_capacity(batches.iter().map(Vec::len).sum());
+        let mut touched = [false; SHARDS];
+        for (key, _) in batches.iter().flatten() {
+            let hash = hash_of(key);
+            touched[shard_of(hash)] = true;
+            hashes.push(hash);
         }
         // In the order of the shards, so that two that take several never wait for each other.
-        let mut guards: Vec<RwLockWriteGuard<'_, Shard>> = Vec::new();
-        let mut changed = Vec::new();
-        for (index, part) in parts.into_iter().enumerate().filter(|(_, part)| !part.is_empty()) {
-            guards.push(self.shards[index].write());
-            changed.push(part);
-        }
+        let mut guards: [Option<RwLockWriteGuard<'_, Shard>>; SHARDS] =
+            std::array::from_fn(|index| touched[index].then(|| self.shards[index].write()));
         let (mut added, mut removed) = (0, 0);
-        for (shard, part) in guards.iter_mut().zip(changed) {
-            for (key, change) in part {
-                let (more, less) = enter_one(&mut shard.active, key, change, entering);
-                added += more;
-                removed += less;
+        for ((key, change), hash) in batches.into_iter().flatten().zip(hashes) {
+            let shard = guards[shard_of(hash)].as_mut().expect("every shard of a change is locked above");
+            let before = shard.active.len();
+            let (more, less) = enter_one(&mut shard.active, key, change, entering);
+            match shard.active.len().cmp(&before) {
+                std::cmp::Ordering::Greater => _ = self.counter(hash).fetch_add(1, Ordering::Release),
+                std::cmp::Ordering::Less => _ = self.counter(hash).fetch_sub(1, Ordering::Release),
+                std::cmp::Ordering::Equal => {}
             }
+            added += more;
+            removed += less;
         }
+        drop(guards);
         self.active_bytes.fetch_add(added, Ordering::Relaxed);
         self.active_bytes.fetch_sub(removed, Ordering::Relaxed);
     }
@@ -163,6 +193,13 @@ impl Delta {
             .collect();
         self.frozen_bytes.store(0, Ordering::Relaxed);
         drop(guards);
+        // Readers find the new snapshot now. What the cache has of the older one goes before the counters say that nothing is in memory.
+        self.cache.begin_new_epoch();
+        for key in old.iter().flat_map(|(frozen, _)| frozen.keys()) {
+            let hash = hash_of(key);
+            self.cache.forget(hash);
+            self.counter(hash).fetch_sub(1, Ordering::Release);
+        }
         drop(old);
         Ok(())
     }
@@ -234,8 +271,12 @@ impl Delta {
     }
 }
 
-fn shard_of(key: &FullKey) -> usize {
-    usize::try_from(xxh3_64(key.bytes()) % SHARDS as u64).unwrap_or(0)
+fn hash_of(key: &FullKey) -> u64 {
+    xxh3_64(key.bytes())
+}
+
+fn shard_of(hash: u64) -> usize {
+    usize::try_from(hash % SHARDS as u64).unwrap_or(0)
 }
 
 /// Bytes added and removed.

@@ -12,9 +12,9 @@ use quayline_store::{
     Space, StoreError, Value,
 };
 
-use crate::applied::{AppliedStore, Maintenance, Redb};
+use crate::applied::{AppliedStore, LoadBatch, Maintenance, Redb};
 use crate::applier::ApplierSignals;
-use crate::delta::{Delta, Entering, Lookup, RangeOfDelta};
+use crate::delta::{Delta, Entering, RangeOfDelta};
 use crate::group::Groups;
 use crate::log::{Log, any_record, remove_all};
 use crate::medium::{Medium, OpenMode};
@@ -145,10 +145,10 @@ impl Shared {
             remove_all(medium.as_ref())?;
             let (log, mark) = Log::create(medium, clock, &settings)?;
             let applied = Redb::create(medium.as_ref(), settings.cache_bytes, mark)?;
-            let delta = Delta::new(&applied)?;
+            let delta = Delta::new(&applied, &settings)?;
             return Ok(Shared::new(medium, settings, log, Box::new(applied), delta));
         };
-        let delta = Delta::new(&applied)?;
+        let delta = Delta::new(&applied, &settings)?;
         let mark = applied.mark();
         let log = Log::open(medium, clock, &settings, mark, OpenMode::Write, &mut |batches| {
             delta.enter(batches, Entering::Replayed);
@@ -299,12 +299,36 @@ fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
     }
 }
 
+/// A load on its way.
+struct Load<'l, 's> {
+    space: Space,
+    source: &'l mut LoadSource<'s>,
+    /// Last key of the batch before.
+    last: Option<Vec<u8>>,
+    count: u64,
+}
+
+impl Load<'_, '_> {
+    /// The next entries of one durable commit; `None` at the end.
+    fn batch(&mut self) -> Result<Option<LoadBatch>, StoreError> {
+        let mut batch = LoadBatch::default();
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        while batch.len() < LOAD_BATCH.0 && batch.byte_len() < LOAD_BATCH.1 && (self.source)(&mut key, &mut value)? {
+            self.count += 1;
+            let last = batch.last_key().or(self.last.as_deref());
+            if last.is_some_and(|last| last >= key.as_slice()) {
+                return Err(StoreError::NotAscending { entry: self.count });
+            }
+            batch.push(self.space, &key, &value);
+        }
+        self.last = batch.last_key().map(<[u8]>::to_vec);
+        Ok((batch.len() > 0).then_some(batch))
+    }
+}
+
 impl Engine for EmbeddedEngine {
     fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
-        match self.shared.delta.get(key) {
-            Lookup::Here(value) => Ok(value),
-            Lookup::Below(view) => view.get(key),
-        }
+        self.shared.delta.get(key)
     }
 
     fn page(
@@ -334,28 +358,35 @@ impl Engine for EmbeddedEngine {
 
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
         let shared = &self.shared;
-        let (mut key, mut value) = (Vec::new(), Vec::new());
-        let (mut count, mut last) = (0, None::<FullKey>);
-        loop {
-            let mut batch: Vec<(FullKey, Vec<u8>)> = Vec::new();
-            let mut bytes = 0;
-            while batch.len() < LOAD_BATCH.0 && bytes < LOAD_BATCH.1 && source(&mut key, &mut value)? {
-                let full = FullKey::new(space, &key);
-                count += 1;
-                if last.as_ref().is_some_and(|last| *last >= full) {
-                    return Err(StoreError::NotAscending { entry: count });
-                }
-                last = Some(full.clone());
-                bytes += full.bytes().len() + value.len();
-                batch.push((full, value.clone()));
+        let mut load = Load { space, source, last: None, count: 0 };
+        if shared.settings.work == Work::Inline {
+            while let Some(batch) = load.batch()? {
+                shared.apply_loaded(&batch)?;
             }
-            if batch.is_empty() {
-                break;
-            }
-            shared.apply_loaded(&mut batch.iter().map(|(key, value)| (key.bytes(), Some(value.as_slice()))))?;
+        } else {
+            // One batch is read while the one before it is stored.
+            std::thread::scope(|scope| {
+                let (give, take) = std::sync::mpsc::sync_channel::<LoadBatch>(1);
+                let stores = scope.spawn(move || take.iter().try_for_each(|batch| shared.apply_loaded(&batch)));
+                let read = loop {
+                    match load.batch() {
+                        Ok(Some(batch)) => {
+                            // The receiver is gone after an error only, which is the answer then.
+                            if give.send(batch).is_err() {
+                                break Ok(());
+                            }
+                        }
+                        Ok(None) => break Ok(()),
+                        Err(error) => break Err(error),
+                    }
+                };
+                drop(give);
+                let stored = stores.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                stored.and(read)
+            })?;
         }
         shared.delta.renew_views(shared.applied.as_ref())?;
-        Ok(count)
+        Ok(load.count)
     }
 
     fn position(&self) -> Position {

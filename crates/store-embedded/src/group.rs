@@ -1,7 +1,7 @@
 //! Group commit: whoever comes first while another group is at the disk leads the next one.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use quayline_store::{Batch, Completion, Position, StoreError};
@@ -21,11 +21,29 @@ struct Waiting {
     after: Completion,
 }
 
-/// The outcome of a group, for those that wait for it.
+/// The outcome of a group, for those that wait for it. The standard library's condition variable wakes all of them at once; `parking_lot` would hand
+/// the lock from one to the next, a switch of threads each.
 #[derive(Debug, Default)]
 struct Group {
-    outcome: Mutex<Option<Result<Position, StoreError>>>,
-    known: Condvar,
+    outcome: std::sync::Mutex<Option<Result<Position, StoreError>>>,
+    known: std::sync::Condvar,
+}
+
+impl Group {
+    fn wait(&self) -> Result<Position, StoreError> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(outcome) = outcome.clone() {
+                return outcome;
+            }
+            outcome = self.known.wait(outcome).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn tell(&self, outcome: Result<Position, StoreError>) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        self.known.notify_all();
+    }
 }
 
 /// Units of work that wait for the disk.
@@ -81,13 +99,7 @@ impl Shared {
         }
         let group = Arc::clone(&queue.group);
         drop(queue);
-        let mut outcome = group.outcome.lock();
-        loop {
-            if let Some(outcome) = outcome.clone() {
-                return outcome;
-            }
-            group.known.wait(&mut outcome);
-        }
+        group.wait()
     }
 
     /// Commits a unit without waiting for the disk.
@@ -185,8 +197,7 @@ impl Shared {
             after(outcome.clone());
         }
         COMPLETES.set(was);
-        *group.outcome.lock() = Some(outcome.clone());
-        group.known.notify_all();
+        group.tell(outcome.clone());
         outcome
     }
 

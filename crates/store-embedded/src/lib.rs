@@ -27,6 +27,7 @@ pub mod fake;
 mod group;
 mod log;
 mod medium;
+mod record_cache;
 mod settings;
 
 pub use engine::EmbeddedEngine;

@@ -44,6 +44,8 @@ pub struct Settings {
     pub apply_batch_changes_max: usize,
     /// Bytes of the cache of the applied store. Default 256 MB.
     pub cache_bytes: usize,
+    /// Bytes of the cache of small records, used as records are read. Default 32 MB: 262,144 records of up to 104 bytes with their keys. 0 is none.
+    pub record_cache_bytes: usize,
     /// Bytes of commits on their way; beyond them [`quayline_store::Engine::submit`] waits. Default 64 MB.
     pub in_flight_bytes_max: usize,
     /// Number of such commits. Default 16,384.
@@ -63,6 +65,7 @@ impl Default for Settings {
             apply_interval_ms: 1_000,
             apply_batch_changes_max: 20_000,
             cache_bytes: 256 << 20,
+            record_cache_bytes: 32 << 20,
             in_flight_bytes_max: 64 << 20,
             in_flight_units_max: 16_384,
         }

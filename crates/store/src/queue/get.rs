@@ -208,10 +208,14 @@ impl QueueState {
         let now_ms = store.clock.now_ms();
         let due = state.window.promote(now_ms);
         loop {
-            if let Some(key) = state.window.first(&select) {
-                return Ok(self.expired_or_not(state, key, now_ms));
+            let horizon = state.window.horizon();
+            // A message of the group with a lower number may be beyond the horizon.
+            if horizon.is_none() || !matches!(select, Select::Group(_)) {
+                if let Some(key) = state.window.first(&select) {
+                    return Ok(self.expired_or_not(state, key, now_ms));
+                }
             }
-            let Some(horizon) = state.window.horizon() else { return Ok(Sought::Nothing(due)) };
+            let Some(horizon) = horizon else { return Ok(Sought::Nothing(due)) };
             let limits = &store.limits;
             let is_full = state.window.len() >= limits.queue_window_messages_max
                 || state.window.bytes() >= limits.queue_window_bytes_max;
@@ -261,19 +265,22 @@ impl QueueState {
         due: Option<u64>,
     ) -> Result<Sought, StoreError> {
         let now_ms = store.clock.now_ms();
-        let mut found = None;
+        let rank = |head: &Head| if matches!(select, Select::Group(_)) { head.group_sequence } else { 0 };
+        let mut found: Option<(u32, MessageKey, Value)> = None;
         self.scan(store, horizon, &mut |key, value| {
-            let head = Head::of(value);
-            let fits = head.is_some_and(|head| {
-                select.fits(&head) && (head.expires_ms == 0 || head.expires_ms > now_ms) && !state.window.is_taken(&key)
-            });
-            if fits {
-                found = Some((key, Value::from(value)));
+            let Some(head) = Head::of(value) else { return true };
+            let is_alive = head.expires_ms == 0 || head.expires_ms > now_ms;
+            let is_better = found.as_ref().is_none_or(|(best, ..)| rank(&head) < *best);
+            if is_better && is_alive && select.fits(&head) && !state.window.is_taken(&key) {
+                found = Some((rank(&head), key, value.into()));
             }
-            found.is_none()
+            found.as_ref().is_none_or(|(best, ..)| *best > 0)
         })?;
         let in_memory = state.window.first_in_memory(&select);
-        let Some((key, value)) = found.filter(|(key, _)| in_memory.is_none_or(|other| *key < other)) else {
+        let held = in_memory.and_then(|key| state.window.get(&key).and_then(|held| Head::of(&held.value)));
+        let place = held.map(|head| rank(&head)).zip(in_memory);
+        let found = found.filter(|(rank, key, _)| place.is_none_or(|place| (*rank, *key) < place));
+        let Some((_, key, value)) = found else {
             return Ok(in_memory.map_or(Sought::Nothing(due), |key| self.expired_or_not(state, key, now_ms)));
         };
         state.window.add_beyond(key, Held { value, persistence: Persistence::Persistent });

@@ -53,6 +53,14 @@ pub struct Message {
     pub payload: Vec<u8>,
 }
 
+/// What a queue sets when a message is put.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamped {
+    pub(crate) id: MessageId,
+    pub(crate) put_ms: u64,
+    pub(crate) priority: u8,
+}
+
 impl Message {
     /// A persistent message without anything but content.
     #[must_use]
@@ -60,14 +68,15 @@ impl Message {
         Message { payload: payload.into(), ..Message::default() }
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The stored form, with what the queue sets.
+    pub(crate) fn encode(&self, stamped: &Stamped) -> Vec<u8> {
         let mut out = Encoder(Vec::with_capacity(160 + self.payload.len()));
         out.u8(VERSION);
-        out.0.extend_from_slice(&self.id);
+        out.0.extend_from_slice(&stamped.id);
         out.0.extend_from_slice(&self.correlation);
         out.u64(self.expires_ms);
-        out.u64(self.put_ms);
-        out.u8(self.priority);
+        out.u64(stamped.put_ms);
+        out.u8(stamped.priority);
         out.u8(u8::from(self.persistence == Persistence::Persistent));
         out.0.extend_from_slice(&self.group);
         out.u32(self.group_sequence);
@@ -123,12 +132,17 @@ pub(crate) struct Head {
     pub(crate) id: MessageId,
     pub(crate) correlation: MessageId,
     pub(crate) expires_ms: u64,
+    pub(crate) group: MessageId,
+    pub(crate) group_sequence: u32,
 }
 
 impl Head {
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder(bytes);
         from.u8()?;
-        Some(Head { id: from.array()?, correlation: from.array()?, expires_ms: from.u64()? })
+        let (id, correlation, expires_ms) = (from.array()?, from.array()?, from.u64()?);
+        // When it was put, priority, persistence.
+        from.take(10)?;
+        Some(Head { id, correlation, expires_ms, group: from.array()?, group_sequence: from.u32()? })
     }
 }

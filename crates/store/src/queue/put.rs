@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::message::{Message, MessageId, PRIORITY_MAX, Persistence};
+use super::message::{Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueState};
 use crate::store::Inner;
@@ -16,20 +16,20 @@ impl Queue {
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::MessageTooLong`], limits of the unit of work.
     pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
-        let mut message = message.clone();
-        if message.id == [0; 24] {
-            message.id = new_id(unit.inner());
-        }
-        message.put_ms = unit.inner().clock.now_ms();
-        message.priority = message.priority.min(PRIORITY_MAX);
+        let store = unit.inner();
+        let stamped = Stamped {
+            id: if message.id == [0; 24] { new_id(store) } else { message.id },
+            put_ms: store.clock.now_ms(),
+            priority: message.priority.min(PRIORITY_MAX),
+        };
         for state in &self.targets {
-            state.check_room(&message)?;
+            state.check_room(message)?;
         }
-        let value: Value = message.encode().into();
+        let value: Value = message.encode(&stamped).into();
         for state in &self.targets {
-            state.put(unit, &message, &value)?;
+            state.put(unit, (stamped.priority, message.persistence), &value)?;
         }
-        Ok(message.id)
+        Ok(stamped.id)
     }
 }
 
@@ -48,10 +48,15 @@ impl QueueState {
         Ok(())
     }
 
-    fn put(self: &Arc<Self>, unit: &mut Unit, message: &Message, value: &Value) -> Result<(), StoreError> {
-        let key = key_of(message.priority, unit.inner().next_stamp());
-        let held = Held { value: Value::clone(value), persistence: message.persistence };
-        if message.persistence == Persistence::Persistent {
+    fn put(
+        self: &Arc<Self>,
+        unit: &mut Unit,
+        (priority, persistence): (u8, Persistence),
+        value: &Value,
+    ) -> Result<(), StoreError> {
+        let key = key_of(priority, unit.inner().next_stamp());
+        let held = Held { value: Value::clone(value), persistence };
+        if persistence == Persistence::Persistent {
             unit.put_fresh(self.stored.messages, &key, Value::clone(value))?;
         }
         // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.

@@ -4,10 +4,14 @@
 //! the engine has the persistent ones, so a queue of any depth needs bounded memory. Keys that are claimed, not yet committed or waiting for
 //! their retry are remembered by key, so that reading further into the queue never makes one of them available twice.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::message::{Head, MessageId, PRIORITY_MAX, Persistence};
 use crate::Value;
+
+/// No id.
+const NO_ID: MessageId = [0; 24];
 
 /// Key of a message in its queue: 9 minus the priority, then a stamp.
 pub(crate) type MessageKey = [u8; 9];
@@ -35,6 +39,8 @@ pub enum Select {
     Id(MessageId),
     /// The first with this correlation id.
     Correlation(MessageId),
+    /// The message of this group with the lowest number in the group; the first of equal numbers.
+    Group(MessageId),
 }
 
 impl Select {
@@ -43,6 +49,63 @@ impl Select {
             Select::First => true,
             Select::Id(id) => head.id == *id,
             Select::Correlation(correlation) => head.correlation == *correlation,
+            Select::Group(group) => head.group == *group,
+        }
+    }
+}
+
+/// Place of a message among those of one id: number in its group, then key.
+type Place = (u32, MessageKey);
+
+/// Messages by an id that they carry. Most ids belong to one message, which then needs no set. Messages without an id are not in it.
+#[derive(Debug, Default)]
+struct Index(HashMap<MessageId, Places>);
+
+#[derive(Debug)]
+enum Places {
+    One(Place),
+    Many(BTreeSet<Place>),
+}
+
+impl Index {
+    fn insert(&mut self, id: &MessageId, place: Place) {
+        if *id == NO_ID {
+            return;
+        }
+        match self.0.entry(*id) {
+            Entry::Vacant(free) => {
+                free.insert(Places::One(place));
+            }
+            Entry::Occupied(mut held) => match held.get_mut() {
+                Places::One(other) => {
+                    let both = BTreeSet::from([*other, place]);
+                    held.insert(Places::Many(both));
+                }
+                Places::Many(places) => {
+                    places.insert(place);
+                }
+            },
+        }
+    }
+
+    fn remove(&mut self, id: &MessageId, place: &Place) {
+        let Entry::Occupied(mut held) = self.0.entry(*id) else { return };
+        let is_last = match held.get_mut() {
+            Places::One(other) => other == place,
+            Places::Many(places) => {
+                places.remove(place);
+                places.is_empty()
+            }
+        };
+        if is_last {
+            held.remove();
+        }
+    }
+
+    fn first(&self, id: &MessageId) -> Option<MessageKey> {
+        match self.0.get(id)? {
+            Places::One((_, key)) => Some(*key),
+            Places::Many(places) => places.first().map(|(_, key)| *key),
         }
     }
 }
@@ -50,8 +113,9 @@ impl Select {
 #[derive(Debug, Default)]
 pub(crate) struct Window {
     available: BTreeMap<MessageKey, Held>,
-    by_id: HashMap<MessageId, BTreeSet<MessageKey>>,
-    by_correlation: HashMap<MessageId, BTreeSet<MessageKey>>,
+    by_id: Index,
+    by_correlation: Index,
+    by_group: Index,
     bytes: usize,
     /// `None`: everything available is in memory.
     horizon: Option<MessageKey>,
@@ -103,8 +167,9 @@ impl Window {
         }
         self.bytes += held.value.len();
         if let Some(head) = Head::of(&held.value) {
-            self.by_id.entry(head.id).or_default().insert(key);
-            self.by_correlation.entry(head.correlation).or_default().insert(key);
+            self.by_id.insert(&head.id, (0, key));
+            self.by_correlation.insert(&head.correlation, (0, key));
+            self.by_group.insert(&head.group, (head.group_sequence, key));
         }
         self.available.insert(key, held);
     }
@@ -126,8 +191,9 @@ impl Window {
         let held = self.available.remove(key)?;
         self.bytes -= held.value.len();
         if let Some(head) = Head::of(&held.value) {
-            forget(&mut self.by_id, &head.id, key);
-            forget(&mut self.by_correlation, &head.correlation, key);
+            self.by_id.remove(&head.id, &(0, *key));
+            self.by_correlation.remove(&head.correlation, &(0, *key));
+            self.by_group.remove(&head.group, &(head.group_sequence, *key));
         }
         Some(held)
     }
@@ -140,12 +206,17 @@ impl Window {
 
     /// The first message in memory that fits, also beyond the horizon.
     pub(crate) fn first_in_memory(&self, select: &Select) -> Option<MessageKey> {
-        let found = match select {
-            Select::First => self.available.keys().next(),
-            Select::Id(id) => self.by_id.get(id).and_then(BTreeSet::first),
-            Select::Correlation(correlation) => self.by_correlation.get(correlation).and_then(BTreeSet::first),
-        };
-        found.copied()
+        match select {
+            Select::First => self.available.keys().next().copied(),
+            // Messages without an id are not indexed.
+            Select::Id(NO_ID) | Select::Correlation(NO_ID) | Select::Group(NO_ID) => {
+                let fits = |held: &Held| Head::of(&held.value).is_some_and(|head| select.fits(&head));
+                self.available.iter().find(|(_, held)| fits(held)).map(|(key, _)| *key)
+            }
+            Select::Id(id) => self.by_id.first(id),
+            Select::Correlation(correlation) => self.by_correlation.first(correlation),
+            Select::Group(group) => self.by_group.first(group),
+        }
     }
 
     /// Messages in memory that do not persist, in order.
@@ -189,14 +260,5 @@ impl Window {
             }
         }
         None
-    }
-}
-
-fn forget(index: &mut HashMap<MessageId, BTreeSet<MessageKey>>, id: &MessageId, key: &MessageKey) {
-    if let Some(keys) = index.get_mut(id) {
-        keys.remove(key);
-        if keys.is_empty() {
-            index.remove(id);
-        }
     }
 }

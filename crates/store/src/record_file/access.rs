@@ -20,12 +20,26 @@ pub(super) struct Target {
     pub(super) index: Option<usize>,
 }
 
+impl Target {
+    /// Whether the key is the whole primary key of the only record that can be meant.
+    fn is_primary(&self, relation: Relation) -> bool {
+        self.index.is_none() && relation == Relation::Equal && self.key.len() == self.whole
+    }
+}
+
 impl RecordFile {
     /// Reads a record. Takes no lock.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] (23), [`StoreError::IndexMissing`] (39), [`StoreError::Unsupported`] (37).
     pub fn read(&self, unit: &Unit, by: By<'_>, relation: Relation) -> Result<Record, StoreError> {
+        if let (By::Key(key), Organisation::KeySequenced(place), Relation::Equal) =
+            (by, self.stored.definition.organisation, relation)
+            && u32::try_from(key.len()) == Ok(place.length)
+        {
+            let value = unit.read(self.stored.records, key)?.ok_or_else(|| self.not_found())?;
+            return Ok(self.record(key.to_vec(), &value, FileStatus::Success));
+        }
         let target = self.target(by)?;
         let (primary, status) = self.find(unit, &target, relation)?;
         let value = unit.read(self.stored.records, &primary)?.ok_or_else(|| self.not_found())?;
@@ -47,6 +61,10 @@ impl RecordFile {
         loop {
             let (primary, status) = self.find(unit, &target, relation)?;
             let value = unit.read_for_update(self.stored.records, &primary, wait)?;
+            if target.is_primary(relation) {
+                let value = value.ok_or_else(|| self.not_found())?;
+                return Ok(self.record(primary, &value, status));
+            }
             // Another unit may have changed the record while this one waited: then it is another record that is looked for.
             if self.find(unit, &target, relation)?.0 == primary {
                 let value = value.ok_or_else(|| self.not_found())?;
@@ -185,7 +203,7 @@ impl RecordFile {
 
     /// Primary key of the record, and whether the next one has the same alternate key.
     fn find(&self, unit: &Unit, target: &Target, relation: Relation) -> Result<(Vec<u8>, FileStatus), StoreError> {
-        if target.index.is_none() && relation == Relation::Equal && target.key.len() == target.whole {
+        if target.is_primary(relation) {
             return Ok((target.key.clone(), FileStatus::Success));
         }
         let range = KeyRange { from: Bound::Included(&target.key), to: Bound::Unbounded };
