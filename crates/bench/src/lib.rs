@@ -24,6 +24,7 @@ pub mod interchange;
 pub mod mapping;
 pub mod process;
 mod scratch;
+pub mod store_growth;
 pub mod subject;
 pub mod translator_study;
 pub mod unit_of_work;

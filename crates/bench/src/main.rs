@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use quayline_bench::bars::{self, Area, Bar, Bench, Outcome};
-use quayline_bench::{Scratch, process};
+use quayline_bench::{Scratch, process, store_growth};
 use serde_json::Value;
 
 fn main() -> ExitCode {
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
             say(&line);
             true
         }),
+        Some((first, rest)) if first == store_growth::CHILD => store_growth::child(rest).map(|()| true),
         _ => measure_bars(&arguments),
     };
     match done {

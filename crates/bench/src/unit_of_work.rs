@@ -36,13 +36,13 @@ pub struct Pace {
 /// A store with one record file and two queues.
 #[derive(Debug)]
 pub struct Bed {
-    store: Store,
+    pub(crate) store: Store,
     file: RecordFile,
-    queues: [Queue; 2],
+    pub(crate) queues: [Queue; 2],
     records: u64,
 }
 
-fn text(error: StoreError) -> String {
+pub(crate) fn text(error: StoreError) -> String {
     error.to_string()
 }
 
@@ -66,11 +66,7 @@ impl Bed {
     pub fn new(folder: &Path, records: u64, durability: Durability) -> Result<(Bed, f64), String> {
         // Left over from a run that was stopped.
         let _ = std::fs::remove_dir_all(folder);
-        let medium = Folder::create(folder).map_err(|error| error.to_string())?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let settings = Settings { durability, ..Settings::default() };
-        let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(text)?;
-        let store = Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(text)?;
+        let store = open(folder, durability)?;
         let mut unit = store.begin().map_err(text)?;
         let definition = FileDefinition {
             name: "BENCH".to_owned(),
@@ -107,7 +103,7 @@ impl Bed {
     }
 
     /// Changes of one unit of work, ready to commit.
-    fn unit(&self, seed: &mut u64, turn: u64) -> Result<quayline_store::Unit, StoreError> {
+    pub(crate) fn unit(&self, seed: &mut u64, turn: u64) -> Result<quayline_store::Unit, StoreError> {
         let mut unit = self.store.begin()?;
         let mut from = usize::from(turn % 2 == 1);
         // Messages go round; where one queue is empty, the other is not.
@@ -238,6 +234,18 @@ impl Bed {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// Opens the store in a folder.
+///
+/// # Errors
+/// What the store answers.
+pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Store, String> {
+    let medium = Folder::create(folder).map_err(|error| error.to_string())?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let settings = Settings { durability, ..Settings::default() };
+    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(text)?;
+    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(text)
 }
 
 fn read_by(threads: u64, each: u64, hundred: &(dyn Fn(&mut u64) -> Result<(), String> + Sync)) -> Result<f64, String> {

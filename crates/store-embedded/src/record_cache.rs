@@ -101,7 +101,7 @@ impl RecordCache {
         for slot in self.slots(hash, false).unwrap_or_default() {
             loop {
                 let sequence = slot.sequence.load(Ordering::SeqCst);
-                if sequence % 2 == 0 && slot.tag.load(Ordering::Relaxed) != hash {
+                if sequence.is_multiple_of(2) && slot.tag.load(Ordering::Relaxed) != hash {
                     break;
                 }
                 if let Some(before) = slot.lock() {
@@ -121,7 +121,7 @@ impl Slot {
     /// Makes the sequence odd; `None` if another writer has the slot.
     fn lock(&self) -> Option<u64> {
         let before = self.sequence.load(Ordering::SeqCst);
-        let free = before % 2 == 0
+        let free = before.is_multiple_of(2)
             && self.sequence.compare_exchange(before, before + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok();
         // Readers must see the odd sequence before any word of the new content.
         fence(Ordering::Release);
@@ -154,7 +154,7 @@ impl Slot {
             part.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
         }
         fence(Ordering::Acquire);
-        let is_whole = before % 2 == 0 && self.sequence.load(Ordering::Relaxed) == before;
+        let is_whole = before.is_multiple_of(2) && self.sequence.load(Ordering::Relaxed) == before;
         (is_same && is_whole && bytes[..key_bytes] == *key).then(|| bytes[key_bytes..end].into())
     }
 }

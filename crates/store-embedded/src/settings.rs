@@ -28,7 +28,8 @@ pub struct Settings {
     pub durability: Durability,
     /// Who works.
     pub work: Work,
-    /// Bytes of one segment of the log. A larger group has a segment of its own. Default 64 MB.
+    /// Bytes of one segment of the log. A larger group has a segment of its own. Default 16 MB, so that an idle store with its spare segments stays
+    /// below 64 MB.
     pub segment_bytes: u64,
     /// Freed segments kept for reuse: writing into them needs no new space and no new length. Default 2.
     pub spare_segments_max: usize,
@@ -57,7 +58,7 @@ impl Default for Settings {
         Settings {
             durability: Durability::Sync,
             work: Work::Background,
-            segment_bytes: 64 << 20,
+            segment_bytes: 16 << 20,
             spare_segments_max: 2,
             log_bytes_max: 1 << 30,
             delta_bytes_max: 256 << 20,

@@ -6,10 +6,13 @@ use std::time::Duration;
 use quayline_store_embedded::Durability;
 
 use super::{Area, Bar, Bench, Measured, Side};
+use crate::store_growth;
 use crate::unit_of_work::{Bed, Pace, RECORDS, floor, redb_reads};
 
 /// How long one rate is measured.
 const TIME: Duration = Duration::from_secs(3);
+/// How long slow commits are looked for.
+const LATENCY_TIME: Duration = Duration::from_secs(10);
 /// Reads of one measurement.
 const READS: u64 = 1_000_000;
 
@@ -28,6 +31,13 @@ pub(super) const BARS: &[Bar] = &[
     ratio("point reads, two threads by one", 1.6, reads_by_two),
     Bar { unit: "M/s", ..ratio("browse to a counting sink", 5.0, browse) },
     Bar { unit: "M/s", ..ratio("sorted load of 32-byte records", 1.0, load) },
+    ratio("units of work, 5 million records, 64 workers by one", 5.5, many_records),
+    Bar { unit: "ms", ..cost("commit, 5 workers, 999 of 1,000", 5.0, |bench| slow(bench, |found| found.p999_ms)) },
+    Bar { unit: "ms", ..cost("commit, 5 workers, the longest", 100.0, |bench| slow(bench, |found| found.max_ms)) },
+    Bar { unit: "ratio", ..cost("message after a million others by the first", 1.2, passing) },
+    Bar { unit: "MB", ..cost("data folder after a million messages", 64.0, folder_after) },
+    Bar { unit: "ratio", ..cost("message on a queue a million deep by an empty one", 1.2, deep) },
+    Bar { unit: "s", ..cost("restart with 500 open units to the first message", 1.0, restart) },
 ];
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
@@ -106,4 +116,46 @@ fn browse(bench: &Bench) -> Result<Measured, String> {
 fn load(bench: &Bench) -> Result<Measured, String> {
     let rate = bed(bench, 1_000_000, Durability::Sync)?.1;
     Ok(Measured { value: rate / 1e6, detail: "1 million records, durable".to_owned() })
+}
+
+fn many_records(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, 5_000_000, Durability::Sync)?.0;
+    bed.settle();
+    let one = bed.units(1, TIME)?;
+    let pace = bed.units(64, TIME)?;
+    let detail =
+        format!("{:.0} by {:.0}/s, {:.1} us CPU, floor {:.0}/s", pace.rate, one.rate, pace.cpu_us, floor_of(bench)?);
+    Ok(Measured { value: pace.rate / one.rate, detail })
+}
+
+fn slow(bench: &Bench, of: fn(&store_growth::Latency) -> f64) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+    let found = store_growth::latency(&bed, 5, LATENCY_TIME)?;
+    let bytes = found.device_bytes.map_or("unknown".to_owned(), |bytes| format!("{bytes:.0}"));
+    let detail = format!("{} commits, {bytes} device bytes each, floor {:.0}/s", found.count, floor_of(bench)?);
+    Ok(Measured { value: of(&found), detail })
+}
+
+fn passing(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Buffered)?.0;
+    let (first, last, _) = store_growth::passing(&bed, &folder(bench))?;
+    Ok(Measured { value: last / first, detail: format!("{last:.2} by {first:.2} us CPU for a put and a get") })
+}
+
+fn folder_after(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Buffered)?.0;
+    let (_, _, bytes) = store_growth::passing(&bed, &folder(bench))?;
+    Ok(Measured { value: bytes as f64 / 1e6, detail: "200 bytes each, two seconds after the last".to_owned() })
+}
+
+fn deep(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Buffered)?.0;
+    let (empty, deep) = store_growth::deep(&bed)?;
+    Ok(Measured { value: deep / empty, detail: format!("{deep:.2} by {empty:.2} us CPU for a put and a get") })
+}
+
+fn restart(bench: &Bench) -> Result<Measured, String> {
+    let (seconds, log) = store_growth::restart(&bench.this, &folder(bench), 500)?;
+    let detail = format!("killed after 100,000 units, {:.0} MB of log not applied", log as f64 / 1e6);
+    Ok(Measured { value: seconds, detail })
 }

@@ -147,7 +147,15 @@ fn by_id(store: &Store) -> Result<(), String> {
     same("by correlation", get(Select::Correlation([102; 24]))?, Some(2))?;
     same("the next", get(Select::Correlation([102; 24]))?, Some(6))?;
     same("the first", get(Select::First)?, Some(0))?;
-    same("no such", get(Select::Correlation([99; 24]))?, None)
+    same("no such", get(Select::Correlation([99; 24]))?, None)?;
+    for (number, group_sequence) in [(40, 3), (41, 1), (42, 2)] {
+        put(store, &queue, &Message { group: [7; 24], group_sequence, ..message(number) })?;
+    }
+    same("the first of the group", get(Select::Group([7; 24]))?, Some(41))?;
+    same("the second", get(Select::Group([7; 24]))?, Some(42))?;
+    same("the third", get(Select::Group([7; 24]))?, Some(40))?;
+    same("none is left", get(Select::Group([7; 24]))?, None)?;
+    same("without a correlation id", get(Select::Correlation([0; 24]))?, None)
 }
 
 fn waiting(store: &Store) -> Result<(), String> {

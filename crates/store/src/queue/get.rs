@@ -210,10 +210,10 @@ impl QueueState {
         loop {
             let horizon = state.window.horizon();
             // A message of the group with a lower number may be beyond the horizon.
-            if horizon.is_none() || !matches!(select, Select::Group(_)) {
-                if let Some(key) = state.window.first(&select) {
-                    return Ok(self.expired_or_not(state, key, now_ms));
-                }
+            if (horizon.is_none() || !matches!(select, Select::Group(_)))
+                && let Some(key) = state.window.first(&select)
+            {
+                return Ok(self.expired_or_not(state, key, now_ms));
             }
             let Some(horizon) = horizon else { return Ok(Sought::Nothing(due)) };
             let limits = &store.limits;

@@ -1,0 +1,184 @@
+//! What is measured of the store as it ages: slow commits, queues after many messages and of great depth, restarts, the size of the data folder.
+
+use std::io::{BufRead as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quayline_store::StoreError;
+use quayline_store::queue::{GetWait, Message, Select};
+use quayline_store_embedded::Durability;
+
+use crate::clock::cpu_of;
+use crate::unit_of_work::{Bed, open, text};
+
+/// Messages that a queue has seen before it is measured again.
+pub const MESSAGES: u64 = 1_000_000;
+
+/// Commits of several workers, one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Latency {
+    /// Commits.
+    pub count: usize,
+    /// Milliseconds that 999 of 1,000 commits stay below.
+    pub p999_ms: f64,
+    /// Milliseconds of the longest.
+    pub max_ms: f64,
+    /// Bytes that the process gave to the system for each commit; `None` where the system does not count them.
+    pub device_bytes: Option<f64>,
+}
+
+/// How long each commit takes while the applier and changes of segments run beside.
+///
+/// # Errors
+/// What the store answers.
+pub fn latency(bed: &Bed, workers: u64, time: Duration) -> Result<Latency, String> {
+    let stop = AtomicBool::new(false);
+    let before = written_bytes();
+    let mut all = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers)
+            .map(|me| {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let (mut seed, mut times) = (0x9e37_79b9 ^ (me + 1), Vec::new());
+                    while !stop.load(Ordering::Relaxed) {
+                        let unit = bed.unit(&mut seed, times.len() as u64 + me)?;
+                        let began = Instant::now();
+                        unit.commit()?;
+                        times.push(began.elapsed().as_secs_f64() * 1e3);
+                    }
+                    Ok::<_, StoreError>(times)
+                })
+            })
+            .collect();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+        let mut all = Vec::new();
+        for worker in workers {
+            all.extend(worker.join().map_err(|_| "a worker panicked".to_owned())?.map_err(text)?);
+        }
+        Ok::<_, String>(all)
+    })?;
+    all.sort_by(f64::total_cmp);
+    let last = all.last().copied().ok_or("no commit ended")?;
+    let p999 = all[(all.len() * 999 / 1000).min(all.len() - 1)];
+    let bytes = before.zip(written_bytes()).map(|(before, now)| (now - before) as f64 / all.len() as f64);
+    Ok(Latency { count: all.len(), p999_ms: p999, max_ms: last, device_bytes: bytes })
+}
+
+/// Bytes that this process caused to be written to a device.
+fn written_bytes() -> Option<u64> {
+    let counts = std::fs::read_to_string("/proc/self/io").ok()?;
+    counts.lines().find_map(|line| line.strip_prefix("write_bytes: ")?.trim().parse().ok())
+}
+
+/// CPU microseconds of one put and one get, in units of work of 100 messages.
+fn put_and_get(bed: &Bed, messages: u64) -> Result<f64, String> {
+    let queue = &bed.queues[1];
+    let (done, cpu) = cpu_of(|| -> Result<(), StoreError> {
+        for _ in 0..messages / 100 {
+            let mut unit = bed.store.begin()?;
+            for _ in 0..100 {
+                queue.put(&mut unit, &Message::new(vec![5; 200]))?;
+            }
+            unit.commit()?;
+            let mut unit = bed.store.begin()?;
+            for _ in 0..100 {
+                queue.get(&mut unit, Select::First, GetWait::No)?;
+            }
+            unit.commit()?;
+        }
+        Ok(())
+    });
+    done.map_err(text)?;
+    Ok(cpu.as_secs_f64() * 1e6 / messages as f64)
+}
+
+/// CPU of a message before and after [`MESSAGES`] messages went through the queue, and the bytes of the data folder some seconds later.
+///
+/// # Errors
+/// What the store answers.
+pub fn passing(bed: &Bed, folder: &Path) -> Result<(f64, f64, u64), String> {
+    let samples = |count: usize| (0..count).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
+    put_and_get(bed, 10_000)?;
+    let first = crate::median(samples(5)?.into_iter());
+    put_and_get(bed, MESSAGES)?;
+    let last = crate::median(samples(5)?.into_iter());
+    bed.settle();
+    std::thread::sleep(Duration::from_secs(2));
+    let bytes = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let bytes = bytes.flatten().filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum();
+    Ok((first, last, bytes))
+}
+
+/// CPU of a message on an empty queue and on one that holds [`MESSAGES`] others.
+///
+/// # Errors
+/// What the store answers.
+pub fn deep(bed: &Bed) -> Result<(f64, f64), String> {
+    put_and_get(bed, 10_000)?;
+    let samples = || (0..5).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
+    let empty = crate::median(samples()?.into_iter());
+    for _ in 0..MESSAGES / 1000 {
+        let mut unit = bed.store.begin().map_err(text)?;
+        for _ in 0..1000 {
+            bed.queues[1].put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
+        }
+        unit.commit().map_err(text)?;
+    }
+    bed.settle();
+    Ok((empty, crate::median(samples()?.into_iter())))
+}
+
+/// Argument of this program that makes it the child of [`restart`].
+pub const CHILD: &str = "--store-child";
+
+/// Holds units of work open and commits others until it is killed.
+///
+/// # Errors
+/// What the store answers.
+pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
+    let [folder, open_units] = arguments else { return Err("expected a folder and a number".to_owned()) };
+    let open_units: u64 = open_units.to_str().and_then(|text| text.parse().ok()).ok_or("expected a number")?;
+    let bed = Bed::new(Path::new(folder), crate::unit_of_work::RECORDS, Durability::Sync)?.0;
+    let mut seed = 5;
+    let _open: Vec<_> =
+        (0..open_units).map(|turn| bed.unit(&mut seed, turn).map_err(text)).collect::<Result<_, _>>()?;
+    // Record locks of the open units are not waited for: the other units change other records by chance or end here.
+    let queue = &bed.queues[1];
+    let mut told = false;
+    loop {
+        for _ in 0..1000 {
+            let mut unit = bed.store.begin().map_err(text)?;
+            queue.put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
+            unit.submit_with(Box::new(|_| ()));
+        }
+        if !std::mem::replace(&mut told, bed.store.facts().units > 100_000) && told {
+            let _ = writeln!(std::io::stdout(), "ready");
+        }
+    }
+}
+
+/// Seconds from opening the folder of a killed process to the first message, and the bytes of the log that were replayed.
+///
+/// # Errors
+/// What the store or the system answers.
+pub fn restart(this: &Path, folder: &Path, open_units: usize) -> Result<(f64, u64), String> {
+    let said = |error: std::io::Error| error.to_string();
+    let mut command = Command::new(this);
+    command.arg(CHILD).arg(folder).arg(open_units.to_string()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(said)?;
+    let output = child.stdout.take().ok_or("no output of the child")?;
+    let line = std::io::BufReader::new(output).lines().next();
+    child.kill().map_err(said)?;
+    child.wait().map_err(said)?;
+    line.ok_or("the child ended early")?.map_err(said)?;
+    let began = Instant::now();
+    let store = open(folder, Durability::Sync)?;
+    let queue = store.queue("A").map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+    let seconds = began.elapsed().as_secs_f64();
+    Ok((seconds, store.facts().log_bytes))
+}
