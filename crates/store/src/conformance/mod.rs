@@ -3,6 +3,7 @@
 //! An engine's tests call [`run`] with a way to make an empty store. Checks answer with a text instead of panicking, so that an engine's test can name
 //! the check that failed.
 
+mod claims;
 mod files;
 mod model;
 mod queue_model;
@@ -26,7 +27,7 @@ pub struct Check {
 /// Every check.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [units::CHECKS, files::CHECKS, queues::CHECKS].concat()
+    [units::CHECKS, files::CHECKS, queues::CHECKS, claims::CHECKS].concat()
 }
 
 /// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.

@@ -28,7 +28,7 @@ pub struct Browsed {
 }
 
 /// What looking for a message found.
-enum Sought {
+pub(super) enum Sought {
     Found(MessageKey),
     /// The message has expired.
     Expired(MessageKey),
@@ -98,10 +98,7 @@ impl Queue {
                 }
                 Sought::Expired(key) => queue.discard(&store, &mut state, key)?,
                 Sought::Nothing(due_ms) => {
-                    if !state.wakers.iter().any(|known| known.will_wake(waker)) {
-                        state.wakers.push(waker.clone());
-                    }
-                    state.choosy_wakers |= select != Select::First;
+                    state.register(waker, select);
                     return Ok(Polled::Nothing { due_ms });
                 }
             }
@@ -204,7 +201,7 @@ impl Queue {
 
 impl QueueState {
     /// Looks for a message, reading further into the queue where memory does not know.
-    fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
+    pub(super) fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
         let now_ms = store.clock.now_ms();
         let due = state.window.promote(now_ms);
         loop {
@@ -312,7 +309,7 @@ impl QueueState {
         Ok(true)
     }
 
-    fn decode(&self, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
+    pub(super) fn decode(&self, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
         let message = Message::decode(value).ok_or_else(|| StoreError::Damaged {
             file: self.name(),
             byte: 0,
@@ -329,21 +326,12 @@ impl QueueState {
         backout_count: u32,
     ) -> Result<Message, StoreError> {
         let message = self.decode(&held.value, backout_count);
-        let persistence = held.persistence;
-        let store = Arc::clone(unit.inner());
-        // First, so that whatever fails below gives the message back.
-        unit.on_outcome(Box::new(GetOutcome { queue: Arc::clone(self), store, key, held: Some(held) }));
-        if persistence == Persistence::Persistent {
-            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
-            if backout_count > 0 {
-                unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
-            }
-        }
+        self.leave(unit, key, held, backout_count, Left::Got)?;
         message
     }
 
     /// Deletes an expired message without a unit of work of the user.
-    fn discard(
+    pub(super) fn discard(
         self: &Arc<Self>,
         store: &Arc<Inner>,
         state: &mut MutexGuard<'_, State>,
@@ -372,7 +360,7 @@ impl QueueState {
     }
 
     /// Gives a message back after a rollback.
-    fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held) {
+    pub(super) fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held) {
         let definition = &self.stored.definition;
         let mut state = self.state.lock();
         state.facts.backed_out += 1;
@@ -397,7 +385,7 @@ impl QueueState {
         self.make_available(store, key, held, pause_ms);
     }
 
-    fn make_available(&self, store: &Arc<Inner>, key: MessageKey, held: Held, pause_ms: u64) {
+    pub(super) fn make_available(&self, store: &Arc<Inner>, key: MessageKey, held: Held, pause_ms: u64) {
         let mut state = self.state.lock();
         state.window.claimed.remove(&key);
         if pause_ms == 0 {
@@ -447,11 +435,19 @@ impl QueueState {
     }
 }
 
-struct GetOutcome {
-    queue: Arc<QueueState>,
-    store: Arc<Inner>,
-    key: MessageKey,
-    held: Option<Held>,
+/// How a message left its queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Left {
+    Got,
+    Moved,
+}
+
+pub(super) struct GetOutcome {
+    pub(super) queue: Arc<QueueState>,
+    pub(super) store: Arc<Inner>,
+    pub(super) key: MessageKey,
+    pub(super) held: Option<Held>,
+    pub(super) left: Left,
 }
 
 impl Outcome for GetOutcome {
@@ -459,7 +455,10 @@ impl Outcome for GetOutcome {
         let mut state = self.queue.state.lock();
         state.window.claimed.remove(&self.key);
         state.window.backouts.remove(&self.key);
-        state.facts.got += 1;
+        match self.left {
+            Left::Got => state.facts.got += 1,
+            Left::Moved => state.facts.moved += 1,
+        }
         state.facts.depth -= 1;
     }
 

@@ -8,7 +8,11 @@
 //! A put becomes available when its unit of work commits. A get claims the message in memory, so no two units get the same one, and deletes it with the
 //! unit. A rollback gives it back, counts, and after the threshold moves it to the backout queue with the reason. Messages that do not persist
 //! never reach the engine.
+//!
+//! A get claims inside a unit of work. A server that sends messages and learns later what became of them claims first ([`Claim`]) and makes the get a part
+//! of a unit when the answer comes.
 
+mod claim;
 mod definition;
 mod get;
 mod message;
@@ -25,6 +29,7 @@ use crate::record_file::for_each;
 use crate::store::Inner;
 use crate::{Space, Store, StoreError, Unit};
 
+pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
@@ -93,6 +98,14 @@ struct State {
 }
 
 impl State {
+    /// Keeps a task to wake.
+    fn register(&mut self, waker: &Waker, select: Select) {
+        if !self.wakers.iter().any(|known| known.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+        self.choosy_wakers |= select != Select::First;
+    }
+
     /// The tasks to wake for one message that arrived: the one that waits longest, or all if one of them is choosy.
     fn wakers_of_one(&mut self) -> Vec<Waker> {
         if self.wakers.is_empty() {

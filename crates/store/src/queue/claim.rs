@@ -1,0 +1,191 @@
+//! Messages that somebody holds outside of a unit of work: what a server needs that sends messages first and learns later what became of them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::get::{GetOutcome, Left, Sought};
+use super::message::{Message, Persistence};
+use super::window::{Held, MessageKey, Select};
+use super::{Queue, QueueState, open};
+use crate::engine::Change;
+use crate::store::Inner;
+use crate::{Store, StoreError, Unit};
+
+/// A message that its holder alone can get. Dropping the claim gives the message back as if nobody had got it.
+#[must_use = "a claim that is dropped gives its message back"]
+pub struct Claim {
+    queue: Arc<QueueState>,
+    store: Arc<Inner>,
+    key: MessageKey,
+    backout_count: u32,
+    held: Option<Held>,
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("queue", &self.queue.name()).finish_non_exhaustive()
+    }
+}
+
+/// Whether giving a message back counts as a rollback.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Attempt {
+    /// The message was worked on, and that failed: its backout count grows, and the threshold applies.
+    Failed,
+    /// Nobody worked on the message.
+    NotMade,
+}
+
+/// What [`Queue::claim`] found.
+#[derive(Debug)]
+pub enum Claimed {
+    /// A message and the claim on it.
+    Message(Claim, Box<Message>),
+    /// No message fits. The task is woken when one arrives.
+    Nothing {
+        /// Milliseconds since 1970 when the next message ends its retry pause; the task is not woken for it.
+        due_ms: Option<u64>,
+    },
+}
+
+impl Queue {
+    /// Claims a message without a unit of work, or registers the task that is woken when one arrives. A task that is woken looks until it finds none,
+    /// or calls [`Queue::pass_on`]: an arrival wakes one task only.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsupported`] for a topic; errors of the medium.
+    pub fn claim(&self, store: &Store, select: Select, waker: Option<&Waker>) -> Result<Claimed, StoreError> {
+        let queue = self.local()?;
+        let store = &store.0;
+        let mut state = queue.state.lock();
+        loop {
+            match queue.seek(store, &mut state, select)? {
+                Sought::Found(key) => {
+                    let Some(held) = state.window.take(&key) else { continue };
+                    state.window.claimed.insert(key);
+                    let backout_count = state.window.backouts.get(&key).copied().unwrap_or(0);
+                    drop(state);
+                    let message = queue.decode(&held.value, backout_count);
+                    // First, so that a message that cannot be read goes back.
+                    let (queue, store) = (Arc::clone(queue), Arc::clone(store));
+                    let claim = Claim { queue, store, key, backout_count, held: Some(held) };
+                    return Ok(Claimed::Message(claim, Box::new(message?)));
+                }
+                Sought::Expired(key) => queue.discard(store, &mut state, key)?,
+                Sought::Nothing(due_ms) => {
+                    if let Some(waker) = waker {
+                        state.register(waker, select);
+                    }
+                    return Ok(Claimed::Nothing { due_ms });
+                }
+            }
+        }
+    }
+
+    /// Wakes another task, for a message that the task that was woken left.
+    pub fn pass_on(&self) {
+        if let Ok(queue) = self.local() {
+            let wakers = queue.state.lock().wakers_of_one();
+            wakers.into_iter().for_each(Waker::wake);
+            queue.arrived.notify_one();
+        }
+    }
+
+    /// Ends the waiting of a task. If it was woken and did not claim, another one is woken.
+    pub fn forget(&self, waker: &Waker) {
+        let Ok(queue) = self.local() else { return };
+        let mut state = queue.state.lock();
+        let before = state.wakers.len();
+        state.wakers.retain(|known| !known.will_wake(waker));
+        let was_waiting = before > state.wakers.len();
+        drop(state);
+        if !was_waiting {
+            self.pass_on();
+        }
+    }
+}
+
+impl Claim {
+    /// Makes the get a part of a unit of work: the message is deleted when the unit commits and given back, counted, when it rolls back.
+    ///
+    /// # Errors
+    /// Limits of the unit of work; the message is given back when the unit rolls back.
+    pub fn get(mut self, unit: &mut Unit) -> Result<(), StoreError> {
+        match self.held.take() {
+            Some(held) => self.queue.leave(unit, self.key, held, self.backout_count, Left::Got),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves the message to the backout queue of its queue, with a reason, as a part of a unit of work.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueMissing`] if there is no backout queue; limits of that queue. The claim comes back, and the unit must be rolled back.
+    pub fn move_to_backout(mut self, unit: &mut Unit, reason: &str) -> Result<(), Box<(Claim, StoreError)>> {
+        let Some(held) = self.held.take() else { return Ok(()) };
+        match self.put_on_backout_queue(unit, &held, reason) {
+            Ok(()) => self
+                .queue
+                .leave(unit, self.key, held, self.backout_count, Left::Moved)
+                .map_err(|error| Box::new((self, error))),
+            Err(error) => {
+                self.held = Some(held);
+                Err(Box::new((self, error)))
+            }
+        }
+    }
+
+    fn put_on_backout_queue(&self, unit: &mut Unit, held: &Held, reason: &str) -> Result<(), StoreError> {
+        let target = open(&self.store, self.queue.stored.definition.backout_target())?;
+        if target.targets.iter().any(|state| Arc::ptr_eq(state, &self.queue)) {
+            return Err(StoreError::QueueMissing { name: target.name });
+        }
+        let mut message = self.queue.decode(&held.value, 0)?;
+        message.reason = reason.to_owned();
+        target.put(unit, &message).map(|_| ())
+    }
+
+    /// Gives the message back.
+    pub fn release(mut self, attempt: Attempt) {
+        self.give_back(attempt);
+    }
+
+    fn give_back(&mut self, attempt: Attempt) {
+        let Some(held) = self.held.take() else { return };
+        match attempt {
+            Attempt::Failed => self.queue.give_back(&self.store, self.key, held),
+            Attempt::NotMade => self.queue.make_available(&self.store, self.key, held, 0),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.give_back(Attempt::NotMade);
+    }
+}
+
+impl QueueState {
+    /// Deletes a claimed message with a unit of work.
+    pub(super) fn leave(
+        self: &Arc<Self>,
+        unit: &mut Unit,
+        key: MessageKey,
+        held: Held,
+        backout_count: u32,
+        left: Left,
+    ) -> Result<(), StoreError> {
+        let persistence = held.persistence;
+        let store = Arc::clone(unit.inner());
+        // First, so that whatever fails below gives the message back.
+        unit.on_outcome(Box::new(GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left }));
+        if persistence == Persistence::Persistent {
+            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
+            if backout_count > 0 {
+                unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+            }
+        }
+        Ok(())
+    }
+}
