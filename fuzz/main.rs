@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 
+#[path = "targets/amqp.rs"]
+mod amqp;
 #[path = "targets/charset.rs"]
 mod charset;
 #[path = "targets/copybook.rs"]
@@ -45,6 +47,7 @@ mod xml;
 
 /// Every target by name.
 const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("amqp", amqp::fuzz),
     ("charset", charset::fuzz),
     ("copybook", copybook::fuzz),
     ("csv", csv::fuzz),

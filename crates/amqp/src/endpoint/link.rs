@@ -1,0 +1,50 @@
+//! State of one link.
+
+use crate::performative::Role;
+use crate::state::DeliveryState;
+
+/// How far a link is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum LinkStage {
+    /// The user of this crate has not answered the attach.
+    Attaching,
+    /// Attached.
+    Attached,
+    /// We detached; only the peer's detach matters.
+    Detaching,
+}
+
+/// A message whose last frame has not come.
+#[derive(Debug)]
+pub(super) struct Assembly {
+    pub(super) delivery_id: u32,
+    pub(super) settled: bool,
+    pub(super) state: Option<DeliveryState>,
+    pub(super) format: u32,
+    pub(super) bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) serial: u64,
+    pub(super) name: String,
+    /// Our role.
+    pub(super) role: Role,
+    pub(super) stage: LinkStage,
+    pub(super) delivery_count: u32,
+    pub(super) credit: u32,
+    /// Whether the peer wants credit to be used up.
+    pub(super) drain: bool,
+    /// Whether this side sends settled.
+    pub(super) sends_settled: bool,
+    /// Bytes of a message that this side takes.
+    pub(super) max_message_size: u64,
+    pub(super) assembly: Option<Assembly>,
+}
+
+impl Link {
+    /// Whether the user of this crate was told of the link and not of its end.
+    pub(super) fn is_known(&self) -> bool {
+        self.stage != LinkStage::Detaching
+    }
+}
