@@ -19,6 +19,7 @@ mod inspect;
 mod interrupt;
 mod map;
 mod memory;
+mod project;
 #[cfg(test)]
 mod reference;
 mod renamed;
@@ -64,6 +65,8 @@ fn run() -> Exit {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
         Command::Translate(args) => translate::run(&args, &console),
+        Command::New(args) => project::new(&args, &console),
+        Command::Check(args) => project::check(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Service(args) => service::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),

@@ -9,6 +9,8 @@ pub(crate) const INCOMPLETE: Code = Code("PRJ-004");
 pub(crate) const NO_SUCH_TYPE: Code = Code("PRJ-005");
 pub(crate) const VALUE_TWICE: Code = Code("PRJ-006");
 pub(crate) const UNREADABLE: Code = Code("PRJ-007");
+pub(crate) const EXISTS: Code = Code("PRJ-008");
+pub(crate) const NO_PROJECT: Code = Code("PRJ-009");
 
 // Schemas and guides; `docs/reference/errors/convert.md` explains them.
 pub(crate) const NO_GUIDE: Code = Code("CNV-013");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker, system_error_text};
-use quayline_edi::guide::{GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
+use quayline_edi::guide::{Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
 
 use crate::codes;
 
@@ -39,6 +39,21 @@ pub fn read_guide_documents(
         NodeNames::Words => "documents by name",
     };
     Texts::read(paths)?.through(cache, kind, limits, |set| GuideDocuments::new(set, names))
+}
+
+/// Reads one guide file with what it includes.
+///
+/// # Errors
+/// It cannot be read, or everything that is wrong with it.
+pub fn read_guide(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
+    let text = read_text(path).map_err(|error| unreadable(path, &error))?;
+    parse_guide(&path.display().to_string(), &text, &Files, limits)
+}
+
+/// Whether a file is a guide, rather than a dictionary that guides include. A file that cannot be read is taken for one.
+#[must_use]
+pub fn is_guide(path: &Path) -> bool {
+    read_text(path).map_or(true, |text| begins_with_guide(&text))
 }
 
 /// Guide files as they stand on disk, and what is wrong with those that do not.

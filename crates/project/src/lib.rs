@@ -11,6 +11,7 @@
 //! * Unknown keys are errors, so a misspelt one is never ignored.
 //! * This crate reads files that users wrote, never their data, and runs nothing.
 
+mod check;
 mod codes;
 mod copy_folders;
 mod format;
@@ -21,6 +22,7 @@ mod record_rules;
 mod schema;
 mod shape;
 mod source_text;
+mod starter;
 mod toml_file;
 mod user_file;
 mod wire;
@@ -35,17 +37,19 @@ pub mod xml {
     pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
 }
 
+pub use check::{CheckedFile, FileKind, check_files, expect_project};
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
 pub use format::{
     EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
     TargetFormat,
 };
-pub use guides::{read_guide_documents, read_guides};
+pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable};
 pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
 pub use schema::{Found, RecordTypes, Records, Schema, SchemaExtent, UnknownType};
 pub use shape::{Form, LAYOUT_KEYS, ShapeFile, ShapeOptions, outline_of, parse_outline};
 pub use source_text::UserText;
+pub use starter::write_starter;
 pub use toml_file::TomlFile;
 pub use user_file::{UserFile, read_named_file};

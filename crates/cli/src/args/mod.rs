@@ -7,6 +7,7 @@ mod guide;
 mod infer;
 mod inspect;
 mod map;
+mod project;
 mod records;
 mod serve;
 mod store;
@@ -24,6 +25,7 @@ pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs}
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
+pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{
@@ -78,6 +80,10 @@ pub(crate) enum Command {
     Convert(Box<ConvertArgs>),
     /// Translate documents with a map
     Translate(Box<TranslateArgs>),
+    /// Write a small, complete project to start from
+    New(NewArgs),
+    /// Compile everything in a project and report all faults at once
+    Check(CheckProjectArgs),
     /// Serve a project's APIs over HTTP
     Serve(ServeArgs),
     /// Propose a service for a copybook
@@ -123,7 +129,8 @@ impl Command {
             Command::Convert(args) => args.json,
             Command::Translate(args) => args.json,
             Command::Validate(args) => args.json,
-            Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
+            Command::Check(args) => args.json,
+            Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
             Command::File(_) | Command::Queue(_) | Command::Store(_) => false,
             Command::Guide(args) => args.command.json(),

@@ -18,6 +18,7 @@ mod outbound;
 mod outbound_law;
 mod outputs;
 mod probes;
+mod project;
 mod serve;
 mod store;
 mod translate;

@@ -1,0 +1,122 @@
+//! `quayline check` and `quayline new`.
+
+use std::collections::{BTreeMap, HashSet};
+
+use quayline_core::{Finding, Findings, Severity};
+use quayline_gateway::Definitions;
+use quayline_project::{FileKind, ShapeOptions, check_files, expect_project, write_starter};
+use quayline_server::ServeConfig;
+use serde::Serialize;
+
+use crate::args::{CheckProjectArgs, NewArgs};
+use crate::cache::cache;
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{Exit, Stop};
+use crate::render::count_of;
+
+/// Compiles a project.
+pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, Stop> {
+    let root = &args.project;
+    expect_project(root)?;
+    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
+    let mut found = Found::default();
+    found.add_result(ServeConfig::load(root));
+    for file in check_files(root, &options)? {
+        found.count(file.kind.word());
+        found.add(file.findings);
+    }
+    if let Some(definitions) = found.add_result(Definitions::load(root)) {
+        definitions.services.iter().for_each(|_| found.count("service"));
+        definitions.apis.iter().for_each(|_| found.count("API"));
+    }
+    console.findings(&found.findings);
+    let answer = CheckWire {
+        schema: "quayline.check/1",
+        project: shown(root),
+        compiled: found.compiled.clone(),
+        errors: found.number_of(Severity::Error),
+        warnings: found.number_of(Severity::Warning),
+        notes: found.number_of(Severity::Note),
+    };
+    if console.json() {
+        let mut text = serde_json::to_string(&answer).map_err(std::io::Error::from)?;
+        text.push('\n');
+        write_stdout(text.as_bytes())?;
+    } else {
+        write_stdout(answer.line().as_bytes())?;
+    }
+    Ok(Exit::of_findings(&found.findings))
+}
+
+/// Writes a project to start from.
+pub(crate) fn new(args: &NewArgs, console: &Console) -> Result<Exit, Stop> {
+    let written = write_starter(&args.folder)?;
+    let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
+    write_stdout(lines.as_bytes())?;
+    let folder = shown(&args.folder);
+    console.paragraph(&format!("next: cd {folder} && quayline check && quayline map test; {folder}/README.md has more"));
+    Ok(Exit::Done)
+}
+
+/// What was compiled, and each finding once: a guide's fault is also that of every map that uses it.
+#[derive(Default)]
+struct Found {
+    compiled: BTreeMap<&'static str, u64>,
+    findings: Vec<Finding>,
+    seen: HashSet<String>,
+}
+
+impl Found {
+    fn count(&mut self, word: &'static str) {
+        *self.compiled.entry(word).or_default() += 1;
+    }
+
+    fn add(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            if self.seen.insert(crate::render::finding_json(&finding)) {
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    fn add_result<T>(&mut self, result: Result<T, Findings>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Findings(findings)) => {
+                self.add(findings);
+                None
+            }
+        }
+    }
+
+    fn number_of(&self, severity: Severity) -> u64 {
+        self.findings.iter().map(|finding| u64::from(finding.severity == severity)).sum()
+    }
+}
+
+/// The answer, `quayline.check/1` in docs/reference/json.md.
+#[derive(Serialize)]
+struct CheckWire {
+    schema: &'static str,
+    project: String,
+    compiled: BTreeMap<&'static str, u64>,
+    errors: u64,
+    warnings: u64,
+    notes: u64,
+}
+
+impl CheckWire {
+    fn line(&self) -> String {
+        let order = FileKind::ALL.iter().map(|kind| kind.word()).chain(["service", "API"]);
+        let files: Vec<String> =
+            order.filter_map(|word| self.compiled.get(word).map(|number| count_of(*number, word))).collect();
+        let files = if files.is_empty() { "nothing to compile".to_owned() } else { files.join(", ") };
+        let found: Vec<String> = [(self.errors, "error"), (self.warnings, "warning"), (self.notes, "note")]
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| count_of(*number, word))
+            .collect();
+        let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
+        format!("{files}: {found}\n")
+    }
+}
