@@ -1,13 +1,15 @@
 //! Moves committed changes from memory into the applied store and frees the log.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use quayline_store::StoreError;
 
-use crate::applied::LoadBatch;
+use crate::applied::{AppliedView, LoadBatch};
 use crate::engine::Shared;
+use crate::log::Mark;
 use crate::settings::Work;
 
 /// Longest pause between two batches. The pause leaves the disk to the log: it is as long as the batch took, up to this.
@@ -110,6 +112,16 @@ impl Shared {
         let running = self.applier.running.lock();
         self.healthy()?;
         let outcome = self.apply_generation();
+        drop(running);
+        self.applier.room.notify_all();
+        outcome.map_err(|error| self.poison(error))
+    }
+
+    /// The same, and a view of the applied store as it is then, which is the state at its mark.
+    pub(crate) fn apply_and_view(&self) -> Result<(Arc<dyn AppliedView>, Mark), StoreError> {
+        let running = self.applier.running.lock();
+        self.healthy()?;
+        let outcome = self.apply_generation().and_then(|()| Ok((self.applied.view()?, self.applied.mark())));
         drop(running);
         self.applier.room.notify_all();
         outcome.map_err(|error| self.poison(error))

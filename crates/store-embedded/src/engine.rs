@@ -8,11 +8,11 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use quayline_store::{
-    Batch, Clock, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, Page, PageLimit, Position,
-    Space, StoreError, Value,
+    Batch, Clock, Completion, Direction, Engine, EngineFacts, EntryVisit, FullKey, KeyRange, LoadSource, Page,
+    PageLimit, Position, Snapshot, Space, StoreError, Value,
 };
 
-use crate::applied::{AppliedStore, LoadBatch, Maintenance, Redb};
+use crate::applied::{AppliedStore, AppliedView, LoadBatch, Maintenance, Redb};
 use crate::applier::ApplierSignals;
 use crate::delta::{Delta, Entering, RangeOfDelta};
 use crate::group::Groups;
@@ -299,6 +299,27 @@ fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
     }
 }
 
+/// The applied store at a mark: everything before it, and nothing after it.
+struct AppliedSnapshot {
+    view: Arc<dyn AppliedView>,
+    position: Position,
+}
+
+impl Snapshot for AppliedSnapshot {
+    fn position(&self) -> Position {
+        self.position
+    }
+
+    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+        let mut outcome = Ok(());
+        self.view.scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward, &mut |key, value| {
+            outcome = visit(key, value);
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome
+    }
+}
+
 /// A load on its way.
 struct Load<'l, 's> {
     space: Space,
@@ -387,6 +408,11 @@ impl Engine for EmbeddedEngine {
         }
         shared.delta.renew_views(shared.applied.as_ref())?;
         Ok(load.count)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let (view, mark) = self.shared.apply_and_view()?;
+        Ok(Box::new(AppliedSnapshot { view, position: Position(mark.position) }))
     }
 
     fn position(&self) -> Position {

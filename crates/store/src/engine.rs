@@ -254,6 +254,12 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// [`StoreError::Io`]; errors of the source; [`StoreError::NotAscending`].
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError>;
 
+    /// Everything that is committed, as it is now; later commits do not show in it. Holding it for long keeps space from being used again.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
+
     /// Last commit that is visible.
     fn position(&self) -> Position;
 
@@ -278,6 +284,21 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// [`StoreError::Io`].
     fn compact(&self) -> Result<(u64, u64), StoreError>;
 }
+
+/// A state of the whole store.
+pub trait Snapshot: Send {
+    /// Its last commit.
+    fn position(&self) -> Position;
+
+    /// Visits every entry in the order of the keys; a key begins with its space, as [`FullKey::bytes`] does.
+    ///
+    /// # Errors
+    /// Errors of the medium and of the visit, which ends with the first.
+    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError>;
+}
+
+/// Takes a full key and its value.
+pub type EntryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;
 
 /// Source of a load: fills the two buffers with the next key and value, or says that there is none.
 pub type LoadSource<'a> = dyn FnMut(&mut Vec<u8>, &mut Vec<u8>) -> Result<bool, StoreError> + 'a;

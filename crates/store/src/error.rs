@@ -50,6 +50,16 @@ pub enum StoreError {
         /// Position of the first intact group after it.
         intact: Position,
     },
+    /// A save is not what was written.
+    #[error("the save is not usable at byte {byte}: {what}")]
+    BadSave {
+        /// The save.
+        file: String,
+        /// Byte, from 0.
+        byte: u64,
+        /// What was expected and found.
+        what: String,
+    },
     /// Another process has the data folder open.
     #[error("another process has the data folder open")]
     InUse {
@@ -251,6 +261,8 @@ pub const STO_POISONED: Code = Code("STO-002");
 pub const STO_DAMAGED: Code = Code("STO-003");
 /// The log is damaged before its end.
 pub const STO_LOG_DAMAGED: Code = Code("STO-004");
+/// A save is damaged.
+pub const STO_SAVE: Code = Code("STO-034");
 /// Another process has the folder.
 pub const STO_IN_USE: Code = Code("STO-005");
 /// Unknown version of a file.
@@ -318,7 +330,8 @@ impl StoreError {
             StoreError::Io { .. }
             | StoreError::Poisoned { .. }
             | StoreError::Damaged { .. }
-            | StoreError::LogDamaged { .. } => FileStatus::Permanent,
+            | StoreError::LogDamaged { .. }
+            | StoreError::BadSave { .. } => FileStatus::Permanent,
             StoreError::InUse { .. }
             | StoreError::LimitReached { .. }
             | StoreError::LockTimeout { .. }
@@ -363,6 +376,7 @@ impl StoreError {
             StoreError::Poisoned { .. } => (STO_POISONED, Fault::Environment),
             StoreError::Damaged { .. } => (STO_DAMAGED, Fault::Environment),
             StoreError::LogDamaged { .. } => (STO_LOG_DAMAGED, Fault::Environment),
+            StoreError::BadSave { .. } => (STO_SAVE, Fault::Environment),
             StoreError::InUse { .. } => (STO_IN_USE, Fault::Environment),
             StoreError::Version { .. } => (STO_VERSION, Fault::Config),
             StoreError::ReadOnly => (STO_READ_ONLY, Fault::Caller),
@@ -393,7 +407,9 @@ impl StoreError {
 
     fn place(&self) -> Option<Place> {
         let (file, byte) = match self {
-            StoreError::Damaged { file, byte, .. } | StoreError::LogDamaged { file, byte, .. } => (file, Some(*byte)),
+            StoreError::Damaged { file, byte, .. }
+            | StoreError::LogDamaged { file, byte, .. }
+            | StoreError::BadSave { file, byte, .. } => (file, Some(*byte)),
             StoreError::Version { file, .. } => (file, None),
             StoreError::InUse { folder } => (folder, None),
             _ => return None,
@@ -416,6 +432,7 @@ impl StoreError {
             StoreError::Damaged { .. } | StoreError::LogDamaged { .. } => {
                 "run `quayline store check` to see all damage, then restore the latest save"
             }
+            StoreError::BadSave { .. } => "restore another save; the store itself was not changed",
             StoreError::InUse { .. } => "end the other process, or use another data folder",
             StoreError::Version { .. } => "open the folder with the version of quayline that wrote it",
             StoreError::ReadOnly => "open the store for writing",

@@ -36,11 +36,13 @@ mod unit;
 pub mod conformance;
 pub mod queue;
 pub mod record_file;
+pub mod save;
 
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
-    Batch, Change, Completion, Direction, Engine, EngineFacts, KeyRange, LoadSource, Page, PageLimit, Position,
+    Batch, Change, Completion, Direction, Engine, EngineFacts, EntryVisit, KeyRange, LoadSource, Page, PageLimit,
+    Position, Snapshot,
 };
 pub use error::*;
 pub use limits::StoreLimits;

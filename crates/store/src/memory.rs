@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use parking_lot::RwLock;
 
-use crate::engine::{Batch, Completion, Direction, Engine, EngineFacts, KeyRange, LoadSource, Page, PageLimit};
+use crate::engine::{
+    Batch, Completion, Direction, Engine, EngineFacts, EntryVisit, KeyRange, LoadSource, Page, PageLimit, Snapshot,
+};
 use crate::{Change, FullKey, Position, Space, StoreError, Value};
 
 /// Keeps everything in one ordered map. Nothing survives the process.
@@ -24,6 +26,22 @@ impl MemoryEngine {
     #[must_use]
     pub fn new() -> Self {
         MemoryEngine::default()
+    }
+}
+
+/// A snapshot is a copy.
+struct Copied {
+    entries: BTreeMap<FullKey, Value>,
+    position: Position,
+}
+
+impl Snapshot for Copied {
+    fn position(&self) -> Position {
+        self.position
+    }
+
+    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+        self.entries.iter().try_for_each(|(key, value)| visit(key.bytes(), value))
     }
 }
 
@@ -93,6 +111,11 @@ impl Engine for MemoryEngine {
             count += 1;
         }
         Ok(count)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let inner = self.inner.read();
+        Ok(Box::new(Copied { entries: inner.entries.clone(), position: Position(inner.position) }))
     }
 
     fn position(&self) -> Position {

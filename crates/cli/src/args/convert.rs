@@ -12,13 +12,14 @@ use super::{CopybookArgs, LevelArg, OutputLevelArg};
 pub(crate) struct ConvertArgs {
     /// Files to convert; `-` is standard input
     ///
-    /// With several files, --output must name a folder. Each output has the name of its input and the extension of the format. JSON lines and
+    /// `file:NAME` is a record file of the store; its records come in the order of its key. With several files, --output must name a folder. Each output has the name of its input and the extension of the format. JSON lines and
     /// records may also go to standard output, one file after another.
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write; `-` or nothing is standard output
     ///
-    /// Quayline writes FILE.partial and renames it when it is complete. It writes a pipe or device directly.
+    /// Quayline writes FILE.partial and renames it when it is complete. It writes a pipe or device directly. `file:NAME` adds records to a
+    /// record file of the store, 5,000 in one unit of work.
     #[arg(short, long, value_name = "FILE", help_heading = "Formats")]
     pub(crate) output: Option<PathBuf>,
     /// Write one JSON, XML or EDI file for each document to this folder
@@ -101,6 +102,8 @@ pub(crate) struct ConvertArgs {
     /// docs/reference/interface.md lists its keys.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
     pub(crate) interface: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "Records")]
+    pub(crate) store: super::FolderArg,
     #[command(flatten, next_help_heading = "Records")]
     pub(crate) reading: CopybookArgs,
     /// Bytes that are not a value of their field: error, null or raw

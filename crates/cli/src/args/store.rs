@@ -7,7 +7,9 @@ use clap::{Subcommand, ValueEnum};
 /// The data folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FolderArg {
-    /// Data folder of the store; created by the first `define`
+    /// Data folder of the store
+    ///
+    /// The first `define` creates it.
     #[arg(long = "store", value_name = "DIR", default_value = "data")]
     pub(crate) folder: PathBuf,
 }
@@ -43,6 +45,15 @@ pub(crate) enum FileCommand {
     Facts(FactsArgs),
     /// Compares records, keys and alternate indexes
     Verify(VerifyArgs),
+    /// Renames a file, or changes its record lengths or alternate indexes
+    #[command(after_long_help = ALTER_EXAMPLES)]
+    Alter(AlterArgs),
+    /// Copies a file under another name
+    Copy(CopyArgs),
+    /// Stores all records of a file anew, which closes its gaps
+    Reorganise(VerifyArgs),
+    /// Reads a file once, so that the operating system has it in memory
+    Preload(VerifyArgs),
 }
 
 /// Organisations.
@@ -200,7 +211,39 @@ pub(crate) struct FactsArgs {
     pub(crate) store: FolderArg,
 }
 
-/// Arguments of `quayline file verify`.
+/// Arguments of `quayline file alter`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AlterArgs {
+    /// Name of the file
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// New name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rename: Option<String>,
+    /// New length of the records in bytes, as N or MIN-MAX
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) record: Option<String>,
+    /// Alternate index to add, as NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates
+    #[arg(long, value_name = "INDEX")]
+    pub(crate) add_index: Vec<String>,
+    /// Alternate index to remove
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drop_index: Vec<String>,
+}
+
+/// Arguments of `quayline file copy`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopyArgs {
+    /// File to copy
+    pub(crate) from: String,
+    /// Name of the copy
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline file verify`, `reorganise` and `preload`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
     /// Name of the file
@@ -235,6 +278,10 @@ pub(crate) enum QueueCommand {
     Move(MoveArgs),
     /// Drops all messages of a queue
     Purge(PurgeArgs),
+    /// Gives a queue another name
+    Alias(AliasArgs),
+    /// Returns failed messages to the queues on which they failed
+    Retry(RetryArgs),
 }
 
 /// Arguments of `quayline queue define`.
@@ -285,6 +332,12 @@ pub(crate) struct PutMessageArgs {
     /// Correlation id as up to 48 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub(crate) correlation: Option<String>,
+    /// Group id as up to 48 hexadecimal digits
+    #[arg(long, value_name = "HEX", requires = "sequence")]
+    pub(crate) group: Option<String>,
+    /// Number in the group, from 1
+    #[arg(long, value_name = "NUMBER", requires = "group")]
+    pub(crate) sequence: Option<u32>,
 }
 
 /// Arguments of `quayline queue get`.
@@ -300,6 +353,9 @@ pub(crate) struct GetMessageArgs {
     /// Correlation id as up to 48 hexadecimal digits
     #[arg(long, value_name = "HEX")]
     pub(crate) correlation: Option<String>,
+    /// Group id as up to 48 hexadecimal digits; the lowest number in the group is first
+    #[arg(long, value_name = "HEX", conflicts_with_all = ["id", "correlation"])]
+    pub(crate) group: Option<String>,
 }
 
 /// Arguments of `quayline queue browse`.
@@ -346,6 +402,29 @@ pub(crate) struct PurgeArgs {
     pub(crate) store: FolderArg,
 }
 
+/// Arguments of `quayline queue alias`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AliasArgs {
+    /// New name
+    pub(crate) name: String,
+    /// Queue, topic or alias that it stands for
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline queue retry`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RetryArgs {
+    /// Backout or dead-letter queue
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Maximum number of messages [default: all]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<u64>,
+}
+
 /// Arguments of `quayline store`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, subcommand_required = true)]
@@ -364,6 +443,37 @@ pub(crate) enum StoreCommand {
     Facts(StoreFolderArgs),
     /// Gives unused space back to the file system
     Compact(StoreFolderArgs),
+    /// Saves everything that the store holds to one file
+    Save(SaveArgs),
+    /// Makes a store from a save
+    Restore(RestoreArgs),
+}
+
+/// Arguments of `quayline store save`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SaveArgs {
+    /// File to write; replaced when the save is complete
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Compress the save
+    #[arg(long)]
+    pub(crate) compress: bool,
+}
+
+/// Arguments of `quayline store restore`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RestoreArgs {
+    /// Save to read
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Replace the store that is in the folder
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Check the save and change nothing
+    #[arg(long, conflicts_with = "replace")]
+    pub(crate) check: bool,
 }
 
 /// Arguments of `quayline store check`, `facts` and `compact`.
@@ -372,6 +482,14 @@ pub(crate) struct StoreFolderArgs {
     #[command(flatten)]
     pub(crate) store: FolderArg,
 }
+
+const ALTER_EXAMPLES: &str = "\
+Except for a new name alone, Quayline copies the records and then exchanges the files in one unit of work. A change that does not fit a record
+leaves the file as it was.
+
+Examples:
+  quayline file alter CUSTOMERS --rename CLIENTS
+  quayline file alter ORDERS --add-index date=20:8:duplicates --record 40-800";
 
 const DEFINE_FILE_EXAMPLES: &str = "\
 Offsets count from 0. Keys are compared byte by byte, so an EBCDIC file keeps its order.

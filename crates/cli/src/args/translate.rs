@@ -11,7 +11,7 @@ use super::{AckArg, FromFormat, LevelArg, NumbersArg, OutputLevelArg, ToFormat, 
 pub(crate) struct TranslateArgs {
     /// Files to translate, or a folder of them; `-` is standard input
     ///
-    /// With several files or a folder, --output must name a folder. Each output has the name of its input.
+    /// `file:NAME` is a record file of the store, here and for --output. With several files or a folder, --output must name a folder. Each output has the name of its input.
     #[arg(value_name = "INPUT", required_unless_present = "explain")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Map to use
@@ -56,6 +56,8 @@ pub(crate) struct TranslateArgs {
     /// Members that the source does not have: error or ignore
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Source")]
     pub(crate) unknown: Option<UnknownArg>,
+    #[command(flatten, next_help_heading = "Records")]
+    pub(crate) store: super::FolderArg,
     /// Code page of the source's records, or of EDI that names no set
     #[arg(long, value_name = "PAGE", help_heading = "Records")]
     pub(crate) from_encoding: Option<String>,

@@ -18,6 +18,7 @@ use crate::args::{ConvertArgs, FromFormat, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
+use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 use quayline_core::{Finding, Findings};
 
 /// One conversion to do.
@@ -45,7 +46,7 @@ pub(crate) struct Job {
 }
 
 /// The jobs that the arguments ask for.
-pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
+pub(crate) fn jobs(args: &ConvertArgs, ends: &Ends<'_>) -> Result<Vec<Job>, Stop> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let several = args.inputs.len() > 1;
     if let Some(folder) = &args.split {
@@ -54,7 +55,8 @@ pub(crate) fn jobs(args: &ConvertArgs) -> Result<Vec<Job>, Stop> {
     if several {
         check_several(args, output)?;
     }
-    let jobs = args.inputs.iter().map(|input| Job::of(input, output, several, args)).collect::<Result<Vec<_>, _>>()?;
+    let jobs =
+        args.inputs.iter().map(|input| Job::of(input, output, several, args, ends)).collect::<Result<Vec<_>, _>>()?;
     for (i, job) in jobs.iter().enumerate() {
         check_apart(&jobs[..i], job)?;
     }
@@ -131,9 +133,23 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
 }
 
 impl Job {
-    fn of(input: &Path, output: Option<&Path>, several: bool, args: &ConvertArgs) -> Result<Job, Stop> {
-        let (file, stream, head) = open(input)?;
-        let from = args.from.unwrap_or_else(|| source_format(input, &head));
+    fn of(
+        input: &Path,
+        output: Option<&Path>,
+        several: bool,
+        args: &ConvertArgs,
+        ends: &Ends<'_>,
+    ) -> Result<Job, Stop> {
+        let (file, stream, head) = match record_file(input) {
+            Some(name) => (None, Some(ends.reader(name)?), Vec::new()),
+            None => open(input)?,
+        };
+        let from = match (args.from, record_file(input)) {
+            (None, Some(_)) => FromFormat::Record,
+            (Some(from), _) => from,
+            (None, None) => source_format(input, &head),
+        };
+        check_record_files(input, from, output, args)?;
         // Who says what the bytes are knows it.
         if let (None, Some(finding)) = (args.from, foreign(input, &head, "convert")) {
             return Err(finding.into());
@@ -144,6 +160,7 @@ impl Job {
         let folder = output.filter(|path| several || path.is_dir());
         let to = match (args.to, output) {
             (Some(to), _) => to,
+            (None, Some(path)) if record_file(path).is_some() => ToFormat::Record,
             (None, Some(path)) if folder.is_none() => target_format(path).ok_or_else(|| {
                 let finding = argument(format!("the name {} does not say which format to write", shown(path)));
                 finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
@@ -165,7 +182,10 @@ impl Job {
             Some(folder) if folder.is_dir() => Some(folder.join(rejects_name(input)?)),
             rejects => rejects.clone(),
         };
-        let no_file = [&output, &rejects].into_iter().flatten().find(|path| !Destination::is_file(path));
+        let no_file = [&output, &rejects]
+            .into_iter()
+            .flatten()
+            .find(|path| record_file(path).is_some() || !Destination::is_file(path));
         let resumable = file.is_some() && output.is_some() && no_file.is_none() && can_resume(to);
         if (args.resume || args.checkpoint.is_some()) && !resumable {
             let finding = argument(match no_file {
@@ -203,6 +223,7 @@ impl Job {
     /// The source of the conversion.
     pub(crate) fn source(&mut self, definitions: &Definitions) -> Result<Source, Stop> {
         let format = match self.from {
+            FromFormat::Record if record_file(&self.input).is_some() => SourceFormat::Records(record_file_framing()),
             FromFormat::Record => SourceFormat::Records(definitions.source_framing()?),
             FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
             FromFormat::Csv => SourceFormat::Csv(definitions.csv(Some(&self.input))),
@@ -225,7 +246,8 @@ impl Job {
     }
 
     /// The target of the conversion.
-    pub(crate) fn target(&self, definitions: &Definitions) -> Result<Target, Stop> {
+    pub(crate) fn target(&self, definitions: &Definitions, ends: &Ends<'_>) -> Result<Target, Stop> {
+        let into = self.output.as_deref().and_then(record_file);
         let json = JsonWrite { numbers: definitions.numbers };
         let format = match self.to {
             ToFormat::Jsonl => TargetFormat::JsonLines(json),
@@ -236,6 +258,7 @@ impl Job {
             ToFormat::Parquet => TargetFormat::Parquet(ParquetWrite::default()),
             ToFormat::Arrow => TargetFormat::ArrowFile,
             ToFormat::ArrowStream => TargetFormat::ArrowStream,
+            ToFormat::Record if into.is_some() => TargetFormat::Records(record_file_framing()),
             ToFormat::Record => TargetFormat::Records(definitions.target_framing()?),
             ToFormat::Edi => TargetFormat::Edi(EdiWriterOptions {
                 charset: definitions.edi_charset,
@@ -247,6 +270,9 @@ impl Job {
         if let Some(folder) = &self.split {
             let output = Output::Folder { path: folder.clone(), extension: extension_of(self.to) };
             return Ok(Target { output, format });
+        }
+        if let Some(name) = into {
+            return Ok(Target { output: Output::Stream(ends.writer(name)?), format });
         }
         let output = match &self.output {
             Some(path) => Output::File(path.clone()),
@@ -297,6 +323,20 @@ fn rejects_name(input: &Path) -> Result<&OsStr, Stop> {
     input.file_name().filter(|_| input != Path::new("-")).ok_or_else(|| {
         argument("standard input has no name for its rejects").hint("name a file with --rejects, not a folder").into()
     })
+}
+
+/// A record file holds records and nothing else, and no framing.
+fn check_record_files(input: &Path, from: FromFormat, output: Option<&Path>, args: &ConvertArgs) -> Result<(), Stop> {
+    let is_input = record_file(input).is_some();
+    let is_output = output.is_some_and(|path| record_file(path).is_some());
+    let other_input = is_input && from != FromFormat::Record;
+    if other_input || is_output && args.to.is_some_and(|to| to != ToFormat::Record) {
+        let option = if other_input { "--from" } else { "--to" };
+        let finding = argument(format!("{option} names another format, and a record file holds records"));
+        return Err(finding.hint(format!("leave {option} out")).into());
+    }
+    refuse_framing("--framing", is_input && args.framing.is_some())?;
+    refuse_framing("--to-framing", is_output && args.to_framing.is_some())
 }
 
 /// Interchanges have no copybook: the other end must hold the same documents.

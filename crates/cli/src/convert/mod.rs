@@ -20,6 +20,7 @@ use crate::exit::{CLI_PARTIAL, Exit, Stop};
 use crate::interrupt;
 use crate::memory;
 use crate::render::{count_of, grouped};
+use crate::store::Ends;
 
 pub(crate) use definitions::{level, output_check};
 pub(crate) use jobs::{check_interchanges, foreign, head_of, no_folder, packed_input, with_suffix};
@@ -36,12 +37,13 @@ const FINDINGS_SHOWN: usize = 10;
 /// Converts each input in turn; the first that cannot be converted ends it.
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
-    let jobs = jobs(args)?;
+    let ends = Ends::new(&args.store);
+    let jobs = jobs(args, &ends)?;
     let definitions = Definitions::read(args, &jobs, console)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut exit = Exit::Done;
     for job in jobs {
-        match convert(job, &definitions, args, &stop, console)? {
+        match convert(job, &definitions, args, &stop, console, &ends)? {
             Exit::Done => {}
             Exit::Rejected => exit = Exit::Rejected,
             other => return Ok(other),
@@ -56,6 +58,7 @@ fn convert(
     args: &ConvertArgs,
     stop: &Arc<AtomicBool>,
     console: &Console,
+    ends: &Ends<'_>,
 ) -> Result<Exit, Stop> {
     let source = shown(&job.input);
     let unit = if job.from == FromFormat::Edi { "transaction" } else { "record" };
@@ -63,7 +66,7 @@ fn convert(
     let output = job.output.clone();
     let checkpoint = job.checkpoint.clone();
     let mut conversion =
-        Conversion::new(job.source(definitions)?, job.target(definitions)?, Arc::clone(&definitions.schema));
+        Conversion::new(job.source(definitions)?, job.target(definitions, ends)?, Arc::clone(&definitions.schema));
     conversion.target_schema.clone_from(&definitions.target_schema);
     conversion.lanes = usize::from(args.jobs);
     conversion.limits = LimitArg::limits(&args.reading.limit);
@@ -94,7 +97,7 @@ fn convert(
         }
         Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
         Err(error) => {
-            let mut findings = error.findings().0;
+            let mut findings = ends.failed().unwrap_or_else(|| error.findings().0);
             if unit == "transaction" {
                 without_records(&mut findings);
             }

@@ -3,16 +3,17 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 
-use quayline_core::Limits;
+use quayline_core::{Finding, Limits};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_store::record_file::{
-    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile, Relation,
+    AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
+    Relation,
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use super::{Missing, Opened, from_hex, read_whole, stop, unreadable};
 use crate::args::{
-    BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
+    AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
     OrganisationArg, PutArgs, UnloadArgs,
 };
 use crate::console::{Console, write_stdout};
@@ -35,7 +36,11 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
         FileCommand::Browse(args) => (&args.store, Missing::Refuse),
         FileCommand::Delete(args) => (&args.store, Missing::Refuse),
         FileCommand::Facts(args) => (&args.store, Missing::Refuse),
-        FileCommand::Verify(args) => (&args.store, Missing::Refuse),
+        FileCommand::Verify(args) | FileCommand::Reorganise(args) | FileCommand::Preload(args) => {
+            (&args.store, Missing::Refuse)
+        }
+        FileCommand::Alter(args) => (&args.store, Missing::Refuse),
+        FileCommand::Copy(args) => (&args.store, Missing::Refuse),
     };
     if let FileCommand::Define(args) = &args.command {
         // Before the folder is made.
@@ -53,6 +58,26 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
         FileCommand::Delete(args) => delete(args, store)?,
         FileCommand::Facts(args) => facts(args, store)?,
         FileCommand::Verify(args) => verify(&args.name, store, console)?,
+        FileCommand::Alter(args) => alter(args, store, console)?,
+        FileCommand::Copy(args) => {
+            let (unit, file) = open(store, &args.from)?;
+            drop(unit);
+            let definition = FileDefinition { name: args.to.clone(), ..file.definition().clone() };
+            let count = store.copy_file(&args.from, definition).map_err(stop)?;
+            console.line(&format!("{count} records copied"));
+            Exit::Done
+        }
+        FileCommand::Reorganise(args) => {
+            let count = store.alter_file(&args.name, FileChange::default()).map_err(stop)?;
+            console.line(&format!("{count} records stored anew"));
+            Exit::Done
+        }
+        FileCommand::Preload(args) => {
+            let (unit, file) = open(store, &args.name)?;
+            let count = file.scan(&unit, &mut |_, _| Ok(())).map_err(stop)?;
+            console.line(&format!("{count} records read"));
+            Exit::Done
+        }
     };
     opened.close(exit)
 }
@@ -73,18 +98,42 @@ fn definition(args: &DefineFileArgs) -> Result<FileDefinition, Stop> {
         (OrganisationArg::Esds, None) => Organisation::EntrySequenced,
         (OrganisationArg::Rrds, None) => Organisation::Relative,
     };
-    let (min, max) = args.record.split_once('-').unwrap_or((&args.record, &args.record));
+    let (record_bytes_min, record_bytes_max) = lengths(&args.record)?;
+    Ok(FileDefinition {
+        name: args.name.clone(),
+        organisation,
+        record_bytes_min,
+        record_bytes_max,
+        alternates: args.indexes.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Lengths of the shortest and the longest record.
+fn lengths(text: &str) -> Result<(u32, u32), Stop> {
+    let (min, max) = text.split_once('-').unwrap_or((text, text));
     let bytes = |text: &str| {
         let wrong = || argument("--record is not a length").hint("write N or MIN-MAX, in bytes");
         text.parse::<u32>().map_err(|_| Stop::from(wrong()))
     };
-    Ok(FileDefinition {
-        name: args.name.clone(),
-        organisation,
-        record_bytes_min: bytes(min)?,
-        record_bytes_max: bytes(max)?,
-        alternates: args.indexes.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
-    })
+    Ok((bytes(min)?, bytes(max)?))
+}
+
+fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let change = FileChange {
+        name: args.rename.clone(),
+        record_bytes: args.record.as_deref().map(lengths).transpose()?,
+        add: args.add_index.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
+        remove: args.drop_index.clone(),
+    };
+    if change == FileChange::default() {
+        let finding = argument("nothing is to be changed");
+        return Err(finding.hint("add --rename, --record, --add-index or --drop-index").into());
+    }
+    let count = store.alter_file(&args.name, change).map_err(stop)?;
+    if count > 0 {
+        console.line(&format!("{count} records copied"));
+    }
+    Ok(Exit::Done)
 }
 
 fn place(option: &str, text: &str) -> Result<KeyPlace, Stop> {
@@ -271,7 +320,21 @@ fn get(args: &GetArgs, store: &Store) -> Result<Exit, Stop> {
     let bytes = key_bytes(&args.key)?;
     let by = by(&args.key, bytes.as_deref()).ok_or_else(no_key)?;
     let relation = if args.at_least { Relation::AtLeast } else { Relation::Equal };
-    let record = file.read(&unit, by, relation).map_err(stop)?;
+    let record = file.read(&unit, by, relation).map_err(|error| match error {
+        // The general remedy names what has just been tried.
+        StoreError::NotFound { .. } if args.at_least => {
+            let finding = error.finding();
+            Finding {
+                hint: Some(
+                    "no greater key exists either; see the last records with `--reverse` of `quayline file browse`"
+                        .to_owned(),
+                ),
+                ..finding
+            }
+            .into()
+        }
+        error => stop(error),
+    })?;
     write_stdout(&record.bytes)?;
     Ok(Exit::Done)
 }

@@ -1,7 +1,9 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
+mod ends;
 mod file;
 mod queue;
+mod save;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use crate::args::{FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
+pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
 pub(crate) use queue::run as run_queue;
 
@@ -54,7 +57,11 @@ impl Opened {
 
 /// Runs `quayline store`.
 pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
-    let (StoreCommand::Check(folder) | StoreCommand::Facts(folder) | StoreCommand::Compact(folder)) = &args.command;
+    let folder = match &args.command {
+        StoreCommand::Check(folder) | StoreCommand::Facts(folder) | StoreCommand::Compact(folder) => folder,
+        StoreCommand::Save(args) => return save::save(args, console),
+        StoreCommand::Restore(args) => return save::restore(args, console),
+    };
     let opened = Opened::open(&folder.store, Missing::Refuse)?;
     let engine = opened.store.engine();
     let exit = match &args.command {
@@ -88,6 +95,8 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             console.line(&format!("{before} bytes before, {after} bytes now"));
             Exit::Done
         }
+        // Answered above: they do not work on an opened store alone.
+        StoreCommand::Save(_) | StoreCommand::Restore(_) => Exit::Done,
     };
     opened.close(exit)
 }

@@ -1,6 +1,6 @@
 //! `quayline queue`.
 
-use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, Select};
+use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
 use quayline_store::{Clock as _, Store, SystemClock};
 
 use super::{Missing, Opened, from_hex, read_whole, stop};
@@ -18,6 +18,8 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Depth(args) => (&args.store, Missing::Refuse),
         QueueCommand::Move(args) => (&args.store, Missing::Refuse),
         QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Alias(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Retry(args) => (&args.store, Missing::Refuse),
     };
     let opened = Opened::open(folder, missing)?;
     let store = &opened.store;
@@ -39,6 +41,23 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Purge(args) => {
             let count = store.queue(&args.name).and_then(|queue| queue.purge(store)).map_err(stop)?;
             console.line(&format!("{count} messages dropped"));
+        }
+        QueueCommand::Alias(args) => {
+            // A name that leads nowhere is refused now, not at the first message.
+            store.queue(&args.target).map_err(stop)?;
+            let kind = QueueKind::Alias(args.target.clone());
+            let mut unit = store.begin().map_err(stop)?;
+            let definition = QueueDefinition { kind, ..QueueDefinition::local(&args.name) };
+            store.define_queue(&mut unit, definition).map_err(stop)?;
+            unit.commit().map_err(stop)?;
+        }
+        QueueCommand::Retry(args) => {
+            let queue = store.queue(&args.name).map_err(stop)?;
+            let RetryOutcome { returned, left } = queue.retry(store, args.count.unwrap_or(u64::MAX)).map_err(stop)?;
+            console.line(&format!("{returned} messages returned"));
+            if left > 0 {
+                console.line(&format!("{left} messages stay: they do not name a queue on which they failed"));
+            }
         }
     }
     opened.close(Exit::Done)
@@ -85,6 +104,9 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     if let Some(digits) = &args.correlation {
         message.correlation = id("--correlation", digits)?;
     }
+    if let (Some(digits), Some(sequence)) = (&args.group, args.sequence) {
+        (message.group, message.group_sequence) = (id("--group", digits)?, sequence);
+    }
     let mut unit = store.begin().map_err(stop)?;
     let id = queue.put(&mut unit, &message).map_err(stop)?;
     unit.commit().map_err(stop)?;
@@ -98,10 +120,11 @@ fn hex(bytes: &[u8]) -> String {
 
 fn get(args: &GetMessageArgs, store: &Store) -> Result<(), Stop> {
     let queue = store.queue(&args.name).map_err(stop)?;
-    let select = match (&args.id, &args.correlation) {
-        (Some(digits), _) => Select::Id(id("--id", digits)?),
-        (None, Some(digits)) => Select::Correlation(id("--correlation", digits)?),
-        (None, None) => Select::First,
+    let select = match (&args.id, &args.correlation, &args.group) {
+        (Some(digits), ..) => Select::Id(id("--id", digits)?),
+        (None, Some(digits), _) => Select::Correlation(id("--correlation", digits)?),
+        (None, None, Some(digits)) => Select::Group(id("--group", digits)?),
+        (None, None, None) => Select::First,
     };
     let mut unit = store.begin().map_err(stop)?;
     let message = queue.get(&mut unit, select, GetWait::No).map_err(stop)?;

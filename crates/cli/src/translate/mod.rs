@@ -33,6 +33,7 @@ use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::inspect::charset_named;
 use crate::interrupt;
 use crate::render::{count_of, grouped};
+use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 
 use acknowledge::Acknowledging;
 use apart::Apart;
@@ -88,7 +89,8 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         trace = Some(Arc::new(Mutex::new(Box::new(std::io::sink()))));
     }
     let plan = Arc::new(map.plan.clone());
-    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console };
+    let ends = Ends::new(&args.store);
+    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console, ends };
     let mut exit = Exit::Done;
     for job in jobs {
         match shared.translate(&job)? {
@@ -184,7 +186,7 @@ struct Job {
 impl Job {
     fn of(input: &Path, wanted: &Wanted, several: bool, args: &TranslateArgs) -> Result<Job, Stop> {
         let stdin = input == Path::new("-");
-        if !stdin {
+        if !stdin && record_file(input).is_none() {
             fs::File::open(input).map_err(|error| unreadable(input, &error))?;
             packed_input(input, "translate")?;
         }
@@ -209,7 +211,7 @@ impl Job {
         };
         let rejects = beside(&args.rejects, "rejects")?;
         let ack = beside(&args.ack_output, "acknowledgments")?;
-        let regular = !stdin && fs::metadata(input).is_ok_and(|meta| meta.is_file());
+        let regular = !stdin && record_file(input).is_none() && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
         let resumable = regular && files_only && outputs.can_resume() && args.trace.is_none();
         if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
@@ -236,13 +238,22 @@ struct Shared<'a> {
     trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
     coverage: Option<Arc<Mutex<Coverage>>>,
     console: &'a Console,
+    ends: Ends<'a>,
 }
 
 impl Shared<'_> {
     fn translate(&self, job: &Job) -> Result<Exit, Stop> {
         let args = self.args;
-        let mut targets = job.outputs.targets(self.wanted)?;
-        let format = self.source_format()?;
+        let mut targets = job.outputs.targets(self.wanted, &self.ends)?;
+        let mut format = self.source_format()?;
+        if record_file(&job.input).is_some() {
+            if !matches!(format, SourceFormat::Records(_)) {
+                let finding = argument("the map's source is not records, and a record file holds records");
+                return Err(finding.hint("name a file of the source's format").into());
+            }
+            refuse_framing("--from-framing", self.args.from_framing.is_some())?;
+            format = SourceFormat::Records(record_file_framing());
+        }
         let name = if job.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&job.input) };
         let (input, acknowledging) = self.input(job, &format, &name)?;
         let source = Source { name: name.as_str().into(), input, format };
@@ -343,6 +354,7 @@ impl Shared<'_> {
         let Some(path) = &job.ack else {
             let input = match job.input.as_path() {
                 path if path == Path::new("-") => Input::Stream(stdin()),
+                path if let Some(name) = record_file(path) => Input::Stream(self.ends.reader(name)?),
                 path => Input::File(path.to_owned()),
             };
             return Ok((input, None));
@@ -393,7 +405,7 @@ impl Shared<'_> {
 
     /// Tells of a run that did not come to its end.
     fn ended(&self, name: &str, job: &Job, error: &ConvertError, early: Option<&Report>) -> Exit {
-        let mut findings = error.findings().0;
+        let mut findings = self.ends.failed().unwrap_or_else(|| error.findings().0);
         findings.iter_mut().for_each(with_envelope_hint);
         let resumable = match error {
             ConvertError::Stopped(stopped) => stopped.checkpoint.is_some(),

@@ -16,6 +16,7 @@ use crate::console::shown;
 use crate::convert::{extension_of, no_folder, output_check, target_format};
 use crate::exit::{Stop, argument};
 use crate::inspect::charset_named;
+use crate::store::{Ends, record_file, record_file_framing};
 
 /// What the arguments ask of each target.
 pub(super) struct Wanted {
@@ -182,7 +183,9 @@ impl Outputs {
 
     /// Whether every target goes to a regular file.
     pub(super) fn are_files(&self) -> bool {
-        self.places.iter().all(|place| place.file.as_deref().is_some_and(Destination::is_file))
+        self.places.iter().all(|place| {
+            place.file.as_deref().is_some_and(|file| record_file(file).is_none() && Destination::is_file(file))
+        })
     }
 
     /// Whether all their formats can be gone on with.
@@ -216,7 +219,7 @@ impl Outputs {
         }
     }
 
-    pub(super) fn targets(&self, wanted: &Wanted) -> Result<Vec<Target>, Stop> {
+    pub(super) fn targets(&self, wanted: &Wanted, ends: &Ends<'_>) -> Result<Vec<Target>, Stop> {
         let target = |(place, target): (&Place, &WantedTarget)| {
             let format = written(place.to, target, wanted);
             if let Some(folder) = &target.split {
@@ -226,6 +229,17 @@ impl Outputs {
                 };
                 let extension = extension_of(if place.to == ToFormat::Jsonl { ToFormat::Json } else { place.to });
                 return Ok(Target { output: Output::Folder { path: folder.clone(), extension }, format });
+            }
+            if let Some(name) = place.file.as_deref().and_then(record_file) {
+                if place.to != ToFormat::Record {
+                    let finding = argument(format!(
+                        "the target `{}` is not records, and a record file holds records",
+                        target.name
+                    ));
+                    return Err(finding.hint("name a file for it").into());
+                }
+                let format = TargetFormat::Records(record_file_framing());
+                return Ok(Target { output: Output::Stream(ends.writer(name)?), format });
             }
             let output = match &place.file {
                 Some(path) => Output::File(path.clone()),

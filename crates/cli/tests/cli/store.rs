@@ -29,7 +29,7 @@ fn a_file_is_defined_loaded_read_and_unloaded_as_it_was() {
         --- stderr
         error[STO-013]: no record of CUST has this key
 
-        hint: look for the next greater key with KEY_GE, or insert the record
+        hint: no greater key exists either; see the last records with `--reverse` of `quayline file browse`
     "#]]);
     world.run("file browse CUST --index kind --key 1 -n 3 --framing lines").check(expect![[r#"
         exit 0
@@ -268,4 +268,183 @@ fn the_store_is_checked_and_compacted() {
     std::fs::write(&path, bytes).expect("written");
     let checked = world.run("store check");
     assert!(checked.code(2).err().contains("STO-003"), "{}", checked.err());
+}
+
+/// A copybook of the records above and more of them, with a text instead of the rest.
+const COPYBOOK: &[u8] =
+    b"       01  CUST.\n           05  ID    PIC 9(2).\n           05  KIND  PIC 9.\n           05  NOTE  PIC X(5).\n";
+
+#[test]
+fn convert_reads_and_writes_record_files() {
+    let world = loaded();
+    world.write("cust.cpy", COPYBOOK);
+    let lines = world.run("convert file:CUST -c cust.cpy -e ascii");
+    assert_eq!(lines.code(0).out().lines().count(), 10);
+    assert_eq!(lines.out().lines().nth(4), Some(r#"{"ID":4,"KIND":1,"NOTE":"rest5"}"#));
+    world.run("file define COPY --record 8 --key 0:2 --index kind=2:1:duplicates").code(0);
+    world.run("convert file:CUST -c cust.cpy -e ascii -o file:COPY").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("file unload COPY -o copy.dat").code(0);
+    assert_eq!(world.read("copy.dat"), records());
+    // Records that are there already stay; one with another content is refused.
+    world.run("convert file:CUST -c cust.cpy -e ascii -o file:COPY").code(0);
+    world.write("more.jsonl", "{\"ID\":50,\"KIND\":7,\"NOTE\":\"new\"}\n{\"ID\":3,\"KIND\":7,\"NOTE\":\"other\"}\n");
+    world.run("convert more.jsonl -c cust.cpy -e ascii -o file:COPY").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-012]: a record with this key exists in COPY
+
+        hint: read the record for update and rewrite it, or use another key
+
+        note[CLI-004]: 0 records were written to COPY before
+
+        hint: after the fix, run the command again: records that are there already, byte for byte, stay as they are
+    "#]]);
+    world.run("file get COPY --key 50").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-013]: no record of COPY has this key
+
+        hint: look for the next greater key with KEY_GE, or insert the record
+    "#]]);
+    world.run("convert file:CUST -c cust.cpy -e ascii --framing rdw").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --framing does not apply to a record file
+
+        hint: leave --framing out
+    "#]]);
+    world.run("convert file:NONE -c cust.cpy -e ascii").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-019]: no record file NONE
+
+        hint: define the file with `quayline file define`
+    "#]]);
+    world.run("convert file:CUST -c cust.cpy -e ascii --to csv -o file:COPY").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --to names another format, and a record file holds records
+
+        hint: leave --to out
+    "#]]);
+}
+
+#[test]
+fn a_file_is_copied_altered_and_stored_anew() {
+    let world = loaded();
+    world.run("file copy CUST OTHER").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records copied
+    "#]]);
+    world.run("file alter OTHER --add-index rest=3:5:duplicates --drop-index kind --rename LAST").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records copied
+    "#]]);
+    world.run("file alter CUST").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: nothing is to be changed
+
+        hint: add --rename, --record, --add-index or --drop-index
+    "#]]);
+    world.run("file reorganise CUST").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records stored anew
+    "#]]);
+    world.run("file preload CUST").check(expect![[r#"
+        exit 0
+        --- stderr
+        10 records read
+    "#]]);
+    world.run("file facts").check(expect![[r#"
+        exit 0
+        --- stdout
+        CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
+          10 records, 80 bytes, the shortest 8, the longest 8
+          index kind 2:1, duplicates: 10 entries
+        LAST: key-sequenced, key 0:2, records of 8 to 8 bytes
+          10 records, 80 bytes, the shortest 8, the longest 8
+          index rest 3:5, duplicates: 10 entries
+    "#]]);
+    world.run("file browse CUST --index kind --key 1 -n 3 --framing lines").check(expect![[r#"
+        exit 0
+        --- stdout
+        011rest5
+        041rest5
+        071rest5
+    "#]]);
+    world.run("file get CUST --key 1 --at-least").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-013]: no record of CUST has this key
+
+        hint: no greater key exists either; see the last records with `--reverse` of `quayline file browse`
+    "#]]);
+}
+
+#[test]
+fn a_save_makes_the_same_store_again() {
+    let world = loaded();
+    world.write("one", b"first\n");
+    world.run("queue define IN").code(0);
+    world.run("queue alias INPUT IN").code(0);
+    world.run("queue put INPUT one --group 0a --sequence 1").code(0);
+    assert!(world.run("store save all.save --compress").code(0).err().contains("entries saved"));
+    world.run("file delete CUST --key 04").code(0);
+    world.run("store restore all.save").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: data holds a store
+
+        hint: name another folder with --store, or add --replace
+    "#]]);
+    assert!(world.run("store restore all.save --check").code(0).err().contains("entries intact"));
+    assert!(world.run("store restore all.save --store other").code(0).err().contains("entries restored"));
+    world.run("store restore all.save --replace").code(0);
+    for folder in ["data", "other"] {
+        world.run(&format!("file unload CUST -o out-{folder}.dat --store {folder}")).code(0);
+        assert_eq!(world.read(&format!("out-{folder}.dat")), records());
+        assert_eq!(world.run(&format!("queue get IN --group 0a --store {folder}")).code(0).out(), "first\n");
+    }
+    let mut bytes = world.read("all.save");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    world.write("all.save", bytes);
+    let damaged = world.run("store restore all.save --replace");
+    assert!(damaged.code(2).err().contains("STO-034"), "{}", damaged.err());
+    world.run("file get CUST --key 04").check(expect![[r#"
+        exit 0
+        --- stdout
+        041rest5<no newline>
+    "#]]);
+    assert!(
+        !world.files().iter().any(|name| name.contains("restoring") || name.contains("replaced")),
+        "{:?}",
+        world.files()
+    );
+}
+
+#[test]
+fn messages_that_name_no_queue_stay_at_a_retry() {
+    let world = World::with([("one", b"first\n".as_slice())]);
+    world.run("queue define DEAD.LETTER").code(0);
+    world.run("queue put DEAD.LETTER one").code(0);
+    world.run("queue retry DEAD.LETTER").check(expect![[r#"
+        exit 0
+        --- stderr
+        0 messages returned
+        1 messages stay: they do not name a queue on which they failed
+    "#]]);
+    world.run("queue alias BAD NONE").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-030]: no queue NONE
+
+        hint: define the queue with `quayline queue define`
+    "#]]);
 }

@@ -96,8 +96,13 @@ fn a_log_of_passing_messages_is_freed() {
         unit.commit().expect("committed");
     }
     let files: &dyn quayline_store_embedded::Medium = &disk;
-    let segments = files.list().expect("a list").iter().filter(|name| name.starts_with("log-")).count();
-    assert!(segments < 20, "about 80 segments were written, {segments} are left");
+    let segments = || files.list().expect("a list").iter().filter(|name| name.starts_with("log-")).count();
+    // The applier is a thread of its own; on a busy machine it comes to its turn later.
+    let began = std::time::Instant::now();
+    while segments() >= 20 && began.elapsed() < std::time::Duration::from_secs(60) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(segments() < 20, "about 80 segments were written, {} are left", segments());
 }
 
 /// Moves messages from one queue to another until the power is cut; afterwards each message is on exactly one of them.

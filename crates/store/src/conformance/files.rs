@@ -2,7 +2,7 @@
 
 use super::{Check, same, text};
 use crate::record_file::{
-    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
+    AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
 };
 use crate::{LockWait, Store, StoreError};
 
@@ -15,6 +15,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "a_browse_sees_the_units_own_changes", run: browse_own },
     Check { name: "a_sorted_load_and_a_load_in_any_order_agree", run: loads },
     Check { name: "a_deleted_file_is_gone_and_its_name_is_free", run: deleted },
+    Check { name: "a_file_is_copied_altered_and_renamed", run: altered },
     Check { name: "definitions_that_contradict_themselves_are_refused", run: definitions },
 ];
 
@@ -38,6 +39,75 @@ fn define(store: &Store, definition: FileDefinition) -> Result<RecordFile, Strin
 
 fn digits<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> &'static str {
     outcome.map_or_else(|error| error.status().digits(), |_| "00")
+}
+
+/// Payloads by the index `kind` and what verification finds.
+fn by_kind(store: &Store, file: &RecordFile) -> Result<Vec<Vec<u8>>, String> {
+    let unit = store.begin().map_err(text)?;
+    let (differences, _) = file.verify(&unit, 9).map_err(text)?;
+    same("differences", differences, vec![])?;
+    let mut browse = file.browse_by("kind").map_err(text)?;
+    Ok(std::iter::from_fn(|| browse.next(&unit).ok()).map(|record| record.bytes.to_vec()).collect())
+}
+
+fn altered(store: &Store) -> Result<(), String> {
+    let kind = AlternateIndex {
+        name: "kind".to_owned(),
+        place: KeyPlace { offset: 2, length: 1 },
+        duplicates: Duplicates::Allowed,
+    };
+    let place = AlternateIndex {
+        name: "place".to_owned(),
+        place: KeyPlace { offset: 3, length: 1 },
+        duplicates: Duplicates::Unique,
+    };
+    let file = define(store, FileDefinition { alternates: vec![kind.clone()], record_bytes_min: 4, ..keyed("OLD") })?;
+    let mut unit = store.begin().map_err(text)?;
+    // The order of arrival differs from that of the keys.
+    for record in [b"03xa", b"01xb", b"02yc", b"00xd"] {
+        file.insert(&mut unit, record).map_err(text)?;
+    }
+    unit.commit().map_err(text)?;
+    let expected: Vec<Vec<u8>> = [b"03xa", b"01xb", b"00xd", b"02yc"].iter().map(|record| record.to_vec()).collect();
+    same("as it came", by_kind(store, &file)?, expected.clone())?;
+    same(
+        "copied",
+        store
+            .copy_file("OLD", FileDefinition { name: "COPY".to_owned(), ..file.definition().clone() })
+            .map_err(text)?,
+        4,
+    )?;
+    let change = FileChange { add: vec![place.clone()], name: Some("NEW".to_owned()), ..FileChange::default() };
+    same("altered", store.alter_file("OLD", change).map_err(text)?, 4)?;
+    let unit = store.begin().map_err(text)?;
+    same("names", store.files(&unit).map_err(text)?, vec!["COPY".to_owned(), "NEW".to_owned()])?;
+    for name in ["COPY", "NEW"] {
+        let file = store.file(&unit, name).map_err(text)?;
+        same("order of the index", by_kind(store, &file)?, expected.clone())?;
+    }
+    let new = store.file(&unit, "NEW").map_err(text)?;
+    let read = new.read(&unit, By::Alternate("place", b"c"), Relation::Equal).map_err(text)?;
+    same("by the new index", read.bytes.as_ref(), b"02yc".as_slice())?;
+    // A change that does not fit leaves the file as it was.
+    let narrow = FileChange { record_bytes: Some((4, 4)), ..FileChange::default() };
+    store.alter_file("NEW", narrow).map_err(text)?;
+    let too_narrow = FileChange {
+        record_bytes: Some((2, 3)),
+        remove: vec!["place".to_owned(), "kind".to_owned()],
+        ..FileChange::default()
+    };
+    same("too narrow", digits(store.alter_file("NEW", too_narrow)), "44")?;
+    let unique = AlternateIndex { name: "one".to_owned(), duplicates: Duplicates::Unique, ..kind };
+    let change = FileChange { add: vec![unique], ..FileChange::default() };
+    same("not unique", digits(store.alter_file("NEW", change)), "22")?;
+    let rename = FileChange { name: Some("OLD".to_owned()), ..FileChange::default() };
+    store.alter_file("NEW", rename).map_err(text)?;
+    let unit = store.begin().map_err(text)?;
+    same("names again", store.files(&unit).map_err(text)?, vec!["COPY".to_owned(), "OLD".to_owned()])?;
+    let drop = FileChange { remove: vec!["kind".to_owned(), "place".to_owned()], ..FileChange::default() };
+    store.alter_file("OLD", drop).map_err(text)?;
+    let file = store.file(&store.begin().map_err(text)?, "OLD").map_err(text)?;
+    same("without indexes", (file.definition().alternates.len(), file.facts(&unit).map_err(text)?.records), (0, 4))
 }
 
 fn entry_sequenced(store: &Store) -> Result<(), String> {

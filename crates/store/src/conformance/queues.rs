@@ -123,7 +123,18 @@ fn backout(store: &Store) -> Result<(), String> {
     same("reason", found.reason.contains('Q') && found.reason.contains('2'), true)?;
     unit.commit().map_err(text)?;
     same("moved", queue.facts().map_err(text)?.moved, 1)?;
-    same("the next message", take_all(store, &queue)?, vec![8])
+    same("the next message", take_all(store, &queue)?, vec![8])?;
+    // Back to where it failed; a message that failed nowhere stays.
+    put(store, &dead, &found)?;
+    put(store, &dead, &message(9))?;
+    let outcome = dead.retry(store, u64::MAX).map_err(text)?;
+    same("returned and left", (outcome.returned, outcome.left), (1, 1))?;
+    let mut unit = store.begin().map_err(text)?;
+    let again = queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+    same("payload again", again.payload, found.payload)?;
+    same("no reason, no property", (again.reason.is_empty(), again.properties.is_empty()), (true, true))?;
+    unit.commit().map_err(text)?;
+    same("what stays", take_all(store, &dead)?, vec![9])
 }
 
 fn by_id(store: &Store) -> Result<(), String> {

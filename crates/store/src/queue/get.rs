@@ -414,6 +414,8 @@ impl QueueState {
         }
         let mut message = self.decode(&held.value, 0)?;
         message.reason = format!("{count} units of work that got it from {} rolled back", self.name());
+        message.properties.retain(|(name, _)| name != super::FAILED_ON);
+        message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
         let mut unit = Unit::begin(store)?;
         target.put(&mut unit, &message)?;
         if held.persistence == Persistence::Persistent {

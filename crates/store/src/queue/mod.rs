@@ -17,6 +17,7 @@ mod definition;
 mod get;
 mod message;
 mod put;
+mod retry;
 mod window;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
 pub use message::{Message, MessageId, PRIORITY_MAX, Persistence};
+pub use retry::{FAILED_ON, RetryOutcome};
 pub use window::Select;
 pub(crate) use window::Window;
 

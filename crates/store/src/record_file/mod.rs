@@ -17,6 +17,7 @@ mod access;
 mod browse;
 mod definition;
 mod load;
+mod rebuild;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ pub(crate) use definition::StoredFile;
 pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
 pub(crate) use load::for_each;
 pub use load::{FileFacts, LoadOutcome};
+pub use rebuild::FileChange;
 
 /// An open record file. Clones share it; every operation names its unit of work.
 #[derive(Clone, Debug)]

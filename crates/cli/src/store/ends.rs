@@ -1,0 +1,222 @@
+//! `file:NAME`: a record file as input or output of `quayline convert` and `quayline translate`.
+//!
+//! Between the record file and the conversion, each record has its length in front, four bytes; so records of any length pass exactly.
+
+use std::cell::OnceCell;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use quayline_core::{Fault, Finding, Limits, Severity};
+use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, RdwSpec, Splitter, Step};
+use quayline_store::record_file::{Browse, By, Organisation, RecordFile, Relation};
+use quayline_store::{Store, StoreError, Unit};
+
+use super::{Missing, Opened, stop};
+use crate::args::FolderArg;
+use crate::exit::{CLI_PARTIAL, Stop, argument};
+
+/// Records of one unit of work of an output.
+const UNIT_RECORDS: u64 = 5_000;
+/// Bytes of records after which a unit of work commits earlier.
+const UNIT_BYTES: usize = 16 << 20;
+/// Bytes that an input gives at once.
+const CHUNK: usize = 256 << 10;
+
+/// The name after `file:`.
+pub(crate) fn record_file(path: &Path) -> Option<&str> {
+    path.to_str()?.strip_prefix("file:")
+}
+
+/// How records stand between a record file and a conversion.
+pub(crate) fn framing() -> FramingSpec {
+    FramingSpec::Rdw(RdwSpec::gnucobol(1).expect("GnuCOBOL has a format 1"))
+}
+
+/// A record file has no framing of its own.
+pub(crate) fn refuse_framing(option: &str, given: bool) -> Result<(), Stop> {
+    if given {
+        let finding = argument(format!("{option} does not apply to a record file"));
+        return Err(finding.hint(format!("leave {option} out")).into());
+    }
+    Ok(())
+}
+
+/// The record files of one run. The store is opened when the first is named.
+pub(crate) struct Ends<'a> {
+    folder: &'a FolderArg,
+    opened: OnceCell<Opened>,
+    state: Arc<Mutex<Written>>,
+}
+
+/// What outputs did.
+#[derive(Debug, Default)]
+struct Written {
+    /// Records of committed units of work, and the file.
+    committed: u64,
+    name: String,
+    failed: Option<StoreError>,
+}
+
+impl<'a> Ends<'a> {
+    pub(crate) fn new(folder: &'a FolderArg) -> Self {
+        Ends { folder, opened: OnceCell::new(), state: Arc::default() }
+    }
+
+    fn store(&self) -> Result<&Store, Stop> {
+        if self.opened.get().is_none() {
+            let opened = Opened::open(self.folder, Missing::Refuse)?;
+            // Nobody else fills it: one thread names the files of a run.
+            let _ = self.opened.set(opened);
+        }
+        Ok(&self.opened.get().expect("set above").store)
+    }
+
+    fn open(&self, name: &str) -> Result<(Store, Unit, RecordFile), Stop> {
+        let store = self.store()?.clone();
+        let unit = store.begin().map_err(stop)?;
+        let file = store.file(&unit, name).map_err(stop)?;
+        Ok((store, unit, file))
+    }
+
+    /// The records of a file, in the order of its key, address or number.
+    pub(crate) fn reader(&self, name: &str) -> Result<Box<dyn Read + Send>, Stop> {
+        let (_, unit, file) = self.open(name)?;
+        let framer = Framer::new(&framing(), FramerOptions::default(), &Limits::default());
+        let framer = framer.map_err(|error| Stop::from(argument(error.to_string())))?;
+        Ok(Box::new(Reader { unit, browse: file.browse(), framer, bytes: Vec::new(), at: 0, is_over: false }))
+    }
+
+    /// Adds records to a file. A record that is there already, byte for byte, stays.
+    pub(crate) fn writer(&self, name: &str) -> Result<Box<dyn Write + Send>, Stop> {
+        let (store, unit, file) = self.open(name)?;
+        let splitter = Splitter::new(&framing(), &Limits::default());
+        let splitter = splitter.map_err(|error| Stop::from(argument(error.to_string())))?;
+        name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).name);
+        let state = Arc::clone(&self.state);
+        Ok(Box::new(Writer { store, unit: Some(unit), file, splitter, pending: Vec::new(), count: 0, bytes: 0, state }))
+    }
+
+    /// What stopped an output, if the store did.
+    pub(crate) fn failed(&self) -> Option<Vec<Finding>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = state.failed.as_ref()?;
+        let message = format!("{} records were written to {} before", state.committed, state.name);
+        let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+        let hint =
+            "after the fix, run the command again: records that are there already, byte for byte, stay as they are";
+        Some(vec![failed.finding(), note.hint(hint)])
+    }
+}
+
+struct Reader {
+    unit: Unit,
+    browse: Browse,
+    framer: Framer,
+    bytes: Vec<u8>,
+    at: usize,
+    is_over: bool,
+}
+
+impl Read for Reader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.bytes.len() && !self.is_over {
+            self.bytes.clear();
+            self.at = 0;
+            while self.bytes.len() < CHUNK && !self.is_over {
+                match self.browse.next(&self.unit) {
+                    Ok(record) => self.framer.frame(&record.bytes, &mut self.bytes).map_err(other)?,
+                    Err(StoreError::EndOfFile { .. }) => {
+                        self.framer.finish(&mut self.bytes);
+                        self.is_over = true;
+                    }
+                    Err(error) => return Err(other(error)),
+                }
+            }
+        }
+        let count = into.len().min(self.bytes.len() - self.at);
+        into[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+fn other(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+struct Writer {
+    store: Store,
+    unit: Option<Unit>,
+    file: RecordFile,
+    splitter: Splitter,
+    /// Bytes that are not yet a whole record.
+    pending: Vec<u8>,
+    count: u64,
+    bytes: usize,
+    state: Arc<Mutex<Written>>,
+}
+
+impl Writer {
+    fn insert(&mut self, record: &[u8]) -> Result<(), StoreError> {
+        if self.unit.is_none() {
+            self.unit = Some(self.store.begin()?);
+        }
+        let unit = self.unit.as_mut().expect("begun above");
+        match self.file.insert(unit, record) {
+            Ok(_) => {}
+            Err(StoreError::DuplicateKey { index: None, .. }) if is_there(&self.file, unit, record)? => {}
+            Err(error) => return Err(error),
+        }
+        self.count += 1;
+        self.bytes += record.len();
+        if self.count >= UNIT_RECORDS || self.bytes >= UNIT_BYTES { self.commit() } else { Ok(()) }
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        if let Some(unit) = self.unit.take() {
+            unit.commit()?;
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).committed += std::mem::take(&mut self.count);
+            self.bytes = 0;
+        }
+        Ok(())
+    }
+
+    fn fail(&self, error: StoreError) -> io::Error {
+        let text = error.to_string();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).failed.get_or_insert(error);
+        io::Error::other(text)
+    }
+}
+
+/// Whether the file has the record under its key, byte for byte.
+fn is_there(file: &RecordFile, unit: &Unit, record: &[u8]) -> Result<bool, StoreError> {
+    let Organisation::KeySequenced(place) = file.definition().organisation else { return Ok(false) };
+    let Some(key) = place.of(record) else { return Ok(false) };
+    Ok(*file.read(unit, By::Key(key), Relation::Equal)?.bytes == *record)
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend_from_slice(bytes);
+        let mut at = 0;
+        let mut record = Vec::new();
+        let unframed = |fault: quayline_frame::FrameFault| other(fault.finding().message);
+        while let Step::Record { body, consumed, .. } =
+            self.splitter.split(&pending[at..], EndOfInput::No).map_err(unframed)?
+        {
+            record.clear();
+            record.extend_from_slice(body);
+            at += consumed;
+            self.insert(&record).map_err(|error| self.fail(error))?;
+        }
+        pending.drain(..at);
+        self.pending = pending;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.commit().map_err(|error| self.fail(error))
+    }
+}

@@ -1,0 +1,259 @@
+//! The thread that talks to the database: one connection commits, another one reads.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+
+use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, StoreError, Value};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{Mutex, Notify};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row, Statement};
+
+use crate::engine::{Database, Shared, connect};
+use crate::sql;
+
+/// Bytes of changes that one transaction takes; a single unit may be larger.
+const GROUP_BYTES: usize = 32 << 20;
+
+/// A unit of work on its way.
+pub(crate) struct Waiting {
+    pub(crate) batch: Batch,
+    pub(crate) bytes: usize,
+    pub(crate) after: Completion,
+}
+
+/// What the thread of the engine works with.
+pub(crate) struct Connections {
+    pub(crate) database: Database,
+    pub(crate) name: Arc<str>,
+    pub(crate) writes: Rc<Session>,
+    pub(crate) reads: Rc<Session>,
+}
+
+/// Rows of a statement.
+pub(crate) type Rows = Result<Vec<Row>, StoreError>;
+
+/// Parameters that are sent to another thread.
+pub(crate) type Parameters = Vec<Box<dyn ToSql + Sync + Send>>;
+
+/// What other threads want.
+pub(crate) enum Wish {
+    /// There are units that wait.
+    Commit,
+    /// Rows of a query, on the connection of a snapshot or on the one that reads.
+    Query { on: Option<u64>, text: String, parameters: Parameters, answer: Sender<Rows> },
+    /// Adds entries whose keys are new, in one transaction.
+    Load { keys: Vec<Vec<u8>>, values: Vec<Vec<u8>>, answer: Sender<Result<(), StoreError>> },
+    /// A statement that runs alone.
+    Maintain { text: &'static str, answer: Sender<Result<(), StoreError>> },
+    /// Opens a snapshot: its number, and the position that it shows.
+    Open { answer: Sender<Result<(u64, Position), StoreError>> },
+    /// Ends a snapshot.
+    Close { id: u64 },
+    /// Ends the thread after what waits.
+    Stop,
+}
+
+/// A connection and its prepared statements.
+pub(crate) struct Session {
+    client: Client,
+    prepared: Mutex<HashMap<String, Statement>>,
+    name: Arc<str>,
+}
+
+impl Session {
+    pub(crate) fn new(client: Client, name: &Arc<str>) -> Session {
+        Session { client, prepared: Mutex::default(), name: Arc::clone(name) }
+    }
+
+    fn failed(&self, action: &'static str) -> impl Fn(tokio_postgres::Error) -> StoreError + '_ {
+        move |error| failed(&self.name, action, &error)
+    }
+
+    async fn prepare(&self, text: &str) -> Result<Statement, StoreError> {
+        let mut prepared = self.prepared.lock().await;
+        if let Some(statement) = prepared.get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(text).await.map_err(self.failed("read"))?;
+        prepared.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    pub(crate) async fn query(&self, text: &str, parameters: &[&(dyn ToSql + Sync)]) -> Rows {
+        let statement = self.prepare(text).await?;
+        self.client.query(&statement, parameters).await.map_err(self.failed("read"))
+    }
+
+    pub(crate) async fn run(&self, text: &str) -> Result<(), StoreError> {
+        self.client.batch_execute(text).await.map_err(self.failed("written"))
+    }
+
+    /// Changes of several units in one transaction. All statements are sent before the first answer comes back.
+    async fn transact(&self, puts: &Columns<'_>, deletes: &[&[u8]], position: i64) -> Result<(), StoreError> {
+        let (put, delete, moved) =
+            (self.prepare(sql::PUT).await?, self.prepare(sql::DELETE).await?, self.prepare(sql::MOVE).await?);
+        let client = &self.client;
+        let put = async {
+            if puts.keys.is_empty() { Ok(0) } else { client.execute(&put, &[&puts.keys, &puts.values]).await }
+        };
+        let delete = async { if deletes.is_empty() { Ok(0) } else { client.execute(&delete, &[&deletes]).await } };
+        let to: [&(dyn ToSql + Sync); 1] = [&position];
+        let done = tokio::try_join!(
+            biased;
+            client.batch_execute("BEGIN"),
+            put,
+            delete,
+            client.execute(&moved, &to),
+            client.batch_execute("COMMIT"),
+        );
+        done.map(|_| ()).map_err(self.failed("written"))
+    }
+
+    async fn load(&self, keys: &[Vec<u8>], values: &[Vec<u8>]) -> Result<(), StoreError> {
+        let insert = self.prepare(sql::INSERT).await?;
+        self.client.execute(&insert, &[&keys, &values]).await.map(|_| ()).map_err(self.failed("written"))
+    }
+}
+
+/// What the database says, without values: details may quote data.
+pub(crate) fn failed(name: &str, action: &'static str, error: &tokio_postgres::Error) -> StoreError {
+    let why = match error.as_db_error() {
+        Some(said) => format!("SQLSTATE {}: {}", said.code().code(), said.message()),
+        None => match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        },
+    };
+    StoreError::Io { file: name.to_owned(), action, kind: std::io::ErrorKind::Other, why }
+}
+
+#[derive(Default)]
+struct Columns<'a> {
+    keys: Vec<&'a [u8]>,
+    values: Vec<&'a [u8]>,
+}
+
+/// Serves wishes until told to stop. Reads run beside each other and beside commits; commits run one after another.
+pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wishes: UnboundedReceiver<Wish>) {
+    let Connections { database, name, writes, reads } = connections;
+    let snapshots: Rc<RefCell<HashMap<u64, Rc<Session>>>> = Rc::default();
+    let mut next_snapshot = 0;
+    let wanted = Rc::new(Notify::new());
+    let commits = tokio::task::spawn_local({
+        let (shared, writes, wanted) = (Arc::clone(&shared), Rc::clone(&writes), Rc::clone(&wanted));
+        async move {
+            loop {
+                let group = shared.take_group(GROUP_BYTES);
+                if group.is_empty() {
+                    if shared.stopping.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    wanted.notified().await;
+                } else {
+                    commit(&shared, &writes, group).await;
+                }
+            }
+        }
+    });
+    while let Some(wish) = wishes.recv().await {
+        match wish {
+            Wish::Commit => wanted.notify_one(),
+            Wish::Query { on, text, parameters, answer } => {
+                let of_snapshot = on.and_then(|id| snapshots.borrow().get(&id).cloned());
+                let reads = of_snapshot.unwrap_or_else(|| Rc::clone(&reads));
+                tokio::task::spawn_local(async move {
+                    let parameters: Vec<&(dyn ToSql + Sync)> =
+                        parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect();
+                    // Who asked may be gone.
+                    let _ = answer.send(reads.query(&text, &parameters).await);
+                });
+            }
+            Wish::Load { keys, values, answer } => {
+                let reads = Rc::clone(&reads);
+                tokio::task::spawn_local(async move {
+                    let _ = answer.send(reads.load(&keys, &values).await);
+                });
+            }
+            Wish::Maintain { text, answer } => {
+                let reads = Rc::clone(&reads);
+                tokio::task::spawn_local(async move {
+                    let _ = answer.send(reads.run(text).await);
+                });
+            }
+            Wish::Open { answer } => {
+                next_snapshot += 1;
+                let (id, database, name) = (next_snapshot, database.clone(), Arc::clone(&name));
+                let snapshots = Rc::clone(&snapshots);
+                tokio::task::spawn_local(async move {
+                    let opened = async {
+                        let session = connect(&database, &name).await?;
+                        // The first statement fixes what the transaction sees.
+                        session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+                        let rows = session.query(sql::META, &[&"position"]).await?;
+                        let position = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
+                        snapshots.borrow_mut().insert(id, Rc::new(session));
+                        Ok((id, Position(position.and_then(|n| u64::try_from(n).ok()).unwrap_or(0))))
+                    };
+                    let _ = answer.send(opened.await);
+                });
+            }
+            Wish::Close { id } => {
+                snapshots.borrow_mut().remove(&id);
+            }
+            Wish::Stop => break,
+        }
+    }
+    shared.stopping.store(true, Ordering::SeqCst);
+    wanted.notify_one();
+    // A panic there was reported there.
+    let _ = commits.await;
+}
+
+async fn commit(shared: &Shared, session: &Session, group: Vec<Waiting>) {
+    let begin = shared.visible.load(Ordering::SeqCst);
+    let position = begin + group.len() as u64;
+    // The last change of a key is the one that counts.
+    let mut last: BTreeMap<&FullKey, Option<&Value>> = BTreeMap::new();
+    for (key, change) in group.iter().flat_map(|unit| &unit.batch) {
+        last.insert(key, change.value());
+        debug_assert!(matches!(change, Change::Delete) == change.value().is_none(), "a change has a value or deletes");
+    }
+    let mut puts = Columns::default();
+    let mut deletes = Vec::new();
+    for (key, value) in &last {
+        match value {
+            Some(value) => {
+                puts.keys.push(key.bytes());
+                puts.values.push(value);
+            }
+            None => deletes.push(key.bytes()),
+        }
+    }
+    let outcome = match shared.healthy() {
+        Ok(()) => {
+            let number = i64::try_from(position).unwrap_or(i64::MAX);
+            session.transact(&puts, &deletes, number).await.map_err(|error| shared.poison(error))
+        }
+        Err(error) => Err(error),
+    };
+    drop((puts, deletes, last));
+    if outcome.is_ok() {
+        shared.became_visible(position, group.len() as u64);
+    }
+    for (number, unit) in (begin + 1..).zip(group) {
+        (unit.after)(outcome.clone().map(|()| Position(number)));
+    }
+}
+
+/// Figures that need no statement.
+pub(crate) fn facts(shared: &Shared) -> EngineFacts {
+    let position = Position(shared.visible.load(Ordering::SeqCst));
+    let groups = shared.groups.load(Ordering::Relaxed);
+    let units = shared.units.load(Ordering::Relaxed);
+    EngineFacts { position, applied: position, units, groups, syncs: groups, ..EngineFacts::default() }
+}

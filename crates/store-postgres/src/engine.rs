@@ -1,0 +1,424 @@
+//! The engine: opening, and what other threads ask of the one that talks to the database.
+
+use std::fmt;
+use std::ops::Bound;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use quayline_store::{
+    Batch, Completion, Direction, Engine, EngineFacts, EntryVisit, FullKey, KeyRange, LoadSource, Page, PageLimit,
+    Position, Snapshot, Space, StoreError, Value,
+};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio_postgres::{Config, NoTls};
+
+use crate::actor::{Connections, Parameters, Rows, Session, Waiting, Wish, facts, failed, serve};
+use crate::sql;
+
+/// Entries and bytes of one statement of a load.
+const LOAD_BATCH: (usize, usize) = (10_000, 8 << 20);
+/// Bytes of units of work on their way; beyond them `submit` waits.
+const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
+/// Number of such units.
+const IN_FLIGHT_UNITS_MAX: usize = 16_384;
+/// How often a waiting thread looks whether the engine still works.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Where the database is.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Database {
+    /// Host name, address, or folder of the server's socket.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Name of the database.
+    pub name: String,
+    /// User.
+    pub user: String,
+    /// Password, if the server wants one.
+    pub password: Option<String>,
+}
+
+/// Without the password.
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Database({}@{}:{}/{})", self.user, self.host, self.port, self.name)
+    }
+}
+
+/// What the thread of the engine and all others share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    waiting: Mutex<Queue>,
+    room: Condvar,
+    pub(crate) visible: AtomicU64,
+    pub(crate) units: AtomicU64,
+    pub(crate) groups: AtomicU64,
+    pub(crate) stopping: AtomicBool,
+    poisoned: Mutex<Option<String>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    units: Vec<Waiting>,
+    bytes: usize,
+}
+
+impl Shared {
+    /// The units of the next transaction.
+    pub(crate) fn take_group(&self, bytes_max: usize) -> Vec<Waiting> {
+        let mut queue = self.waiting.lock();
+        let mut bytes = 0;
+        let fits = queue.units.iter().take_while(|unit| {
+            let first = bytes == 0;
+            bytes += unit.bytes;
+            first || bytes <= bytes_max
+        });
+        let count = fits.count();
+        let group: Vec<Waiting> = queue.units.drain(..count).collect();
+        queue.bytes -= group.iter().map(|unit| unit.bytes).sum::<usize>();
+        drop(queue);
+        self.room.notify_all();
+        group
+    }
+
+    pub(crate) fn healthy(&self) -> Result<(), StoreError> {
+        match &*self.poisoned.lock() {
+            Some(cause) => Err(StoreError::Poisoned { cause: cause.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn poison(&self, error: StoreError) -> StoreError {
+        self.poisoned.lock().get_or_insert_with(|| error.to_string());
+        error
+    }
+
+    pub(crate) fn became_visible(&self, position: u64, units: u64) {
+        self.visible.store(position, Ordering::SeqCst);
+        self.units.fetch_add(units, Ordering::Relaxed);
+        self.groups.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The engine over one database. Dropping it ends its thread after what was submitted.
+pub struct PostgresEngine {
+    database: Database,
+    name: Arc<str>,
+    shared: Arc<Shared>,
+    wishes: UnboundedSender<Wish>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for PostgresEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresEngine").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+impl PostgresEngine {
+    /// Opens the store in a database, or makes its tables there, in the schema `quayline`.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] if another process has it open; [`StoreError::Version`]; [`StoreError::Io`] with what the database says.
+    pub fn open(database: Database) -> Result<Self, StoreError> {
+        let name: Arc<str> = format!("the database {}", database.name).into();
+        let shared = Arc::new(Shared::default());
+        let (wishes, received) = unbounded_channel();
+        let (opened, outcome) = mpsc::channel();
+        let thread = {
+            let (shared, name, database) = (Arc::clone(&shared), Arc::clone(&name), database.clone());
+            let body = move || {
+                let done = runtime().map(|runtime| {
+                    let local = tokio::task::LocalSet::new();
+                    local.block_on(&runtime, async {
+                        match sessions(&database, &name, &shared).await {
+                            Ok((writes, reads)) => {
+                                // The one that opens waits for this.
+                                let _ = opened.send(Ok(()));
+                                let connections =
+                                    Connections { database, name, writes: Rc::new(writes), reads: Rc::new(reads) };
+                                serve(shared, connections, received).await;
+                            }
+                            Err(error) => {
+                                let _ = opened.send(Err(error));
+                            }
+                        }
+                    });
+                });
+                if let Err(error) = done {
+                    let _ = opened.send(Err(error));
+                }
+            };
+            let thread = std::thread::Builder::new().name("store-postgres".to_owned()).spawn(body);
+            thread.map_err(|error| StoreError::io("a thread", "started", &error))?
+        };
+        outcome.recv().unwrap_or_else(|_| Err(gone(&name)))?;
+        Ok(PostgresEngine { database, name, shared, wishes, thread: Some(thread) })
+    }
+
+    fn ask<T>(&self, wish: impl FnOnce(mpsc::Sender<Result<T, StoreError>>) -> Wish) -> Result<T, StoreError> {
+        let (answer, taken): (_, Receiver<Result<T, StoreError>>) = mpsc::channel();
+        self.wishes.send(wish(answer)).map_err(|_| gone(&self.name))?;
+        taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))
+    }
+
+    fn query(&self, text: String, parameters: Parameters) -> Rows {
+        self.ask(|answer| Wish::Query { on: None, text, parameters, answer })
+    }
+
+    fn number(&self, text: &str) -> Result<u64, StoreError> {
+        let rows = self.query(text.to_owned(), Vec::new())?;
+        Ok(rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()).and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+    }
+}
+
+impl Drop for PostgresEngine {
+    fn drop(&mut self) {
+        // The thread is gone already if nobody receives.
+        let _ = self.wishes.send(Wish::Stop);
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone(name: &str) -> StoreError {
+    StoreError::Poisoned { cause: format!("the connection to {name} has ended") }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| StoreError::io("a thread", "started", &error))
+}
+
+/// A connection whose traffic runs on this thread.
+pub(crate) async fn connect(database: &Database, name: &Arc<str>) -> Result<Session, StoreError> {
+    let mut config = Config::new();
+    config.host(&database.host).port(database.port).dbname(&database.name).user(&database.user);
+    config.application_name("quayline").ssl_mode(tokio_postgres::config::SslMode::Disable);
+    if let Some(password) = &database.password {
+        config.password(password);
+    }
+    let (client, connection) = config.connect(NoTls).await.map_err(|error| failed(name, "opened", &error))?;
+    tokio::task::spawn_local(connection);
+    Ok(Session::new(client, name))
+}
+
+/// The connection that commits, which holds the lock, and the one that reads.
+async fn sessions(database: &Database, name: &Arc<str>, shared: &Shared) -> Result<(Session, Session), StoreError> {
+    let writes = connect(database, name).await?;
+    let locked = writes.query(sql::LOCK, &[]).await?;
+    if !locked.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false) {
+        return Err(StoreError::InUse { folder: name.to_string() });
+    }
+    writes.run(sql::SCHEMA).await?;
+    let meta = |rows: Vec<tokio_postgres::Row>| rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0);
+    let version = meta(writes.query(sql::META, &[&"version"]).await?);
+    if version != sql::VERSION {
+        let number = |version: i64| u32::try_from(version).unwrap_or_default();
+        let (found, known) = (number(version), number(sql::VERSION));
+        return Err(StoreError::Version { file: name.to_string(), found, known });
+    }
+    let position = meta(writes.query(sql::META, &[&"position"]).await?);
+    shared.visible.store(u64::try_from(position).unwrap_or(0), Ordering::SeqCst);
+    Ok((writes, connect(database, name).await?))
+}
+
+/// Statement and parameters of a page.
+fn page_query(
+    range: &(Bound<FullKey>, Bound<FullKey>),
+    direction: Direction,
+    limit: PageLimit,
+) -> (String, Parameters) {
+    let text = sql::page(&range.0, &range.1, direction);
+    let bytes = |bound: &Bound<FullKey>| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.bytes().to_vec(),
+        Bound::Unbounded => Vec::new(),
+    };
+    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+    let parameters: Parameters = vec![
+        Box::new(bytes(&range.0)),
+        Box::new(bytes(&range.1)),
+        Box::new(number(limit.entries.max(1))),
+        Box::new(number(limit.bytes.max(1))),
+    ];
+    (text, parameters)
+}
+
+fn columns(row: &tokio_postgres::Row) -> Option<(&[u8], &[u8])> {
+    Some((row.try_get(0).ok()?, row.try_get(1).ok()?))
+}
+
+/// A transaction of its own connection that sees one state.
+struct OpenSnapshot {
+    wishes: UnboundedSender<Wish>,
+    name: Arc<str>,
+    id: u64,
+    position: Position,
+}
+
+impl Snapshot for OpenSnapshot {
+    fn position(&self) -> Position {
+        self.position
+    }
+
+    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+        let limit = PageLimit { entries: 1000, bytes: 4 << 20 };
+        let mut from = Bound::Included(FullKey::new(Space(0), b""));
+        loop {
+            let (text, parameters) = page_query(&(from, Bound::Unbounded), Direction::Forward, limit);
+            let (answer, taken) = mpsc::channel();
+            let wish = Wish::Query { on: Some(self.id), text, parameters, answer };
+            self.wishes.send(wish).map_err(|_| gone(&self.name))?;
+            let rows = taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))?;
+            for (key, value) in rows.iter().filter_map(columns) {
+                visit(key, value)?;
+            }
+            let last = rows.last().and_then(columns).and_then(|(key, _)| FullKey::from_bytes(key));
+            let Some(last) = last else { return Ok(()) };
+            from = Bound::Excluded(last);
+        }
+    }
+}
+
+impl Drop for OpenSnapshot {
+    fn drop(&mut self) {
+        // Without the thread there is no connection either.
+        let _ = self.wishes.send(Wish::Close { id: self.id });
+    }
+}
+
+impl Engine for PostgresEngine {
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        let rows = self.query(sql::GET.to_owned(), vec![Box::new(key.bytes().to_vec())])?;
+        Ok(rows.first().and_then(|row| row.try_get::<_, &[u8]>(0).ok()).map(Value::from))
+    }
+
+    fn page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        page.clear();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let (text, parameters) = page_query(&range.full(space), direction, limit);
+        for row in &self.query(text, parameters)? {
+            if let Some((key, value)) = columns(row) {
+                page.push(key.get(4..).unwrap_or_default(), value);
+            }
+        }
+        if page.len() >= limit.entries.max(1) || page.byte_len() >= limit.bytes {
+            page.next = page.len().checked_sub(1).map(|last| Bound::Excluded(page.entry(last).0.to_vec()));
+        }
+        Ok(())
+    }
+
+    fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
+        let (answer, taken) = mpsc::channel();
+        self.submit(
+            batch,
+            Box::new(move |outcome| {
+                after(outcome.clone());
+                // The committer waits below.
+                let _ = answer.send(outcome);
+            }),
+        );
+        taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))
+    }
+
+    fn submit(&self, batch: Batch, after: Completion) {
+        let bytes = batch.iter().map(|(key, change)| key.bytes().len() + change.value().map_or(0, |v| v.len())).sum();
+        let shared = &self.shared;
+        let is_own = self.thread.as_ref().is_some_and(|thread| thread.thread().id() == std::thread::current().id());
+        let mut queue = shared.waiting.lock();
+        // The engine's own thread runs completions and makes the room.
+        while !is_own
+            && !queue.units.is_empty()
+            && (queue.bytes + bytes > IN_FLIGHT_BYTES_MAX || queue.units.len() >= IN_FLIGHT_UNITS_MAX)
+            && shared.healthy().is_ok()
+        {
+            shared.room.wait_for(&mut queue, LOOK_AGAIN);
+        }
+        queue.bytes += bytes;
+        queue.units.push(Waiting { batch, bytes, after });
+        drop(queue);
+        if self.wishes.send(Wish::Commit).is_err() {
+            for unit in shared.take_group(usize::MAX) {
+                (unit.after)(Err(gone(&self.name)));
+            }
+        }
+    }
+
+    fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let (mut keys, mut values, mut bytes) = (Vec::new(), Vec::new(), 0);
+        let (mut count, mut last) = (0, None::<Vec<u8>>);
+        loop {
+            let more = source(&mut key, &mut value)?;
+            if more {
+                count += 1;
+                if last.as_ref().is_some_and(|last| *last >= key) {
+                    return Err(StoreError::NotAscending { entry: count });
+                }
+                last = Some(key.clone());
+                bytes += key.len() + value.len();
+                keys.push(FullKey::new(space, &key).bytes().to_vec());
+                values.push(value.clone());
+            }
+            if keys.len() >= LOAD_BATCH.0 || bytes >= LOAD_BATCH.1 || (!more && !keys.is_empty()) {
+                let (keys, values) = (std::mem::take(&mut keys), std::mem::take(&mut values));
+                bytes = 0;
+                self.ask(|answer| Wish::Load { keys, values, answer })?;
+            }
+            if !more {
+                return Ok(count);
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let (id, position) = self.ask(|answer| Wish::Open { answer })?;
+        let (wishes, name) = (self.wishes.clone(), Arc::clone(&self.name));
+        Ok(Box::new(OpenSnapshot { wishes, name, id, position }))
+    }
+
+    fn position(&self) -> Position {
+        Position(self.shared.visible.load(Ordering::SeqCst))
+    }
+
+    fn wait(&self, position: Position) -> Result<(), StoreError> {
+        while self.position() < position {
+            self.shared.healthy()?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> EngineFacts {
+        EngineFacts { store_bytes: self.number(sql::SIZE).unwrap_or_default(), ..facts(&self.shared) }
+    }
+
+    fn check(&self) -> Result<Vec<String>, StoreError> {
+        let short = self.number(sql::DAMAGE)?;
+        Ok(if short == 0 { Vec::new() } else { vec![format!("{short} keys of {} are too short", self.name)] })
+    }
+
+    fn compact(&self) -> Result<(u64, u64), StoreError> {
+        let before = self.number(sql::SIZE)?;
+        self.ask(|answer| Wish::Maintain { text: "VACUUM FULL quayline.entries", answer })?;
+        Ok((before, self.number(sql::SIZE)?))
+    }
+}

@@ -1,0 +1,253 @@
+//! The checks that every engine passes, on a PostgreSQL server of the test's own.
+#![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
+use quayline_store::{
+    Access, Clock, Engine as _, Space, Store, StoreError, StoreLimits, SystemClock, conformance, save,
+};
+use quayline_store_postgres::{Database, PostgresEngine};
+
+/// A database server that ends with the test.
+struct Server {
+    folder: tempfile::TempDir,
+    process: Mutex<Child>,
+    binaries: PathBuf,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0")
+}
+
+/// The command as a user that PostgreSQL accepts: it refuses to run as root.
+fn unprivileged(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]).arg(program);
+    command
+}
+
+impl Server {
+    fn start() -> Option<Server> {
+        let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
+        folders.extend([PathBuf::from("/usr/bin"), PathBuf::from("/usr/local/bin")]);
+        let binaries = folders.into_iter().find(|folder| folder.join("initdb").exists())?;
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        // The other user must reach it.
+        Command::new("chmod").arg("755").arg(folder.path()).status().unwrap();
+        std::fs::create_dir(&data).unwrap();
+        if is_root() {
+            let owned = Command::new("chown").arg("postgres").arg(&data).stderr(Stdio::null()).status();
+            owned.ok().filter(std::process::ExitStatus::success)?;
+        }
+        std::fs::write(folder.path().join("password"), "s3cret word\n").unwrap();
+        let made = unprivileged(&binaries.join("initdb"))
+            .args(["-U", "quay", "-A", "scram-sha-256", "-E", "UTF8", "--locale=C", "--no-sync", "--pwfile"])
+            .arg(folder.path().join("password"))
+            .arg(&data)
+            .current_dir(folder.path())
+            .output();
+        made.ok().filter(|made| made.status.success())?;
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let process = Mutex::new(Server::run(&folder, &binaries, port)?);
+        Some(Server { folder, process, binaries, port })
+    }
+
+    fn run(folder: &tempfile::TempDir, binaries: &Path, port: u16) -> Option<Child> {
+        unprivileged(&binaries.join("postgres"))
+            .arg("-D")
+            .arg(folder.path().join("data"))
+            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="])
+            .args(["-c", "fsync=off"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .ok()
+    }
+
+    /// Fast shutdown; killed where that takes too long.
+    fn stop(&self) {
+        let mut process = self.process.lock().unwrap();
+        let _ = Command::new("kill").args(["-INT", &process.id().to_string()]).status();
+        for _ in 0..200 {
+            if matches!(process.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    fn restart(&self) {
+        self.stop();
+        *self.process.lock().unwrap() = Server::run(&self.folder, &self.binaries, self.port).unwrap();
+    }
+
+    fn database(&self, name: &str) -> Database {
+        Database {
+            host: "127.0.0.1".to_owned(),
+            port: self.port,
+            name: name.to_owned(),
+            user: "quay".to_owned(),
+            password: Some("s3cret word".to_owned()),
+        }
+    }
+
+    fn sql(&self, text: &str) -> bool {
+        let done = Command::new(self.binaries.join("psql"))
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "quay", "-d", "postgres", "-q"])
+            .args(["-v", "ON_ERROR_STOP=1", "-c", text])
+            .env("PGPASSWORD", "s3cret word")
+            .stderr(Stdio::null())
+            .output();
+        done.is_ok_and(|done| done.status.success())
+    }
+
+    /// Waits until statements are answered.
+    fn ready(&self) {
+        for _ in 0..600 {
+            if self.sql("SELECT 1") {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("the database does not answer");
+    }
+
+    /// An engine over a database that holds nothing.
+    fn empty(&self, name: &str) -> PostgresEngine {
+        assert!(self.sql(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")), "{name} can be dropped");
+        assert!(self.sql(&format!("CREATE DATABASE {name}")), "{name} can be made");
+        PostgresEngine::open(self.database(name)).expect("it opens")
+    }
+}
+
+fn store(engine: PostgresEngine) -> Store {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).expect("it opens")
+}
+
+#[test]
+fn the_engine_passes_every_check_and_survives_its_server() {
+    let Some(server) = Server::start() else {
+        eprintln!(
+            "skipped: the_engine_passes_every_check_and_survives_its_server: PostgreSQL's server is not installed"
+        );
+        return;
+    };
+    server.ready();
+    let mut failed = Vec::new();
+    for (number, check) in conformance::checks().iter().enumerate() {
+        let outcome = (check.run)(&store(server.empty(&format!("check_{number}"))));
+        failed.extend(outcome.err().map(|why| format!("{}: {why}", check.name)));
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    sequences(&server);
+    second_process(&server);
+    restarted(&server);
+    moved(&server);
+}
+
+fn sequences(server: &Server) {
+    let found = conformance::run_sequences(&store(server.empty("sequences")), 2, 15);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let found = conformance::run_queue_sequences(&store(server.empty("queues")), 3, 15);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}
+
+/// The lock of the database keeps a second opening out until the first has ended.
+fn second_process(server: &Server) {
+    let first = server.empty("shared");
+    let refused = PostgresEngine::open(server.database("shared"));
+    assert!(matches!(refused, Err(StoreError::InUse { .. })), "{refused:?}");
+    drop(first);
+    // The server frees the lock when it has seen the connection end.
+    for _ in 0..200 {
+        match PostgresEngine::open(server.database("shared")) {
+            Ok(_) => return,
+            Err(StoreError::InUse { .. }) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the lock is never freed");
+}
+
+/// After the server ended in the middle, nothing commits, and another opening shows every acknowledged unit, once.
+fn restarted(server: &Server) {
+    let first = store(server.empty("restarted"));
+    let mut unit = first.begin().unwrap();
+    first.define_queue(&mut unit, QueueDefinition::local("Q")).unwrap();
+    unit.commit().unwrap();
+    let queue = first.queue("Q").unwrap();
+    let put = |number: u32| {
+        let mut unit = first.begin()?;
+        queue.put(&mut unit, &Message::new(number.to_be_bytes()))?;
+        unit.put(Space(20), &number.to_be_bytes(), b"x".as_slice())?;
+        unit.commit()
+    };
+    for number in 0..50 {
+        put(number).unwrap();
+    }
+    server.restart();
+    let refused = put(50);
+    assert!(refused.is_err(), "the connection is gone");
+    assert!(matches!(put(51), Err(StoreError::Poisoned { .. })));
+    drop((queue, first));
+    server.ready();
+    let again = store(PostgresEngine::open(server.database("restarted")).unwrap());
+    let queue = again.queue("Q").unwrap();
+    for number in 0..50u32 {
+        let mut unit = again.begin().unwrap();
+        let found = queue.get(&mut unit, Select::First, GetWait::No).unwrap();
+        assert_eq!(found.payload, number.to_be_bytes());
+        assert!(unit.read(Space(20), &number.to_be_bytes()).unwrap().is_some());
+        unit.commit().unwrap();
+    }
+    let mut unit = again.begin().unwrap();
+    assert!(queue.get(&mut unit, Select::First, GetWait::No).is_err(), "no unit is there twice");
+}
+
+/// A save of one database restored into another.
+fn moved(server: &Server) {
+    let from = store(server.empty("moved_from"));
+    let mut unit = from.begin().unwrap();
+    for number in 0..500u32 {
+        unit.put(Space(20), &number.to_be_bytes(), vec![7; 300]).unwrap();
+    }
+    unit.commit().unwrap();
+    let mut bytes = Vec::new();
+    let saved = save::save(from.engine().as_ref(), &mut bytes, save::Packing::Deflate, "save").unwrap();
+    let to = server.empty("moved_to");
+    let restored = save::restore(&to, &mut bytes.as_slice(), "save").unwrap();
+    assert_eq!((saved.entries, saved.position), (restored.entries, restored.position));
+    let mut count = 0;
+    // The snapshot ends here: `compact` waits for those that are open.
+    to.snapshot()
+        .and_then(|snapshot| {
+            snapshot.visit(&mut |_, _| {
+                count += 1;
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert_eq!(count, saved.entries);
+    assert!(to.check().unwrap().is_empty());
+    to.compact().unwrap();
+}

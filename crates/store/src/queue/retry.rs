@@ -1,0 +1,72 @@
+//! Messages that failed too often, back to the queue that they came from.
+
+use super::window::Select;
+use super::{GetWait, Queue};
+use crate::{Store, StoreError};
+
+/// Property with the name of the queue that a message left when it reached its threshold.
+pub const FAILED_ON: &str = "quayline.failed-on";
+
+/// Messages that are looked at in one go.
+const PAGE: usize = 200;
+
+/// What [`Queue::retry`] did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct RetryOutcome {
+    /// Messages that are on their own queue again.
+    pub returned: u64,
+    /// Messages that do not say where they came from, or whose queue is missing; they stay.
+    pub left: u64,
+}
+
+impl Queue {
+    /// Puts up to `count` messages of a backout or dead-letter queue on the queues on which they failed, each in the unit of work that gets it. Their
+    /// reason goes and their rollbacks count anew; other messages stay.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`] and [`StoreError::MessageTooLong`] of those queues; what was returned before stays returned.
+    pub fn retry(&self, store: &Store, count: u64) -> Result<RetryOutcome, StoreError> {
+        let mut outcome = RetryOutcome::default();
+        let mut after = None;
+        while outcome.returned < count {
+            let page = {
+                let unit = store.begin()?;
+                self.browse(&unit, after, PAGE)?
+            };
+            let Some(last) = page.last() else { break };
+            after = Some(last.after);
+            for browsed in page {
+                if outcome.returned == count {
+                    break;
+                }
+                match self.retry_one(store, &browsed.message)? {
+                    true => outcome.returned += 1,
+                    false => outcome.left += 1,
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn retry_one(&self, store: &Store, seen: &super::Message) -> Result<bool, StoreError> {
+        let origin = seen.properties.iter().find(|(name, _)| name == FAILED_ON);
+        let Some(origin) = origin.and_then(|(_, name)| std::str::from_utf8(name).ok()) else { return Ok(false) };
+        let target = match store.queue(origin) {
+            Ok(target) => target,
+            Err(StoreError::QueueMissing { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let mut unit = store.begin()?;
+        let mut message = match self.get(&mut unit, Select::Id(seen.id), GetWait::No) {
+            Ok(message) => message,
+            // Somebody else got it meanwhile.
+            Err(StoreError::NoMessage { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        message.reason.clear();
+        message.properties.retain(|(name, _)| name != FAILED_ON);
+        target.put(&mut unit, &message)?;
+        unit.commit()?;
+        Ok(true)
+    }
+}
