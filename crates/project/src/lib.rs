@@ -13,6 +13,7 @@
 
 mod codes;
 mod copy_folders;
+mod flow;
 mod format;
 mod guides;
 mod interface_file;
@@ -36,6 +37,10 @@ pub mod xml {
 }
 
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
+pub use flow::{
+    FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,
+    node_kind,
+};
 pub use format::{
     EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
     TargetFormat,
