@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use quayline_core::{Fault, Finding};
+use quayline_core::{Fault, Finding, Findings};
 use quayline_store::{Clock, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -148,10 +148,13 @@ impl Engine {
         clock: &Arc<dyn Clock>,
         observer: &Arc<dyn Observer>,
         options: EngineOptions,
-    ) -> Result<Engine, Finding> {
+    ) -> Result<Engine, Findings> {
         crate::outbox::write_all(store).map_err(|why| {
             let message = format!("files that flows left unwritten cannot be written: {why}");
-            Finding::error(codes::FILE_SYSTEM, Fault::Environment, message).hint("check the folder and its permissions")
+            Findings(vec![
+                Finding::error(codes::FILE_SYSTEM, Fault::Environment, message)
+                    .hint("check the folder and its permissions"),
+            ])
         })?;
         let mut threads = Vec::new();
         for number in 0..options.threads.max(1) {
@@ -162,7 +165,10 @@ impl Engine {
                 .spawn(move || thread(number, receiver, &store, &clock, &observer))
                 .map_err(|error| {
                     let message = format!("no thread can be started: {}", quayline_core::system_error_text(&error));
-                    Finding::error(codes::FILE_SYSTEM, Fault::Environment, message).hint("raise the limit of threads")
+                    Findings(vec![
+                        Finding::error(codes::FILE_SYSTEM, Fault::Environment, message)
+                            .hint("raise the limit of threads"),
+                    ])
                 })?;
             threads.push(Thread { sender: Some(sender), handle: Some(handle) });
         }

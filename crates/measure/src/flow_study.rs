@@ -146,7 +146,7 @@ impl FlowStudy {
 
     /// Sample 1: one request, one message for each record.
     fn pass(&mut self, options: &FlowStudyOptions, records: u32, persistence: Persistence) -> Result<(), String> {
-        let world = World::new(options, "1", 1, records)?;
+        let world = World::new(options, "1", records)?;
         let (request, status) = (world.store.queue("SAMPLE1.REQUEST"), world.store.queue("SAMPLE1.STATUS"));
         let (request, status) = (request.map_err(shown)?, status.map_err(shown)?);
         let syncs = bare_syncs(&options.scratch)?;
@@ -178,7 +178,7 @@ impl FlowStudy {
         applications: usize,
         persistence: Persistence,
     ) -> Result<(), String> {
-        let world = World::new(options, sample, applications, RECORDS)?;
+        let world = World::new(options, sample, RECORDS)?;
         let count = AtomicU64::new(0);
         let driver_ns = AtomicU64::new(0);
         let fixed = AtomicU64::new(0);
@@ -221,9 +221,9 @@ impl FlowStudy {
             driver_ns.fetch_add(u64::try_from(used.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
             Ok(())
         };
+        let one = &one;
         let outcomes: Vec<Result<(), String>> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..applications).map(|application| scope.spawn(move || one_of(&one, application))).collect();
+            let threads: Vec<_> = (0..applications).map(|application| scope.spawn(move || one(application))).collect();
             threads
                 .into_iter()
                 .map(|thread| thread.join().unwrap_or_else(|_| Err("an application panicked".to_owned())))
@@ -286,10 +286,6 @@ impl FlowStudy {
         }
         text
     }
-}
-
-fn one_of(one: &(impl Fn(usize) -> Result<(), String> + Sync), application: usize) -> Result<(), String> {
-    one(application)
 }
 
 fn shown(error: impl std::fmt::Display) -> String {
@@ -361,7 +357,7 @@ struct World {
 }
 
 impl World {
-    fn new(options: &FlowStudyOptions, sample: &str, _applications: usize, records: u32) -> Result<World, String> {
+    fn new(options: &FlowStudyOptions, sample: &str, records: u32) -> Result<World, String> {
         let folder = options.scratch.join("data");
         let _ = std::fs::remove_dir_all(&folder);
         let medium = Folder::create(&folder).map_err(shown)?;
