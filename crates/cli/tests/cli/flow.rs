@@ -98,3 +98,22 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     wait("the removed flow has ended", &|| world.run("flow stats tick").code == Some(1));
     drop(server);
 }
+
+#[test]
+fn the_samples_are_measured_and_their_records_are_written() {
+    let world = World::new();
+    let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/flows");
+    let ran = world.run(&format!("measure flow {project} --sample 4 --applications 2 --seconds 0.2 --scratch scratch"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err());
+    for row in ["| 4 Update | not persistent | 2 |", "| 4 Update | persistent | 2 |"] {
+        assert!(ran.out().contains(row), "{}", ran.out());
+    }
+    assert_eq!(world.run(&format!("measure flow {project} --write-records records")).code, Some(0));
+    let records = world.read("records");
+    assert_eq!(records.len(), 65_145 * 32);
+    let keys: Vec<&[u8]> = records.chunks(32).map(|record| &record[..8]).collect();
+    assert!(
+        keys.windows(2).all(|pair| pair[0] < pair[1]),
+        "the records are sorted by their key, so `file load --sorted` takes them"
+    );
+}
