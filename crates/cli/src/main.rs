@@ -12,6 +12,7 @@ mod convert;
 mod copybook;
 mod env_vars;
 mod exit;
+mod flow;
 mod fmt;
 mod guide;
 mod infer;
@@ -82,6 +83,7 @@ fn run() -> Exit {
         Command::File(args) => store::run_file(&args, &console),
         Command::Queue(args) => store::run_queue(&args, &console),
         Command::Store(args) => store::run(&args, &console),
+        Command::Flow(args) => flow::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };
     let flushed = std::io::stdout().flush().map_err(Stop::from);

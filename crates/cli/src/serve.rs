@@ -1,15 +1,17 @@
 //! `quayline serve` and `quayline measure`.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::Definitions;
-use quayline_measure::{GatewayStudy, StudyOptions};
-use quayline_server::{ServeConfig, ServeError};
+use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
+use quayline_server::{AdminPart, ServeConfig, ServeError};
 
-use crate::args::{MeasureArgs, MeasureCommand, ServeArgs};
+use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
+use crate::flow::{FlowsPart, ServedFlows};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -21,7 +23,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             return Err(Findings(all.flat_map(|findings| findings.0).collect()).into());
         }
     };
-    if definitions.operations.is_empty() {
+    let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
+    if definitions.operations.is_empty() && !has_flows {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -40,27 +43,45 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             count(definitions.apis.len(), "API"),
             count(definitions.operations.len(), "operation")
         );
+        if has_flows {
+            let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
+            eprintln!("{}: no errors", count(flows.len(), "flow"));
+        }
         return Ok(Exit::Done);
     }
+    let store = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
+    let flows = ServedFlows::start(&root, &store, config.threads)?;
+    let parts =
+        flows.iter().map(|flows| Arc::new(FlowsPart(Arc::clone(&flows.engine))) as Arc<dyn AdminPart>).collect();
     let log = Box::new(|line: &str| eprintln!("{line}"));
-    quayline_server::serve(config, root, definitions, log, |address| eprintln!("listening on {address}")).map_err(
-        |error| {
-            let (what, hint) = match &error {
-                ServeError::Listener(address, error) => (
-                    format!("{address} cannot be listened on: {}", error.kind()),
-                    "choose another address with --listen, or stop what uses it",
-                ),
-                other => (other.to_string(), "see `[serve]` in quayline.toml"),
-            };
-            Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
-        },
-    )?;
-    Ok(Exit::Done)
+    let served = quayline_server::serve_with(config, root, definitions, parts, log, |address| {
+        eprintln!("listening on {address}")
+    })
+    .map_err(|error| {
+        let (what, hint) = match &error {
+            ServeError::Listener(address, error) => (
+                format!("{address} cannot be listened on: {}", error.kind()),
+                "choose another address with --listen, or stop what uses it",
+            ),
+            other => (other.to_string(), "see `[serve]` in quayline.toml"),
+        };
+        Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
+    });
+    // What the flows have in progress is finished also if the server could not begin.
+    let exit = match flows {
+        Some(flows) => flows.end(Exit::Done)?,
+        None => Exit::Done,
+    };
+    served?;
+    Ok(exit)
 }
 
 /// Runs a study and prints its tables; rejected where a bar is missed.
 pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, Stop> {
-    let MeasureCommand::Gateway(args) = &args.what;
+    let args = match &args.what {
+        MeasureCommand::Gateway(args) => args,
+        MeasureCommand::Flow(args) => return measure_flow(args),
+    };
     let options = StudyOptions {
         project: args.project.clone(),
         seconds: args.seconds,
@@ -73,6 +94,37 @@ pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, St
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
     Ok(if study.holds() { Exit::Done } else { Exit::Rejected })
+}
+
+fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check the flows with `quayline flow check`")
+    };
+    if let Some(path) = &args.write_records {
+        let written = std::fs::write(path, quayline_measure::sample_file());
+        written.map_err(|error| failed(format!("{}: {}", path.display(), quayline_core::system_error_text(&error))))?;
+        return Ok(Exit::Done);
+    }
+    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
+    let scratch = args.scratch.clone().unwrap_or_else(|| own.clone());
+    let made = std::fs::create_dir_all(&scratch);
+    made.map_err(|error| failed(format!("{}: {}", scratch.display(), quayline_core::system_error_text(&error))))?;
+    let options = FlowStudyOptions {
+        project: args.project.clone(),
+        scratch,
+        seconds: args.seconds,
+        applications: args.applications.clone(),
+        samples: args.samples.clone(),
+        instances: args.instances,
+    };
+    let study = FlowStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed);
+    if args.scratch.is_none() {
+        // What is left of a temporary folder harms nobody.
+        let _ = std::fs::remove_dir_all(&own);
+    }
+    let study = study?;
+    crate::console::write_stdout(study.tables().as_bytes())?;
+    Ok(if study.failures.is_empty() { Exit::Done } else { Exit::Rejected })
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.

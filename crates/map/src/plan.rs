@@ -475,6 +475,18 @@ impl MapPlan {
         read
     }
 
+    /// Whether a statement reads anything of the source.
+    #[must_use]
+    pub fn reads_source(&self) -> bool {
+        self.actions.iter().any(|action| *action != Action::Ignore)
+    }
+
+    /// Names of the envelope values that statements read.
+    #[must_use]
+    pub fn envelope_read(&self) -> &[String] {
+        &self.envelope_in
+    }
+
     /// Leaves of the source that no statement reads.
     #[must_use]
     pub fn never_read(&self) -> Vec<String> {

@@ -3,6 +3,7 @@
 //! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
+//! * [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -14,6 +15,7 @@ mod client;
 mod cpu;
 mod draw;
 mod figures;
+mod flow_study;
 mod instructions;
 mod load;
 mod outside;
@@ -22,6 +24,7 @@ mod study;
 mod tables;
 
 pub use cpu::CpuClock;
+pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions, sample_file};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
 pub use outside::OutsideLoad;

@@ -63,4 +63,4 @@ pub use settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
 pub use sink::map::TraceOut;
 pub use spool::{Spool, SpoolFile, SpoolFiles, SpoolFolder, SpoolMemory, SpoolReader, SpoolWriter};
 pub use unit::{MapStep, OutputBuffer, OutputMark, Pipeline, UnitLane, UnitReport};
-pub use world::{Lookup, World};
+pub use world::{Lookup, UnitWorld, World};

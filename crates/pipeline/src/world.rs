@@ -1,5 +1,7 @@
 //! The world around a map: clock, ids, envelope values, tables.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use quayline_core::Value;
 
 /// The world around a map.
@@ -13,6 +15,37 @@ pub struct World {
     pub envelope: Vec<(String, String)>,
     /// Tables that maps look up.
     pub lookups: Vec<Box<dyn Lookup>>,
+    unit: Mutex<Option<UnitWorld>>,
+}
+
+/// The world of one unit, for callers that run units of different origin through one lane, such as messages of a queue.
+#[derive(Clone, Debug, Default)]
+pub struct UnitWorld {
+    /// Replaces [`World::now`].
+    pub now: i64,
+    /// Replaces [`World::seed`].
+    pub seed: u64,
+    /// Envelope values, found before those of [`World::envelope`].
+    pub envelope: Vec<(String, String)>,
+}
+
+impl World {
+    /// A world for all documents of a run.
+    #[must_use]
+    pub fn new(now: i64, seed: u64, envelope: Vec<(String, String)>, lookups: Vec<Box<dyn Lookup>>) -> World {
+        World { now, seed, envelope, lookups, unit: Mutex::new(None) }
+    }
+
+    /// Sets the world of the units that run next through lanes of this world, or resets it to that of the run. A world that is used this way belongs to
+    /// one thread.
+    pub fn set_unit(&self, unit: Option<UnitWorld>) {
+        *self.lock() = unit;
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Option<UnitWorld>> {
+        // Setting and reading cannot panic half-way.
+        self.unit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A table that maps look up.

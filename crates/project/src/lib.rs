@@ -14,6 +14,7 @@
 mod check;
 mod codes;
 mod copy_folders;
+mod flow;
 mod format;
 mod guides;
 mod interface_file;
@@ -39,6 +40,10 @@ pub mod xml {
 
 pub use check::{CheckedFile, FileKind, check_files, expect_project};
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
+pub use flow::{
+    FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,
+    node_kind,
+};
 pub use format::{
     EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
     TargetFormat,

@@ -16,6 +16,15 @@ use crate::body::Body;
 use crate::protobuf;
 use crate::thread::Thread;
 
+/// What another part of the program, such as message flows, adds to the listener for operators.
+pub trait AdminPart: Send + Sync {
+    /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
+    fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
+
+    /// Metrics in the text form of Prometheus, each line with its line feed.
+    fn metrics(&self) -> String;
+}
+
 /// Answers operators until the server ends.
 pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener) {
     loop {
@@ -76,7 +85,9 @@ async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Bo
             if protobuf::is_wanted(accept) {
                 response(StatusCode::OK, protobuf::delimited(&shared.metrics, connections), protobuf::MEDIA_TYPE)
             } else {
-                response(StatusCode::OK, shared.metrics.text(connections), "text/plain; version=0.0.4; charset=utf-8")
+                let mut text = shared.metrics.text(connections);
+                shared.parts.iter().for_each(|part| text.push_str(&part.metrics()));
+                response(StatusCode::OK, text, "text/plain; version=0.0.4; charset=utf-8")
             }
         }
         (&Method::POST, "/reload") => {
@@ -104,6 +115,17 @@ async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Bo
                 ])
             });
             json(StatusCode::OK, Json::object([("operations", Json::List(operations.collect()))]))
+        }
+        (method, path) if !shared.parts.is_empty() => {
+            let (parts, method, path) = (shared.parts.clone(), method.to_string(), path.to_owned());
+            let answered =
+                tokio::task::spawn_blocking(move || parts.iter().find_map(|part| part.answer(&method, &path))).await;
+            match answered {
+                Ok(Some((status, text))) => {
+                    response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), text, "application/json")
+                }
+                _ => json(StatusCode::NOT_FOUND, Json::object([("status", Json::text("no such path"))])),
+            }
         }
         _ => json(
             StatusCode::NOT_FOUND,

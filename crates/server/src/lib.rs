@@ -40,8 +40,9 @@ mod trace;
 mod upstream;
 
 pub use access::key_digest;
+pub use admin::AdminPart;
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
 };
 pub use error::ServeError;
-pub use run::{LogLine, serve, serve_fixed};
+pub use run::{LogLine, serve, serve_fixed, serve_with};

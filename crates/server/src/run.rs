@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::LocalSet;
 
 use crate::ServeConfig;
+use crate::admin::AdminPart;
 use crate::body::Body;
 use crate::connections::{Full, Place};
 use crate::error::ServeError;
@@ -44,6 +45,21 @@ pub fn serve(
     log: LogLine,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
+    serve_with(config, root, definitions, Vec::new(), log, ready)
+}
+
+/// The same with other parts of the program on the listener for operators.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_with(
+    config: ServeConfig,
+    root: PathBuf,
+    definitions: Definitions,
+    parts: Vec<Arc<dyn AdminPart>>,
+    log: LogLine,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
     let listen = |address: SocketAddr| {
         let listener = std::net::TcpListener::bind(address).and_then(|l| l.set_nonblocking(true).map(|()| l));
         listener.map_err(|error| ServeError::Listener(address, error))
@@ -53,7 +69,9 @@ pub fn serve(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = config.threads.unwrap_or(cores).max(1);
     let admin = config.admin.listen.map(listen).transpose()?;
-    let shared = Arc::new(Shared::new(config, root, definitions, log)?);
+    let mut shared = Shared::new(config, root, definitions, log)?;
+    shared.parts = parts;
+    let shared = Arc::new(shared);
     report_once(&shared);
     let (stop, stopped) = watch::channel(false);
     let mut others = Vec::new();

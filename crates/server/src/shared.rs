@@ -8,6 +8,7 @@ use quayline_core::{Code, Fault, Finding, Findings};
 use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
 
 use crate::access::Access;
+use crate::admin::AdminPart;
 use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
 use crate::connections::{Connections, Seldom, room_for_connections};
@@ -22,6 +23,8 @@ use crate::tls;
 pub(crate) struct Shared {
     pub(crate) config: ServeConfig,
     pub(crate) root: PathBuf,
+    /// Other parts of the program on the listener for operators.
+    pub(crate) parts: Vec<Arc<dyn AdminPart>>,
     definitions: Mutex<Arc<Definitions>>,
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
@@ -133,6 +136,7 @@ impl Shared {
             Some(path) => Some(journal(&root.join(path), Keeping::BestEffort, &metrics.access_log_lost)?),
         };
         Ok(Shared {
+            parts: Vec::new(),
             limiter: Limiter::new(&config.limits),
             config,
             root,

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod convert;
+mod flow;
 mod fmt;
 mod guide;
 mod infer;
@@ -20,6 +21,7 @@ pub(crate) use convert::{
     AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
     NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
+pub(crate) use flow::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
@@ -27,7 +29,7 @@ pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
-pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
+pub(crate) use serve::{MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,
     GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand,
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     Queue(QueueArgs),
     /// Check and compact the store of record files and queues
     Store(StoreArgs),
+    /// Check, show and run message flows
+    Flow(FlowArgs),
     /// Print the completion script for a shell
     #[command(
         after_long_help = "Examples:\n  quayline completions bash > ~/.local/share/bash-completion/completions/quayline\n  quayline completions zsh > \"${fpath[1]}/_quayline\""
@@ -132,7 +136,7 @@ impl Command {
             Command::Check(args) => args.json,
             Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
-            Command::File(_) | Command::Queue(_) | Command::Store(_) => false,
+            Command::File(_) | Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Predict(args) => args.json,

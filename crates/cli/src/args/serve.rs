@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Serve a project's APIs over HTTP until SIGTERM or Ctrl-C; requests in progress are answered first.
+/// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
 ///
 /// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
-/// reloads the services and APIs.
+/// reloads the services and APIs, and a change of its files a flow.
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Examples:\n  quayline serve examples/dealership\n  quayline serve --listen 127.0.0.1:9000 --threads 1"
@@ -24,6 +24,9 @@ pub(crate) struct ServeArgs {
     /// Read everything, report all faults, and exit
     #[arg(long)]
     pub(crate) check: bool,
+    /// Data folder of the flows [default: FOLDER/data]
+    #[arg(long = "store", value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
 }
 
 /// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed.
@@ -39,6 +42,34 @@ pub(crate) struct MeasureArgs {
 pub(crate) enum MeasureCommand {
     /// Run the scenarios of IBM's report: throughput, CPU per transaction, response times
     Gateway(MeasureGatewayArgs),
+    /// Run the samples of IBM's report on record-file nodes: messages a second, CPU by component
+    Flow(MeasureFlowArgs),
+}
+
+/// Arguments of `quayline measure flow`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureFlowArgs {
+    /// Folder of the sample flows
+    #[arg(default_value = "examples/flows", value_name = "FOLDER")]
+    pub(crate) project: PathBuf,
+    /// Samples to run
+    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5", value_name = "N,N")]
+    pub(crate) samples: Vec<String>,
+    /// Seconds of each run
+    #[arg(long, default_value_t = 2.0, value_name = "N")]
+    pub(crate) seconds: f64,
+    /// Numbers of applications that send requests
+    #[arg(long, value_delimiter = ',', default_value = "1,5", value_name = "N,N")]
+    pub(crate) applications: Vec<usize>,
+    /// Additional instances of the flows
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) instances: u32,
+    /// Folder for the data of the runs; its folder `data` is emptied [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Write the 65,145 records of the samples to a file instead, 32 bytes each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_records: Option<PathBuf>,
 }
 
 /// Arguments of `quayline measure gateway`.

@@ -28,13 +28,13 @@ pub(crate) struct Opened {
 
 /// Whether a command may make the data folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Missing {
+pub(crate) enum Missing {
     Create,
     Refuse,
 }
 
 impl Opened {
-    fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
+    pub(crate) fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
         let path = folder.folder.as_path();
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
@@ -49,7 +49,7 @@ impl Opened {
     }
 
     /// Ends the work; what was acknowledged is durable before.
-    fn close(self, exit: Exit) -> Result<Exit, Stop> {
+    pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
         self.engine.close().map_err(stop)?;
         Ok(exit)
     }
@@ -108,7 +108,7 @@ fn table(rows: &[(&str, u64)]) -> String {
 }
 
 /// An error of the store as what stops a command.
-fn stop(error: StoreError) -> Stop {
+pub(crate) fn stop(error: StoreError) -> Stop {
     error.finding().into()
 }
 

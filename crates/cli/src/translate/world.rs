@@ -63,7 +63,7 @@ pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, S
             })?;
         lookups.push(CsvLookup::boxed(name, file)?);
     }
-    Ok(World { now, seed, envelope, lookups })
+    Ok(World::new(now, seed, envelope, lookups))
 }
 
 /// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.

@@ -33,6 +33,7 @@ fn nothing_at_all_is_answered_with_help() {
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
           store         Check and compact the store of record files and queues
+          flow          Check, show and run message flows
           completions   Print the completion script for a shell
 
         Options:
@@ -82,6 +83,7 @@ fn short_help_is_a_line_an_option() {
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
           store         Check and compact the store of record files and queues
+          flow          Check, show and run message flows
           completions   Print the completion script for a shell
 
         Options:

@@ -6,6 +6,7 @@ mod capacity;
 mod carddemo;
 mod convert;
 mod edi;
+mod flow;
 mod fmt;
 mod golden;
 mod guide;

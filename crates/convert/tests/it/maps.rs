@@ -55,7 +55,7 @@ impl Run {
             plan: Arc::new(plan),
             schemas: self.targets.iter().map(|(_, shape, _)| Arc::new(Schema::of_shape(shape.clone()))).collect(),
             more: targets.collect(),
-            world: Arc::new(World { now: 1_767_225_600_000_000, ..World::default() }),
+            world: Arc::new(World::new(1_767_225_600_000_000, 0, Vec::new(), Vec::new())),
             spool_folder: self.folder.path().to_owned(),
             trace: None,
             coverage: None,

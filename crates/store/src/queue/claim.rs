@@ -92,15 +92,16 @@ impl Queue {
         }
     }
 
-    /// Ends the waiting of a task. If it was woken and did not claim, another one is woken.
+    /// Ends the waiting of a task. If it was woken and a message is there, another one is woken.
     pub fn forget(&self, waker: &Waker) {
         let Ok(queue) = self.local() else { return };
         let mut state = queue.state.lock();
         let before = state.wakers.len();
         state.wakers.retain(|known| !known.will_wake(waker));
         let was_waiting = before > state.wakers.len();
+        let has_more = state.window.len() > 0 || state.window.horizon().is_some();
         drop(state);
-        if !was_waiting {
+        if !was_waiting && has_more {
             self.pass_on();
         }
     }

@@ -117,3 +117,22 @@ fn a_unit_without_a_thread_is_woken_when_its_lock_is_free() {
     waiter.commit().expect("a commit");
     assert_eq!(store.locks_held(), 0);
 }
+
+#[test]
+fn a_task_that_has_no_room_hands_its_turn_to_another() {
+    let store = new_store();
+    let queue = queue(&store, "Q");
+    let (full, free) = (task(), task());
+    let mut unit = store.begin().expect("a unit");
+    for (_, waker) in [&full, &free] {
+        queue.poll_get(&mut unit, Select::First, waker).expect("an answer");
+    }
+    queue.forget(&full.1);
+    queue.forget(&full.1);
+    assert_eq!(free.0.0.load(Ordering::SeqCst), 0, "there is nothing to look for");
+    queue.poll_get(&mut unit, Select::First, &full.1).expect("an answer");
+    put(&store, &queue, &Message::new(*b"a"));
+    assert_eq!((full.0.0.load(Ordering::SeqCst), free.0.0.load(Ordering::SeqCst)), (0, 1));
+    queue.forget(&free.1);
+    assert_eq!(full.0.0.load(Ordering::SeqCst), 1, "the message is still there for the other task");
+}

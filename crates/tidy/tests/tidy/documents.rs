@@ -1,7 +1,7 @@
 //! What the documents tell a reader to run does what they show.
 //!
 //! In a fenced block marked `console`, a line `$ command` is run and the lines below it, up to the next `$`, are what it prints on
-//! stdout and stderr together; a line `…` stands for any lines. Commands run one after another in a copy of `examples/`, with the
+//! stdout and stderr together; a line `…` stands for any lines. A command with `<<'EOF'` continues on the lines with `> ` up to `> EOF`. Commands run one after another in a copy of `examples/`, with the
 //! freshly built `quayline` first in the path. `make …` is looked up in the Makefile instead: this test is part of `make test`.
 
 use std::path::{Path, PathBuf};
@@ -91,7 +91,10 @@ fn sessions(block: &str) -> Vec<Session> {
         if let Some(command) = line.strip_prefix("$ ") {
             found.push(Session { command: command.to_owned(), shown: String::new() });
         } else if let Some(session) = found.last_mut() {
-            if session.command.ends_with('\\') {
+            if session.command.contains("<<'EOF'") && !session.command.ends_with("\nEOF") {
+                let text = line.strip_prefix("> ").or_else(|| line.strip_prefix('>')).unwrap_or(line);
+                session.command = format!("{}\n{text}", session.command);
+            } else if session.command.ends_with('\\') {
                 session.command.pop();
                 session.command.push_str(line.trim_start());
             } else {

@@ -42,7 +42,7 @@ impl RunHost {
 
 impl Host for RunHost {
     fn now(&mut self) -> i64 {
-        self.world.now
+        self.world.lock().as_ref().map_or(self.world.now, |unit| unit.now)
     }
 
     fn id(&mut self) -> [u8; 16] {
@@ -50,14 +50,16 @@ impl Host for RunHost {
         let mut of = [0u8; 16];
         of[..8].copy_from_slice(&self.document.to_le_bytes());
         of[8..].copy_from_slice(&self.ids.to_le_bytes());
-        xxh3_128_with_seed(&of, self.world.seed).to_be_bytes()
+        let seed = self.world.lock().as_ref().map_or(self.world.seed, |unit| unit.seed);
+        xxh3_128_with_seed(&of, seed).to_be_bytes()
     }
 
     fn envelope(&mut self, name: &str) -> Option<String> {
         let of = |values: &[(String, String)]| {
             values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         };
-        of(&self.envelope).or_else(|| of(&self.world.envelope))
+        let of_unit = || self.world.lock().as_ref().and_then(|unit| of(&unit.envelope));
+        of(&self.envelope).or_else(of_unit).or_else(|| of(&self.world.envelope))
     }
 
     fn set_envelope(&mut self, name: &str, value: &str) {

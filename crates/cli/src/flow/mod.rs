@@ -1,0 +1,241 @@
+//! `quayline flow`.
+
+mod admin;
+mod serve;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_flow::{Engine, EngineOptions, Flow, FlowState, Observer, flow_files};
+use quayline_project::FlowFile;
+use quayline_store::queue::{DEAD_LETTER, QueueDefinition};
+use quayline_store::{Clock, Store, SystemClock};
+
+use crate::args::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
+use crate::cache::cache;
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{CLI_INPUT, Exit, Stop, argument};
+use crate::interrupt::stop_flag;
+use crate::store::{Missing, Opened, stop};
+
+pub(crate) use admin::FlowsPart;
+pub(crate) use serve::ServedFlows;
+
+/// Longest pause between two looks at the interrupt flag.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs `quayline flow`.
+pub(crate) fn run(args: &FlowArgs, console: &Console) -> Result<Exit, Stop> {
+    match &args.command {
+        FlowCommand::Check(args) => check(args, console),
+        FlowCommand::Show(args) => show(args),
+        FlowCommand::List(args) => list(args),
+        FlowCommand::Define(args) => define(args, console),
+        FlowCommand::Run(args) => run_flows(args, console),
+        FlowCommand::Stats(args) => admin::ask(args, "GET", ""),
+        FlowCommand::Stop(args) => admin::ask(named(args)?, "POST", "stop"),
+        FlowCommand::Start(args) => admin::ask(named(args)?, "POST", "start"),
+    }
+}
+
+fn named(args: &FlowAdminArgs) -> Result<&FlowAdminArgs, Stop> {
+    if args.name.is_none() {
+        return Err(argument("the flow is not named").hint("`quayline flow stats` lists the flows").into());
+    }
+    Ok(args)
+}
+
+/// The flows that are named, or all.
+fn open(args: &FlowNamesArgs) -> Result<Vec<Flow>, Stop> {
+    let mut flows = Vec::new();
+    let mut findings = Vec::new();
+    for path in paths(&args.project, &args.names)? {
+        match Flow::open(&path, &args.project, cache()) {
+            Ok(flow) => flows.push(flow),
+            Err(Findings(found)) => findings.extend(found),
+        }
+    }
+    if findings.is_empty() { Ok(flows) } else { Err(Findings(findings).into()) }
+}
+
+fn paths(project: &Path, names: &[String]) -> Result<Vec<std::path::PathBuf>, Stop> {
+    let all = flow_files(project)?;
+    if all.is_empty() {
+        let what = format!("{} has no flow: expected files in flows/*.toml", shown(project));
+        let hint = "name the project's folder with --project; docs/guides/first-flow.md shows a flow";
+        return Err(Finding::error(CLI_INPUT, Fault::Caller, what).hint(hint).into());
+    }
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let stem = |path: &Path| path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+    let mut chosen = Vec::new();
+    for name in names {
+        match all.iter().find(|path| stem(path) == *name) {
+            Some(path) => chosen.push(path.clone()),
+            None => {
+                let known: Vec<String> = all.iter().map(|path| stem(path)).collect();
+                let what = format!("{} has no flow `{name}`", shown(project));
+                return Err(Finding::error(CLI_INPUT, Fault::Caller, what)
+                    .hint(format!("its flows: {}", known.join(", ")))
+                    .into());
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
+    let flows = open(args)?;
+    for flow in &flows {
+        console.findings(&flow.findings);
+    }
+    let nodes: usize = flows.iter().map(|flow| flow.file.nodes.len()).sum();
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    console.line(&format!("{}, {}: no errors", count(flows.len(), "flow"), count(nodes, "node")));
+    Ok(Exit::Done)
+}
+
+fn show(args: &FlowShowArgs) -> Result<Exit, Stop> {
+    let paths = paths(&args.project, std::slice::from_ref(&args.name))?;
+    for path in paths {
+        let flow = FlowFile::open(&path)?;
+        let picture = if args.svg { quayline_flow::svg(&flow) } else { quayline_flow::text(&flow) };
+        write_stdout(picture.as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn list(args: &FlowNamesArgs) -> Result<Exit, Stop> {
+    let mut text = String::new();
+    for flow in open(args)? {
+        let join = |names: BTreeSet<&str>| {
+            if names.is_empty() { "-".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(", ") }
+        };
+        let mut uses: BTreeSet<&str> = flow.output_queues().collect();
+        uses.extend(flow.record_files());
+        let title = flow.file.title.as_deref().unwrap_or_default();
+        text.push_str(&format!(
+            "{}  {} -> {}  {title}\n",
+            flow.name(),
+            join(flow.input_queues().collect()),
+            join(uses)
+        ));
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
+    let flows = open(&args.flows)?;
+    let opened = Opened::open(&args.store, Missing::Create)?;
+    for name in define_queues(&opened.store, &flows)? {
+        console.line(&format!("defined queue {name}"));
+    }
+    opened.close(Exit::Done)
+}
+
+/// Defines the queues that flows name, and the dead-letter queue, where they do not exist.
+fn define_queues(store: &Store, flows: &[Flow]) -> Result<Vec<String>, Stop> {
+    let unit = store.begin().map_err(stop)?;
+    let known: BTreeSet<String> = store.queues(&unit).map_err(stop)?.into_iter().collect();
+    drop(unit);
+    let mut wanted: BTreeSet<&str> = BTreeSet::from([DEAD_LETTER]);
+    for flow in flows {
+        wanted.extend(flow.input_queues());
+        wanted.extend(flow.output_queues());
+    }
+    let mut unit = store.begin().map_err(stop)?;
+    let mut defined = Vec::new();
+    for name in wanted.into_iter().filter(|name| !known.contains(*name)) {
+        store.define_queue(&mut unit, QueueDefinition::local(name)).map_err(stop)?;
+        defined.push(name.to_owned());
+    }
+    unit.commit().map_err(stop)?;
+    Ok(defined)
+}
+
+/// Prints failures and trace lines to standard error.
+struct Lines;
+
+impl Observer for Lines {
+    fn failed(&self, _flow: &str, finding: &Finding, handled: bool) {
+        if !handled {
+            eprintln!("{finding}");
+        }
+    }
+
+    fn trace(&self, flow: &str, node: &str, text: &str) {
+        eprintln!("trace {flow}, {node}: {text}");
+    }
+}
+
+fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
+    let flows = open(&args.flows)?;
+    let opened = Opened::open(&args.store, Missing::Refuse)?;
+    missing(&opened.store, &flows)?;
+    let interrupted = stop_flag().map_err(Stop::from)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let observer: Arc<dyn Observer> = Arc::new(Lines);
+    let mut options = EngineOptions::default();
+    options.threads = args.threads.unwrap_or(options.threads);
+    let engine = Engine::start(&opened.store, &clock, &observer, options)?;
+    for flow in flows {
+        engine.deploy(flow);
+    }
+    wait(&engine, args.until_idle.map(Duration::from_millis), &interrupted);
+    let states = engine.flows();
+    engine.drain();
+    for state in &states {
+        console.line(&summary(state));
+    }
+    let failed = states.iter().any(|state| state.stats.rolled_back.load(Ordering::Relaxed) > 0);
+    opened.close(if failed { Exit::Rejected } else { Exit::Done })
+}
+
+/// Waits for an interrupt, or until no message was received for a time.
+fn wait(engine: &Engine, until_idle: Option<Duration>, interrupted: &AtomicBool) {
+    let activity = || -> (u64, u64) {
+        engine.flows().iter().fold((0, 0), |(done, open), state| {
+            let stats = &state.stats;
+            let ended = stats.committed.load(Ordering::Relaxed) + stats.rolled_back.load(Ordering::Relaxed);
+            (done + ended + stats.received.load(Ordering::Relaxed), open + stats.open.load(Ordering::Relaxed))
+        })
+    };
+    let mut last = activity();
+    let mut since = Instant::now();
+    while !interrupted.load(Ordering::Relaxed) {
+        std::thread::sleep(until_idle.map_or(LOOK, |idle| LOOK.min(idle)));
+        let now = activity();
+        if now.0 != last.0 || now.1 > 0 {
+            (last, since) = (now, Instant::now());
+        } else if until_idle.is_some_and(|idle| since.elapsed() >= idle) {
+            return;
+        }
+    }
+}
+
+fn summary(state: &FlowState) -> String {
+    let count = |of: &std::sync::atomic::AtomicU64, one: &str, several: &str| match of.load(Ordering::Relaxed) {
+        1 => format!("1 {one}"),
+        n => format!("{n} {several}"),
+    };
+    let stats = &state.stats;
+    format!(
+        "{}: {} received, {} committed, {} rolled back",
+        state.flow.name(),
+        count(&stats.received, "message", "messages"),
+        count(&stats.committed, "unit of work", "units of work"),
+        stats.rolled_back.load(Ordering::Relaxed)
+    )
+}
+
+/// Refuses flows whose queues or record files do not exist, all of them at once.
+fn missing(store: &Store, flows: &[Flow]) -> Result<(), Stop> {
+    let findings = quayline_flow::missing_definitions(store, flows).map_err(stop)?;
+    if findings.is_empty() { Ok(()) } else { Err(Findings(findings).into()) }
+}

@@ -1,0 +1,119 @@
+//! `quayline flow`, and flows of a server.
+
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+
+use crate::world::World;
+
+const COPY: &str = "title = \"Copies\"\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
+
+#[test]
+fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
+    let world = World::with([("flows/copy.toml", COPY.as_bytes()), ("m", b"hello")]);
+    world.run("flow check").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 flow, 2 nodes: no errors
+    "#]]);
+    world.run("flow list").check(expect![[r#"
+        exit 0
+        --- stdout
+        copy  IN -> OUT  Copies
+    "#]]);
+    assert!(world.run("flow show copy --svg").out().starts_with("<svg "));
+    world.shell("$Q queue define OUT").check(expect![[r#"
+        exit 0
+    "#]]);
+    world.run("flow run --until-idle 10ms").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[FLO-024]: the store has no queue `IN`
+          at ./flows/copy.toml:4:9
+          |
+        4 | queue = "IN"
+          |         ^^^^
+
+        hint: define it with `quayline queue define NAME` or `quayline flow define`
+    "#]]);
+    world.run("flow define").check(expect![[r#"
+        exit 0
+        --- stderr
+        defined queue DEAD.LETTER
+        defined queue IN
+    "#]]);
+    assert_eq!(world.run("queue put IN m").code, Some(0));
+    world.run("flow run --until-idle 300ms").check(expect![[r#"
+        exit 0
+        --- stderr
+        copy: 1 message received, 1 unit of work committed, 0 rolled back
+    "#]]);
+    assert_eq!(world.run("queue get OUT").out(), "hello");
+    world.run("flow run other").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: . has no flow `other`
+
+        hint: its flows: copy
+    "#]]);
+}
+
+/// Ends the server when the test ends.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_server_runs_flows_reloads_them_and_answers_operators() {
+    let world = World::with([("flows/copy.toml", COPY.as_bytes())]);
+    let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
+    let (api, admin) = (free(), free());
+    world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
+    assert_eq!(world.run("flow define").code, Some(0));
+    let child = world.command(["serve"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a server");
+    let server = Server(child);
+    let wait = |what: &str, is_true: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !is_true() {
+            assert!(Instant::now() < end, "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    };
+    wait("the server answers", &|| world.run("flow stats").out().contains("\"name\":\"copy\""));
+    assert!(world.run("flow stop copy").out().contains("\"running\":false"));
+    assert!(world.run("flow stats copy").out().contains("\"running\":false"));
+    assert!(world.run("flow start copy").out().contains("\"running\":true"));
+    assert_eq!(world.run("flow stop other").code, Some(1));
+    // A flow that is new is loaded without a restart, and one that is removed ends.
+    world.write("flows/tick.toml", "[node.timer]\ntype = \"timer_input\"\nevery = \"10ms\"\nout = []\n");
+    wait("the new flow runs", &|| world.run("flow stats tick").out().contains("\"received\":1"));
+    std::fs::remove_file(world.path("flows/tick.toml")).expect("removed");
+    wait("the removed flow has ended", &|| world.run("flow stats tick").code == Some(1));
+    drop(server);
+}
+
+#[test]
+fn the_samples_are_measured_and_their_records_are_written() {
+    let world = World::new();
+    let project = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/flows");
+    let ran = world.run(&format!("measure flow {project} --sample 4 --applications 2 --seconds 0.2 --scratch scratch"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err());
+    for row in ["| 4 Update | not persistent | 2 |", "| 4 Update | persistent | 2 |"] {
+        assert!(ran.out().contains(row), "{}", ran.out());
+    }
+    assert_eq!(world.run(&format!("measure flow {project} --write-records records")).code, Some(0));
+    let records = world.read("records");
+    assert_eq!(records.len(), 65_145 * 32);
+    let keys: Vec<&[u8]> = records.chunks(32).map(|record| &record[..8]).collect();
+    assert!(
+        keys.windows(2).all(|pair| pair[0] < pair[1]),
+        "the records are sorted by their key, so `file load --sorted` takes them"
+    );
+}

@@ -1,0 +1,497 @@
+//! From a flow file to a flow that can run: shapes, maps and expressions.
+//!
+//! Shapes travel along the wires: an input says what its messages are, a map and a record node say what they make of them. So each expression and each map
+//! is checked against what really arrives at its node.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quayline_cache::Cache;
+use quayline_charset::Charset;
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
+use quayline_map::MapPlan;
+use quayline_project::{
+    FlowFile, FlowNode, Form, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions, SourceFormat,
+    TargetFormat, parse_outline,
+};
+use quayline_store::{Store, StoreError};
+
+use crate::codes;
+use crate::expression::{Expressions, Gives, Written, same_shape};
+
+/// A flow, compiled. It never changes; threads share it.
+#[derive(Debug)]
+pub struct Flow {
+    /// What the user wrote.
+    pub file: FlowFile,
+    /// Folder that paths begin at.
+    pub root: PathBuf,
+    /// The nodes, compiled, by number.
+    pub(crate) nodes: Vec<Node>,
+    /// Warnings and notes.
+    pub findings: Vec<Finding>,
+    /// Every file that the flow was made of, to see whether it changed.
+    pub files: Vec<PathBuf>,
+}
+
+/// A node, compiled.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) expressions: Option<Expressions>,
+    pub(crate) map: Option<CompiledMap>,
+    /// Shape of the messages that arrive; for inputs, of those that leave.
+    pub(crate) shape: Option<Arc<ShapeFile>>,
+    /// Code page of keys.
+    pub(crate) charset: Option<Charset>,
+}
+
+/// A map of a node.
+#[derive(Debug)]
+pub(crate) struct CompiledMap {
+    pub(crate) plan: Arc<MapPlan>,
+    pub(crate) source: SourceFormat,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) targets: Vec<TargetFormat>,
+    pub(crate) schemas: Vec<Arc<Schema>>,
+}
+
+/// What is known about the messages that arrive at a node.
+#[derive(Clone, Debug)]
+enum Arriving {
+    Nothing,
+    /// Content without a shape.
+    Unread,
+    One(Arc<ShapeFile>),
+    /// Messages of different shapes.
+    Several(String, String),
+}
+
+/// Outline of status messages.
+pub const STATUS_OUTLINE: &str = "status\n  flow text\n  node text\n  operation text\n  file text\n  status text(2)\n  records decimal(18)\n  text? text\n";
+
+impl Flow {
+    /// Reads and compiles a flow file; paths in it begin at `root`, the project's folder.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn open(path: &Path, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
+        Flow::compile(FlowFile::open(path)?, root, cache)
+    }
+
+    /// Compiles a flow file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn compile(file: FlowFile, root: &Path, cache: Option<Arc<Cache>>) -> Result<Flow, Findings> {
+        let options = ShapeOptions { cache, ..ShapeOptions::default() };
+        let mut compiler = Compiler {
+            root,
+            options,
+            file: &file,
+            shapes: BTreeMap::new(),
+            findings: Vec::new(),
+            files: vec![file.path.clone()],
+            arriving: vec![Arriving::Nothing; file.nodes.len()],
+        };
+        let mut nodes: Vec<Option<Node>> = file.nodes.iter().map(|_| None).collect();
+        for at in order(&file) {
+            nodes[at] = Some(compiler.node(at));
+        }
+        compiler.self_feeding();
+        let Compiler { mut findings, mut files, .. } = compiler;
+        findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings));
+        }
+        files.sort();
+        files.dedup();
+        let nodes = nodes.into_iter().flatten().collect();
+        Ok(Flow { file, root: root.to_owned(), nodes, findings, files })
+    }
+
+    /// Name of the flow.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// Compiles every flow of a project's folder `flows`, in the order of their names.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them.
+    pub fn open_all(root: &Path, cache: Option<&Arc<Cache>>) -> Result<Vec<Flow>, Findings> {
+        let mut flows = Vec::new();
+        let mut findings = Vec::new();
+        for path in flow_files(root)? {
+            match Flow::open(&path, root, cache.cloned()) {
+                Ok(flow) => flows.push(flow),
+                Err(Findings(found)) => findings.extend(found),
+            }
+        }
+        if findings.is_empty() { Ok(flows) } else { Err(Findings(findings)) }
+    }
+
+    /// Queues that the flow gets messages from.
+    pub fn input_queues(&self) -> impl Iterator<Item = &str> {
+        self.file.nodes.iter().filter(|node| node.kind.name == "queue_input").filter_map(|node| node.text("queue"))
+    }
+
+    /// Queues that the flow puts messages on, where the flow file names them.
+    pub fn output_queues(&self) -> impl Iterator<Item = &str> {
+        self.file.nodes.iter().filter(|node| node.kind.name == "queue_output").filter_map(|node| node.text("queue"))
+    }
+
+    /// Record files that the flow file names.
+    pub fn record_files(&self) -> impl Iterator<Item = &str> {
+        self.file.nodes.iter().filter(|node| node.kind.name.starts_with("record_")).filter_map(|node| node.text("file"))
+    }
+}
+
+/// Findings about queues and record files that flows name and the store does not have.
+///
+/// # Errors
+/// Errors of the medium.
+pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>, StoreError> {
+    let unit = store.begin()?;
+    let (queues, files) = (store.queues(&unit)?, store.files(&unit)?);
+    let mut findings = Vec::new();
+    for flow in flows {
+        for node in &flow.file.nodes {
+            let (property, known, what, remedy) = match node.kind.name {
+                "queue_input" | "queue_output" => {
+                    ("queue", &queues, "queue", "define it with `quayline queue define NAME` or `quayline flow define`")
+                }
+                name if name.starts_with("record_") => {
+                    ("file", &files, "record file", "define it with `quayline file define NAME`")
+                }
+                _ => continue,
+            };
+            let (Some(name), Some(at)) = (node.text(property), node.property(property)) else { continue };
+            if !known.iter().any(|known| known == name) {
+                let message = format!("the store has no {what} `{name}`");
+                let place = flow.file.text.place(&at.span);
+                findings.push(Finding::error(codes::NOT_DEFINED, Fault::Config, message).at(place).hint(remedy));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+/// The flow files of a project, by name.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn flow_files(root: &Path) -> Result<Vec<PathBuf>, Findings> {
+    let folder = root.join("flows");
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let unreadable = |error: std::io::Error| {
+        let place = Place { file: Some(folder.display().to_string().into()), ..Place::default() };
+        let why = quayline_core::system_error_text(&error);
+        let finding =
+            Finding::error(codes::FILE_SYSTEM, Fault::Environment, format!("the folder cannot be read: {why}"));
+        Findings(vec![finding.at(place).hint("check its permissions")])
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Nodes so that each comes after those that lead to it. The wires have no loop.
+fn order(file: &FlowFile) -> Vec<usize> {
+    let mut before = vec![0usize; file.nodes.len()];
+    for node in &file.nodes {
+        node.targets().for_each(|(_, to)| before[to] += 1);
+    }
+    let mut open: Vec<usize> = (0..file.nodes.len()).rev().filter(|at| before[*at] == 0).collect();
+    let mut ordered = Vec::new();
+    while let Some(at) = open.pop() {
+        ordered.push(at);
+        for (_, to) in file.nodes[at].targets() {
+            before[to] -= 1;
+            if before[to] == 0 {
+                open.push(to);
+            }
+        }
+    }
+    ordered
+}
+
+struct Compiler<'f> {
+    root: &'f Path,
+    options: ShapeOptions,
+    file: &'f FlowFile,
+    shapes: BTreeMap<String, Option<Arc<ShapeFile>>>,
+    findings: Vec<Finding>,
+    files: Vec<PathBuf>,
+    arriving: Vec<Arriving>,
+}
+
+impl Compiler<'_> {
+    fn error(&mut self, code: Code, at: &core::ops::Range<usize>, message: impl Into<String>, hint: impl Into<String>) {
+        let place = self.file.text.place(at);
+        self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
+    }
+
+    /// The shape that a property names.
+    fn shape(&mut self, node: &FlowNode, property: &str) -> Option<Arc<ShapeFile>> {
+        let reference = node.text(property)?.to_owned();
+        if let Some(known) = self.shapes.get(&reference) {
+            return known.clone();
+        }
+        let loaded = match ShapeFile::load(self.root, &reference, &self.options) {
+            Ok(shape) => {
+                self.files.extend(shape.files().iter().cloned());
+                Some(Arc::new(shape))
+            }
+            Err(Findings(found)) => {
+                self.findings.extend(found);
+                None
+            }
+        };
+        self.shapes.insert(reference, loaded.clone());
+        loaded
+    }
+
+    fn node(&mut self, at: usize) -> Node {
+        let node = &self.file.nodes[at];
+        let arriving = if node.kind.is_input {
+            self.shape(node, "message").map_or(Arriving::Unread, Arriving::One)
+        } else {
+            self.arriving[at].clone()
+        };
+        let shape = match &arriving {
+            Arriving::One(shape) => Some(Arc::clone(shape)),
+            _ => None,
+        };
+        let record = self.shape(node, "layout");
+        // Known before the wires are followed.
+        let _ = self.shape(node, "part");
+        let written = written(node);
+        let mut expressions = None;
+        if !written.is_empty() {
+            if let (Arriving::Several(one, other), true) =
+                (&arriving, written.iter().any(|w| !reads_envelope_only(&w.text)))
+            {
+                let message =
+                    format!("messages of two shapes arrive here, {one} and {other}, so their content cannot be read");
+                let span = written[0].span.clone();
+                self.error(
+                    codes::TWO_SHAPES,
+                    &span,
+                    message,
+                    "give each shape a node of its own, or map both to one shape first",
+                );
+            } else {
+                expressions = Expressions::compile(&written, shape.as_deref(), &self.file.text, &mut self.findings);
+            }
+        }
+        let map = self.map(node, &arriving);
+        if matches!(node.kind.name, "validate") && self.shape(node, "message").is_none() && shape.is_none() {
+            let hint = "set `message`, here or at the input";
+            self.error(codes::NO_SHAPE, &node.span, "the shape of the messages is not known here", hint);
+        }
+        if node.kind.name == "split" && node.text("by") == Some("document") && shape.is_none() {
+            let hint = "set `message` at the input, or split by line";
+            self.error(
+                codes::NO_SHAPE,
+                &node.span,
+                "documents can only be found if the shape of the messages is known",
+                hint,
+            );
+        }
+        if node.text("by") == Some("document")
+            && let Some(shape) = &shape
+            && let Ok(source) = shape.source()
+            && !crate::nodes::splits(&source)
+        {
+            let hint = "split CSV and text by line; map XML and EDI to JSON first";
+            self.error(
+                codes::NO_SHAPE,
+                &node.span,
+                "documents are found in JSON and in records of fixed length only",
+                hint,
+            );
+        }
+        let charset = record.as_ref().and_then(|record| match record.form() {
+            Form::Records { encoding, .. } => *encoding,
+            _ => None,
+        });
+        self.leave(at, &arriving, record, map.as_ref().map(|(_, made)| made.clone()));
+        let shape = match self.shape(&self.file.nodes[at], "message") {
+            Some(own) if !self.file.nodes[at].kind.is_input => Some(own),
+            _ => shape,
+        };
+        Node { expressions, map: map.map(|(map, _)| map), shape, charset }
+    }
+
+    /// The map of a node, and the shape of what it makes.
+    fn map(&mut self, node: &FlowNode, arriving: &Arriving) -> Option<(CompiledMap, Arriving)> {
+        let property = node.property("map")?;
+        let path = self.root.join(node.text("map")?);
+        let map = match MapFile::open(&path, &self.options, &self.options) {
+            Ok(map) => map,
+            Err(Findings(found)) => {
+                self.findings.extend(found);
+                return None;
+            }
+        };
+        self.files.extend(map.files.iter().cloned());
+        let place = |findings: &mut Vec<Finding>, found: Findings| findings.extend(found.0);
+        let (source, targets) =
+            match (map.source.source(), map.targets.iter().map(|t| t.shape.target()).collect::<Result<Vec<_>, _>>()) {
+                (Ok(source), Ok(targets)) => (source, targets),
+                (source, targets) => {
+                    source.err().into_iter().for_each(|found| place(&mut self.findings, found));
+                    targets.err().into_iter().for_each(|found| place(&mut self.findings, found));
+                    return None;
+                }
+            };
+        match arriving {
+            Arriving::One(shape) if !same_shape(shape.shape(), map.source.shape()) => {
+                let message = format!(
+                    "the map reads {}, but the messages here are {}",
+                    map.source.path().display(),
+                    shape.path().display()
+                );
+                self.error(
+                    codes::OTHER_SHAPE,
+                    &property.span,
+                    message,
+                    "use a map whose source is the shape of these messages",
+                );
+            }
+            Arriving::Several(one, other) => {
+                let message = format!("messages of two shapes arrive at this map, {one} and {other}");
+                self.error(codes::TWO_SHAPES, &property.span, message, "give each shape a map of its own");
+            }
+            _ => {}
+        }
+        let mut made = Arriving::Nothing;
+        for target in &map.targets {
+            made = joined(made, &Arriving::One(Arc::new(target.shape.clone())));
+        }
+        let compiled = CompiledMap {
+            schema: Arc::clone(map.source.schema()),
+            schemas: map.targets.iter().map(|target| Arc::clone(target.shape.schema())).collect(),
+            plan: Arc::new(map.plan),
+            source,
+            targets,
+        };
+        Some((compiled, made))
+    }
+
+    /// Sends what is known along the wires.
+    fn leave(&mut self, at: usize, arriving: &Arriving, record: Option<Arc<ShapeFile>>, made: Option<Arriving>) {
+        let node = &self.file.nodes[at];
+        let status = || {
+            let shape = parse_outline("status", STATUS_OUTLINE).ok()?;
+            Some(Arriving::One(Arc::new(ShapeFile::of_shape(shape, Form::Json { array: false }))))
+        };
+        for (terminal, to) in node.targets() {
+            let leaves = match (node.kind.name, terminal) {
+                ("map", "out") => made.clone().unwrap_or(Arriving::Unread),
+                (_, "status") => status().unwrap_or(Arriving::Unread),
+                ("record_input", "record") | ("record_read", "out") => {
+                    record.clone().map_or(Arriving::Unread, Arriving::One)
+                }
+                ("split", "out") => match (node.text("part"), node.text("by")) {
+                    (Some(_), _) => self
+                        .shapes
+                        .get(node.text("part").unwrap_or_default())
+                        .cloned()
+                        .flatten()
+                        .map_or(Arriving::Unread, Arriving::One),
+                    (None, Some("document")) => arriving.clone(),
+                    (None, _) => Arriving::Unread,
+                },
+                ("validate", "out") => {
+                    match node.text("message").and_then(|name| self.shapes.get(name)).cloned().flatten() {
+                        Some(own) => Arriving::One(own),
+                        None => arriving.clone(),
+                    }
+                }
+                _ => arriving.clone(),
+            };
+            let known = std::mem::replace(&mut self.arriving[to], Arriving::Nothing);
+            self.arriving[to] = joined(known, &leaves);
+        }
+    }
+
+    /// Warns of a flow that puts messages on its own input, as it may never end.
+    fn self_feeding(&mut self) {
+        let inputs: Vec<&str> = self
+            .file
+            .nodes
+            .iter()
+            .filter(|node| node.kind.name == "queue_input")
+            .filter_map(|node| node.text("queue"))
+            .collect();
+        for node in self.file.nodes.iter().filter(|node| node.kind.name == "queue_output") {
+            if node.text("queue").is_some_and(|queue| inputs.contains(&queue)) {
+                let message = format!("node `{}` puts messages on a queue that this flow gets them from", node.name);
+                let finding =
+                    Finding::warning(codes::FEEDS_ITSELF, Fault::Config, message).at(self.file.text.place(&node.span));
+                self.findings.push(
+                    finding
+                        .hint("a message fails after 100 queues; use another queue if the repetition is not intended"),
+                );
+            }
+        }
+    }
+}
+
+fn joined(one: Arriving, other: &Arriving) -> Arriving {
+    let name = |of: &Arriving| match of {
+        Arriving::One(shape) if shape.path().as_os_str().is_empty() => "status messages".to_owned(),
+        Arriving::One(shape) => shape.path().display().to_string(),
+        _ => "content without a shape".to_owned(),
+    };
+    match (one, other) {
+        (Arriving::Nothing, other) => other.clone(),
+        (one, Arriving::Nothing) => one,
+        (Arriving::Unread, Arriving::Unread) => Arriving::Unread,
+        (several @ Arriving::Several(..), _) => several,
+        (_, several @ Arriving::Several(..)) => several.clone(),
+        (Arriving::One(one), Arriving::One(other)) if same_shape(one.shape(), other.shape()) => Arriving::One(one),
+        (one, other) => Arriving::Several(name(&one), name(other)),
+    }
+}
+
+/// The expressions of a node, by the names of its properties.
+fn written(node: &FlowNode) -> Vec<Written> {
+    let mut all = Vec::new();
+    for property in &node.properties {
+        match &property.value {
+            PropertyValue::From(text, span) => all.push(Written {
+                name: property.kind.name.to_owned(),
+                text: text.clone(),
+                span: span.clone(),
+                gives: if property.kind.form == PropertyForm::Condition { Gives::Truth } else { Gives::Text },
+            }),
+            PropertyValue::Cases(cases) => {
+                all.extend(cases.iter().enumerate().map(|(number, (text, span, _))| Written {
+                    name: format!("case{}", number + 1),
+                    text: text.clone(),
+                    span: span.clone(),
+                    gives: Gives::Truth,
+                }))
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Whether an expression obviously reads no content: a rough test that only decides which finding a user sees first.
+fn reads_envelope_only(text: &str) -> bool {
+    text.trim_start().starts_with("envelope.")
+}

@@ -1,0 +1,55 @@
+//! Why a node failed, while a message is processed.
+
+use quayline_core::{Code, Fault, Finding, Place};
+use quayline_pipeline::UnitReport;
+use quayline_store::StoreError;
+
+/// A failure of a node. It travels to the `failure` terminal, to the nearest `try`, to the `catch` terminal of the input, or rolls the unit of work
+/// back.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) finding: Box<Finding>,
+    /// Name of the node, once it is known.
+    pub(crate) node: Option<String>,
+    /// COBOL file status, of a record operation.
+    pub(crate) status: Option<&'static str>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure { finding: Box::new(Finding::error(code, Fault::Sender, message).hint(hint)), node: None, status: None }
+    }
+
+    /// What a conversion said of a message that it did not take.
+    pub(crate) fn unreadable(code: Code, report: UnitReport, what: &str) -> Self {
+        let lost = report.lost.map(|findings| findings.0).unwrap_or_default();
+        let first = report.findings.into_iter().chain(lost).next();
+        let message = match &first {
+            Some(first) => format!("{what}: {} ({})", first.message, first.code),
+            None => what.to_owned(),
+        };
+        let mut finding = Finding::error(code, Fault::Sender, message);
+        if let Some(first) = first {
+            finding.place = first.place;
+            finding.hint = first.hint;
+        }
+        Failure { finding: Box::new(finding), node: None, status: None }
+    }
+
+    /// The finding with the flow and node as its place.
+    pub(crate) fn located(&self, flow: &str) -> Finding {
+        let mut finding = (*self.finding).clone();
+        let at = self.node.as_ref().map_or_else(|| format!("flow {flow}"), |node| format!("flow {flow}, node {node}"));
+        let inner = finding.place.to_string();
+        let detail = (!inner.is_empty()).then_some(inner);
+        finding.place = Place { path: Some(at), detail, ..Place::default() };
+        finding
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let status = Some(error.status().digits());
+        Failure { finding: Box::new(error.finding()), node: None, status }
+    }
+}

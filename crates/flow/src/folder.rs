@@ -1,0 +1,229 @@
+//! Files of a folder as messages, each once.
+//!
+//! ```text
+//! checkpoint "flow-folder/FLOW/NODE/NAME" ─▶ length and time of the file (16 bytes)
+//! ```
+//!
+//! The checkpoint commits with what the flow makes of the file. Then the file moves to the folder of processed files, and the checkpoint is removed. A file
+//! whose checkpoint is there when a look finds it was processed before, and is only moved.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use quayline_store::{Space, Store};
+
+/// Failures after which a file moves to the folder `failed`.
+const ATTEMPTS_MAX: u32 = 3;
+/// Longest file that becomes one message: the longest message of a queue.
+const FILE_BYTES_MAX: u64 = 100 << 20;
+
+/// The folder of an input.
+pub(crate) struct Folder {
+    folder: PathBuf,
+    done: PathBuf,
+    pattern: String,
+    prefix: String,
+    /// Length and time at the last look: a file that still grows is left for the next one.
+    seen: HashMap<PathBuf, [u8; 16]>,
+    found: VecDeque<PathBuf>,
+    attempts: HashMap<PathBuf, u32>,
+    taken: std::collections::HashSet<PathBuf>,
+}
+
+/// A file that is a message now.
+pub(crate) struct Taken {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
+    pub(crate) checkpoint: String,
+    pub(crate) fingerprint: [u8; 16],
+    pub(crate) processed: Processed,
+}
+
+/// A file on its way to the folder of processed files.
+#[derive(Clone, Debug)]
+pub(crate) struct Processed {
+    from: PathBuf,
+    to: PathBuf,
+    checkpoint: String,
+}
+
+impl Processed {
+    /// Moves the file, then removes its checkpoint.
+    pub(crate) fn finish(&self, store: &Store) -> Result<(), String> {
+        move_file(&self.from, &self.to)?;
+        let mut unit = store.begin().map_err(|error| error.to_string())?;
+        unit.delete(Space::CHECKPOINTS, self.checkpoint.as_bytes()).map_err(|error| error.to_string())?;
+        unit.submit_with(Box::new(|_| ()));
+        Ok(())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.from
+    }
+}
+
+fn move_file(from: &Path, to: &Path) -> Result<(), String> {
+    let shown = |error: std::io::Error| {
+        format!("{} cannot be moved: {}", from.display(), quayline_core::system_error_text(&error))
+    };
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(shown)?;
+    }
+    fs::rename(from, to).map_err(shown)
+}
+
+fn fingerprint(meta: &fs::Metadata) -> [u8; 16] {
+    let time = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or(Duration::ZERO);
+    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let mut print = [0; 16];
+    print[..8].copy_from_slice(&meta.len().to_le_bytes());
+    print[8..].copy_from_slice(&ns.to_le_bytes());
+    print
+}
+
+impl Folder {
+    pub(crate) fn new(root: &Path, flow: &str, node: &str, folder: &str, pattern: &str, done: Option<&str>) -> Self {
+        let folder = root.join(folder);
+        Folder {
+            done: done.map_or_else(|| folder.join("done"), |done| root.join(done)),
+            folder,
+            pattern: pattern.to_owned(),
+            prefix: format!("flow-folder/{flow}/{node}/"),
+            seen: HashMap::new(),
+            found: VecDeque::new(),
+            attempts: HashMap::new(),
+            taken: std::collections::HashSet::new(),
+        }
+    }
+
+    /// Looks into the folder.
+    pub(crate) fn look(&mut self) -> Result<(), String> {
+        let shown = |error: std::io::Error| {
+            format!("folder {} cannot be read: {}", self.folder.display(), quayline_core::system_error_text(&error))
+        };
+        let mut now = HashMap::new();
+        let mut ready = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(shown)? {
+            let entry = entry.map_err(shown)?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let Ok(meta) = entry.metadata() else { continue };
+            if !meta.is_file() || name.starts_with('.') || !fits(&self.pattern, name) {
+                continue;
+            }
+            let (path, print) = (entry.path(), fingerprint(&meta));
+            if self.seen.get(&path) == Some(&print) && !self.taken.contains(&path) && !self.found.contains(&path) {
+                ready.push(path.clone());
+            }
+            now.insert(path, print);
+        }
+        ready.sort();
+        self.seen = now;
+        self.attempts.retain(|path, _| self.seen.contains_key(path));
+        self.found.extend(ready);
+        Ok(())
+    }
+
+    /// The next file; `Ok(None)` if there is none. An error concerns one file, which is left where it is.
+    pub(crate) fn next(&mut self, store: &Store) -> Result<Option<Taken>, String> {
+        while let Some(path) = self.found.pop_front() {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
+            let checkpoint = format!("{}{name}", self.prefix);
+            let processed = Processed { to: self.done.join(&name), from: path.clone(), checkpoint: checkpoint.clone() };
+            let shown = |error: std::io::Error| {
+                format!("{} cannot be read: {}", path.display(), quayline_core::system_error_text(&error))
+            };
+            let meta = fs::metadata(&path).map_err(shown)?;
+            let print = fingerprint(&meta);
+            let unit = store.begin().map_err(|error| error.to_string())?;
+            let known = unit.checkpoint(&checkpoint).map_err(|error| error.to_string())?;
+            if known.as_deref() == Some(&print[..]) {
+                processed.finish(store)?;
+                continue;
+            }
+            if meta.len() > FILE_BYTES_MAX {
+                self.give_up(&path)?;
+                return Err(format!(
+                    "{} has {} bytes, at most {FILE_BYTES_MAX} become a message; it is moved to `failed`",
+                    path.display(),
+                    meta.len()
+                ));
+            }
+            let content = fs::read(&path).map_err(shown)?;
+            self.taken.insert(path);
+            return Ok(Some(Taken { name, content, checkpoint, fingerprint: print, processed }));
+        }
+        Ok(None)
+    }
+
+    /// The outcome of a file's unit of work. A file that failed too often moves to `failed`.
+    pub(crate) fn ended(&mut self, path: &Path, is_good: bool) -> Result<(), String> {
+        self.taken.remove(path);
+        if is_good {
+            self.attempts.remove(path);
+            return Ok(());
+        }
+        let attempts = self.attempts.entry(path.to_owned()).or_insert(0);
+        *attempts += 1;
+        if *attempts < ATTEMPTS_MAX {
+            return Ok(());
+        }
+        self.give_up(path)
+    }
+
+    fn give_up(&mut self, path: &Path) -> Result<(), String> {
+        self.attempts.remove(path);
+        let name = path.file_name().unwrap_or_default();
+        move_file(path, &self.folder.join("failed").join(name))
+    }
+}
+
+/// Whether a name fits a pattern with `*` and `?`.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    p = at + 1;
+                    n = from + 1;
+                    star = Some((at, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_have_stars_and_question_marks() {
+        for (pattern, name, expected) in [
+            ("*", "a.b", true),
+            ("*.edi", "x.edi", true),
+            ("*.edi", "x.ed", false),
+            ("a?c*", "abcd", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b", "ac", false),
+            ("", "", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

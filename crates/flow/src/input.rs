@@ -1,0 +1,396 @@
+//! Where messages enter a flow: each input claims messages, in the order that its node says, as long as the flow has instances free.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use quayline_store::Unit;
+use quayline_store::queue::{Message, MessageId, Persistence, Polled, Queue, Select};
+use tokio::time::{Instant, Sleep};
+
+use crate::codes;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::folder::{Folder, Processed};
+use crate::http::Listener;
+use crate::message::{Parcel, Received};
+use crate::run::{After, Run};
+
+/// Pause after an input failed, such as a folder that is missing.
+const FAILED_PAUSE: Duration = Duration::from_secs(5);
+
+/// A message that was claimed, with the unit of work that claims it.
+pub(crate) struct Claimed {
+    pub(crate) unit: Unit,
+    pub(crate) received: Rc<Received>,
+    pub(crate) after: Vec<After>,
+    /// Key of its order.
+    pub(crate) key: Option<Rc<str>>,
+    /// Messages that this unit of work may hold.
+    pub(crate) count: u64,
+    pub(crate) file: Option<Processed>,
+    /// What is wrong with the message already.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// How a unit of work ended.
+pub(crate) struct Ended {
+    pub(crate) input: usize,
+    pub(crate) id: MessageId,
+    pub(crate) key: Option<Rc<str>>,
+    pub(crate) is_good: bool,
+    pub(crate) messages: u64,
+    pub(crate) file: Option<Processed>,
+}
+
+/// An input of a flow on one thread.
+pub(crate) struct Input {
+    pub(crate) node: usize,
+    slots: usize,
+    used: usize,
+    from: Origin,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+enum Origin {
+    Queue(QueueFrom),
+    Timer { every: Duration, payload: Rc<[u8]> },
+    Folder { folder: Folder, interval: Duration },
+    Http(Listener),
+}
+
+struct QueueFrom {
+    queue: Queue,
+    order: Order,
+    keys: HashMap<Rc<str>, Keyed>,
+    /// Messages that were given back and must come before others of their key.
+    returned: VecDeque<(Rc<str>, MessageId)>,
+    commit_count: u64,
+    /// Messages that are processed one by one, after a unit of work of several was rolled back.
+    single: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Order {
+    None,
+    ByQueue,
+    ByKey,
+}
+
+/// Messages of one key.
+#[derive(Default)]
+struct Keyed {
+    is_busy: bool,
+    waiting: VecDeque<Claimed>,
+}
+
+impl Input {
+    /// The inputs of a flow. `slots` are the instances of this thread; 0 where the flow runs elsewhere.
+    pub(crate) fn all(run: &Run<'_>, slots: usize) -> Result<Vec<Input>, Failure> {
+        let nodes = run.flow.file.nodes.iter().enumerate().filter(|(_, node)| node.kind.is_input);
+        nodes.map(|(at, _)| Input::new(run, at, slots)).collect()
+    }
+
+    fn new(run: &Run<'_>, at: usize, slots: usize) -> Result<Input, Failure> {
+        let node = &run.flow.file.nodes[at];
+        let text = |name: &str| node.text(name).unwrap_or_default();
+        let time = |name: &str, default_ms| Duration::from_millis(node.number(name).unwrap_or(default_ms));
+        let (from, timer) = match node.kind.name {
+            "timer_input" => {
+                let every = time("every", 1_000).max(Duration::from_millis(1));
+                (Origin::Timer { every, payload: text("payload").as_bytes().into() }, Some(every))
+            }
+            "folder_input" => {
+                let pattern = node.text("pattern").unwrap_or("*");
+                let folder =
+                    Folder::new(&run.flow.root, &run.name, &node.name, text("folder"), pattern, node.text("done"));
+                (
+                    Origin::Folder { folder, interval: time("interval", 1_000).max(Duration::from_millis(1)) },
+                    Some(Duration::ZERO),
+                )
+            }
+            "http_input" => {
+                let listener = Listener::bind(text("listen"), text("path"), time("wait_limit", 30_000));
+                let failed = |why| {
+                    Failure::new(codes::LISTEN, why, "name another address, or end the program that uses this one")
+                };
+                (Origin::Http(listener.map_err(failed)?), None)
+            }
+            _ => {
+                let order = match node.text("order") {
+                    Some("by_queue") => Order::ByQueue,
+                    Some("by_key") => Order::ByKey,
+                    _ => Order::None,
+                };
+                let from = QueueFrom {
+                    queue: run.queue(text("queue"))?,
+                    order,
+                    keys: HashMap::new(),
+                    returned: VecDeque::new(),
+                    commit_count: node.number("commit_count").unwrap_or(1),
+                    single: 0,
+                };
+                (Origin::Queue(from), None)
+            }
+        };
+        let slots = match &from {
+            Origin::Queue(queue) if queue.order == Order::ByQueue => slots.min(1),
+            // A timer and a folder make one message after another.
+            Origin::Timer { .. } | Origin::Folder { .. } => slots.min(1),
+            Origin::Queue(_) | Origin::Http(_) => slots,
+        };
+        let timer = timer.map(|after| Box::pin(tokio::time::sleep(after)));
+        Ok(Input { node: at, slots, used: 0, from, timer })
+    }
+
+    /// Claims a message that can be processed now. Pending registers the task for everything that it waits for.
+    pub(crate) fn poll_claim(&mut self, run: &Run<'_>, context: &mut Context<'_>) -> Poll<Result<Claimed, Failure>> {
+        let Input { node, slots, used, from, timer } = self;
+        match from {
+            Origin::Queue(queue) => queue.poll(run, *node, (*slots, used), timer, context),
+            Origin::Timer { every, payload } => {
+                if *used >= *slots || !due(timer, context) {
+                    return Poll::Pending;
+                }
+                set(timer, *every);
+                *used += 1;
+                let header =
+                    Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
+                let payload = Rc::clone(payload);
+                Poll::Ready(
+                    run.store.begin().map_err(Into::into).map(|unit| claimed(run, unit, header, payload, "", None)),
+                )
+            }
+            Origin::Http(listener) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(Some(asked)) = listener.asked.poll_recv(context) else { return Poll::Pending };
+                *used += 1;
+                let header =
+                    Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
+                let unit = run.store.begin()?;
+                let mut claimed = claimed(run, unit, header, asked.content, "", None);
+                if let Some(received) = Rc::get_mut(&mut claimed.received) {
+                    received.reply = Some(asked.reply);
+                }
+                Poll::Ready(Ok(claimed))
+            }
+            Origin::Folder { folder, interval } => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                loop {
+                    match folder.next(&run.store) {
+                        Ok(Some(taken)) => {
+                            *used += 1;
+                            let mut unit = match run.store.begin() {
+                                Ok(unit) => unit,
+                                Err(error) => return Poll::Ready(Err(error.into())),
+                            };
+                            if let Err(error) = unit.put_checkpoint(&taken.checkpoint, &taken.fingerprint) {
+                                return Poll::Ready(Err(error.into()));
+                            }
+                            let mut header = Message { put_ms: run.clock.now_ms(), ..Message::default() };
+                            header.id[..16].copy_from_slice(&taken.fingerprint);
+                            let mut claimed = claimed(run, unit, header, taken.content.into(), "", Some(taken.name));
+                            claimed.after.push(After::Processed(taken.processed.clone()));
+                            claimed.file = Some(taken.processed);
+                            return Poll::Ready(Ok(claimed));
+                        }
+                        Ok(None) => {}
+                        Err(why) => {
+                            let failure = Failure::new(codes::FILE_SYSTEM, why, "check the file and its permissions");
+                            return Poll::Ready(Err(failure));
+                        }
+                    }
+                    if !due(timer, context) {
+                        return Poll::Pending;
+                    }
+                    set(timer, *interval);
+                    if let Err(why) = folder.look() {
+                        set(timer, FAILED_PAUSE);
+                        let _ = due(timer, context);
+                        let failure = Failure::new(codes::FILE_SYSTEM, why, "make the folder, or name another one");
+                        return Poll::Ready(Err(failure));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes note of the end of a unit of work; a message of the same key may be next.
+    pub(crate) fn ended(&mut self, ended: &Ended) -> Result<Option<Claimed>, Failure> {
+        self.used = self.used.saturating_sub(1);
+        match &mut self.from {
+            Origin::Queue(queue) => Ok(queue.ended(ended)),
+            Origin::Timer { .. } | Origin::Http(_) => Ok(None),
+            Origin::Folder { folder, .. } => {
+                let Some(file) = &ended.file else { return Ok(None) };
+                let done = folder.ended(file.path(), ended.is_good);
+                done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))
+                    .map(|()| None)
+            }
+        }
+    }
+
+    /// Gives back everything that is claimed and not started, without counting it as a failure of the flow.
+    pub(crate) fn stop(&mut self) {
+        if let Origin::Queue(queue) = &mut self.from {
+            queue.keys.clear();
+            // This task no longer looks for messages, so another one has to.
+            let _ = queue.queue.wake_all();
+        }
+    }
+}
+
+fn due(timer: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>) -> bool {
+    timer.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready())
+}
+
+fn set(timer: &mut Option<Pin<Box<Sleep>>>, after: Duration) {
+    match timer {
+        Some(timer) => timer.as_mut().reset(Instant::now() + after),
+        None => *timer = Some(Box::pin(tokio::time::sleep(after))),
+    }
+}
+
+fn claimed(
+    run: &Run<'_>,
+    unit: Unit,
+    header: Message,
+    content: Rc<[u8]>,
+    from: &str,
+    file_name: Option<String>,
+) -> Claimed {
+    let received =
+        Received { header, from: from.to_owned(), flow: Rc::clone(&run.name), file_name, reply: None, content };
+    Claimed { unit, received: Rc::new(received), after: Vec::new(), key: None, count: 1, file: None, failure: None }
+}
+
+/// The message of a queue as what a flow receives.
+pub(crate) fn received(run: &Run<'_>, mut message: Message, queue: &str) -> Rc<Received> {
+    let content = std::mem::take(&mut message.payload).into();
+    let flow = Rc::clone(&run.name);
+    Rc::new(Received { header: message, from: queue.to_owned(), flow, file_name: None, reply: None, content })
+}
+
+impl QueueFrom {
+    fn poll(
+        &mut self,
+        run: &Run<'_>,
+        node: usize,
+        (slots, used): (usize, &mut usize),
+        timer: &mut Option<Pin<Box<Sleep>>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Claimed, Failure>> {
+        let mut due_ms: Option<u64> = None;
+        // Messages that were given back come first in their order.
+        for _ in 0..self.returned.len() {
+            let Some((key, id)) = self.returned.pop_front() else { break };
+            let mut unit = run.store.begin()?;
+            match self.queue.poll_get(&mut unit, Select::Id(id), context.waker())? {
+                Polled::Message(message) => {
+                    *used += 1;
+                    return Poll::Ready(Ok(self.claim(run, node, unit, *message, Some(key))));
+                }
+                Polled::Nothing { due_ms: Some(at_ms) } => {
+                    due_ms = Some(due_ms.map_or(at_ms, |known| known.min(at_ms)));
+                    self.returned.push_back((key, id));
+                }
+                // It expired or moved to the backout queue.
+                Polled::Nothing { due_ms: None } => {
+                    if let Some(next) = self.free(&key) {
+                        return Poll::Ready(Ok(next));
+                    }
+                }
+            }
+        }
+        while *used < slots && (self.order != Order::ByQueue || self.returned.is_empty()) {
+            let mut unit = run.store.begin()?;
+            let message = match self.queue.poll_get(&mut unit, Select::First, context.waker())? {
+                Polled::Message(message) => *message,
+                Polled::Nothing { due_ms: at_ms } => {
+                    due_ms = match (due_ms, at_ms) {
+                        (Some(a), Some(b)) => Some(a.min(b)),
+                        (a, b) => a.or(b),
+                    };
+                    break;
+                }
+            };
+            *used += 1;
+            let back = self.returned.iter().position(|(_, id)| *id == message.id);
+            if let Some((key, _)) = back.and_then(|at| self.returned.remove(at)) {
+                return Poll::Ready(Ok(self.claim(run, node, unit, message, Some(key))));
+            }
+            let claimed = self.claim(run, node, unit, message, None);
+            let Some(key) = claimed.key.clone() else { return Poll::Ready(Ok(claimed)) };
+            let keyed = self.keys.entry(key).or_default();
+            if keyed.is_busy {
+                keyed.waiting.push_back(claimed);
+                continue;
+            }
+            keyed.is_busy = true;
+            return Poll::Ready(Ok(claimed));
+        }
+        if *used >= slots {
+            self.queue.forget(context.waker());
+        }
+        if let Some(due_ms) = due_ms {
+            set(timer, Duration::from_millis(due_ms.saturating_sub(run.clock.now_ms()).max(1)));
+            if due(timer, context) {
+                context.waker().wake_by_ref();
+            }
+        }
+        Poll::Pending
+    }
+
+    fn claim(&mut self, run: &Run<'_>, node: usize, unit: Unit, message: Message, key: Option<Rc<str>>) -> Claimed {
+        let count = if self.single > 0 || self.order != Order::None { 1 } else { self.commit_count };
+        self.single = self.single.saturating_sub(1);
+        let received = received(run, message, self.queue.name());
+        let mut claimed = Claimed { unit, received, after: Vec::new(), key, count, file: None, failure: None };
+        if claimed.key.is_none() {
+            match self.order {
+                Order::None => {}
+                Order::ByQueue => claimed.key = Some("".into()),
+                Order::ByKey => match run.values(node, &Parcel::new(Rc::clone(&claimed.received))) {
+                    Ok(values) => {
+                        let key = values.first().map_or("", |value| match value {
+                            Evaluated::Text(text) => text,
+                            _ => "",
+                        });
+                        claimed.key = Some(key.into());
+                    }
+                    // Messages without a readable key are in the order of the empty key.
+                    Err(failure) => (claimed.key, claimed.failure) = (Some("".into()), Some(failure)),
+                },
+            }
+        }
+        claimed
+    }
+
+    /// The next message of a key that nothing occupies now.
+    fn free(&mut self, key: &Rc<str>) -> Option<Claimed> {
+        let keyed = self.keys.get_mut(key)?;
+        let next = keyed.waiting.pop_front();
+        if next.is_none() {
+            self.keys.remove(key);
+        }
+        next
+    }
+
+    fn ended(&mut self, ended: &Ended) -> Option<Claimed> {
+        if !ended.is_good && ended.messages > 1 {
+            self.single = ended.messages;
+        }
+        let key = ended.key.as_ref()?;
+        if ended.is_good {
+            return self.free(key);
+        }
+        self.returned.push_back((Rc::clone(key), ended.id));
+        None
+    }
+}

@@ -1,0 +1,45 @@
+//! Message flows: nodes and wires between queues, record files, folders and maps, run exactly once on few threads.
+//!
+//! ```text
+//! flows/orders.toml ─ project::FlowFile ─▶ Flow: shapes along the wires, expressions and maps compiled
+//!                                            │ Engine::deploy
+//!                                            ▼
+//!            thread 1                                thread 2            a runtime each; they share the store and the counters
+//!            run_flow: Pipes, Lanes, Inputs          …
+//!              Input ─claims─▶ unit_of_work (a future) ─▶ nodes ─▶ submit ─▶ Ended ─▶ Input
+//!                │                  │ waits for: commit, record lock, room in a queue, time
+//!                ▼                  ▼
+//!            store: queues       store: record files, checkpoints: one Unit, one commit
+//! ```
+//!
+//! - **A unit of work is a future, not a thread.** It is created when a message is claimed and ends with its commit or rollback, so idle instances cost
+//!   nothing, and a commit, a lock or a full queue holds a future and no thread.
+//! - **One unit of work for everything**: the get, record changes, puts, checkpoints of passes, files of the outbox. What fails is rolled back as a whole.
+//! - **Failures have one way**: the `failure` terminal of the node, the nearest `try`, the `catch` terminal of the input, the rollback. The queue then counts,
+//!   waits longer each time, and moves the message to its backout queue.
+//! - **Shapes are known before a message comes.** Expressions and maps are checked against what arrives at their node.
+
+mod codes;
+mod compile;
+mod engine;
+mod expression;
+mod failure;
+mod folder;
+mod http;
+mod input;
+mod message;
+mod nodes;
+mod outbox;
+mod picture;
+mod pipes;
+mod records;
+mod run;
+mod stats;
+mod worker;
+
+pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions};
+pub use engine::{Engine, EngineOptions, FlowState};
+pub use message::{ENVELOPE_NAMES, USER_ID};
+pub use picture::{svg, text};
+pub use run::Observer;
+pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};

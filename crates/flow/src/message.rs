@@ -1,0 +1,126 @@
+//! A message on its way through a flow.
+
+use std::rc::Rc;
+
+use quayline_store::queue::{Message, MessageId, Persistence};
+
+use crate::failure::Failure;
+
+/// Names of envelope values that expressions and maps may read. `property_NAME` is a property of the message.
+pub const ENVELOPE_NAMES: &[&str] = &[
+    "message_id",
+    "correlation_id",
+    "group_id",
+    "group_sequence",
+    "priority",
+    "persistence",
+    "put_time",
+    "reply_to",
+    "format",
+    "reason",
+    "backout_count",
+    "queue",
+    "flow",
+    "user_id",
+    "file_name",
+    "part",
+    "status",
+    "error_code",
+    "error_text",
+    "error_node",
+];
+
+/// Property of a message that holds the user's id, as `envelope.user_id` reads it.
+pub const USER_ID: &str = "user_id";
+/// Property that counts the queues that a message and what was made of it have passed.
+pub(crate) const HOPS: &str = "quayline_hops";
+
+/// What all messages of one received message share.
+#[derive(Debug)]
+pub(crate) struct Received {
+    /// The message without its content.
+    pub(crate) header: Message,
+    /// Name of the queue, folder or listener.
+    pub(crate) from: String,
+    /// Name of the flow.
+    pub(crate) flow: Rc<str>,
+    /// The file that it was read from.
+    pub(crate) file_name: Option<String>,
+    /// Where the answer to an HTTP request goes.
+    pub(crate) reply: Option<crate::http::ReplyTo>,
+    /// The content as it was received.
+    pub(crate) content: Rc<[u8]>,
+}
+
+/// A message between two nodes. Clones share everything.
+#[derive(Clone, Debug)]
+pub(crate) struct Parcel {
+    pub(crate) content: Rc<[u8]>,
+    pub(crate) received: Rc<Received>,
+    /// Number of the part, after a split.
+    pub(crate) part: u64,
+    /// COBOL file status of the last record operation.
+    pub(crate) status: Option<&'static str>,
+    /// The failure that led here.
+    pub(crate) failure: Option<Rc<Failure>>,
+}
+
+impl Parcel {
+    pub(crate) fn new(received: Rc<Received>) -> Self {
+        Parcel { content: Rc::clone(&received.content), received, part: 0, status: None, failure: None }
+    }
+
+    pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {
+        Parcel { content: content.into(), ..self.clone() }
+    }
+
+    pub(crate) fn is_persistent(&self) -> bool {
+        self.received.header.persistence == Persistence::Persistent
+    }
+
+    /// An envelope value.
+    pub(crate) fn envelope(&self, name: &str) -> Option<String> {
+        let header = &self.received.header;
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        match name {
+            "message_id" => Some(hex(&header.id)),
+            "correlation_id" => Some(hex(&header.correlation)),
+            "group_id" => Some(hex(&header.group)),
+            "group_sequence" => Some(header.group_sequence.to_string()),
+            "priority" => Some(header.priority.to_string()),
+            "persistence" => Some(if self.is_persistent() { "yes" } else { "no" }.to_owned()),
+            "put_time" => Some(header.put_ms.to_string()),
+            "reply_to" => text(&header.reply_to),
+            "format" => text(&header.format),
+            "reason" => text(&header.reason),
+            "backout_count" => Some(header.backout_count.to_string()),
+            "queue" => text(&self.received.from),
+            "flow" => Some(self.received.flow.to_string()),
+            "user_id" => self.property(USER_ID),
+            "file_name" => self.received.file_name.clone(),
+            "part" => (self.part > 0).then(|| self.part.to_string()),
+            "status" => self.status.map(str::to_owned),
+            "error_code" => self.failure.as_ref().map(|failure| failure.finding.code.to_string()),
+            "error_text" => self.failure.as_ref().map(|failure| failure.finding.message.clone()),
+            "error_node" => self.failure.as_ref().and_then(|failure| failure.node.clone()),
+            other => self.property(other.strip_prefix("property_")?),
+        }
+    }
+
+    fn property(&self, name: &str) -> Option<String> {
+        let found = self.received.header.properties.iter().find(|(known, _)| known == name)?;
+        String::from_utf8(found.1.clone()).ok()
+    }
+
+    /// Queues that the message has passed.
+    pub(crate) fn hops(&self) -> u32 {
+        self.property(HOPS).and_then(|hops| hops.parse().ok()).unwrap_or(0)
+    }
+}
+
+/// An id as hexadecimal digits.
+pub(crate) fn hex(id: &MessageId) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |at: u8| char::from(DIGITS[usize::from(at & 15)]);
+    id.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
+}

@@ -1,0 +1,262 @@
+//! What each type of node does with a message.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use quayline_project::{Form, PropertyValue, SourceFormat};
+use quayline_store::StoreError;
+use quayline_store::queue::{Message, Persistence};
+
+use crate::codes;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::http::Answer;
+use crate::message::{HOPS, Parcel};
+use crate::run::{After, Gives, Run, Work};
+use crate::stats::CpuPart;
+
+/// Queues that a message, and what is made of it, may pass. Default 100: more is an endless loop.
+const HOPS_MAX: u32 = 100;
+/// First and longest pause while an output queue is full.
+const FULL_PAUSE_MS: (u64, u64) = (5, 1_000);
+
+impl Run<'_> {
+    /// Runs one node.
+    pub(crate) async fn node(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
+        let values = self.values(at, parcel)?;
+        let node = &self.flow.file.nodes[at];
+        match node.kind.name {
+            "map" => {
+                let made = self.lanes.map(at, self.clock.now_ms(), parcel)?;
+                Ok(Gives::Out(made.into_iter().map(|content| ("out", parcel.with_content(content))).collect()))
+            }
+            "filter" => {
+                let terminal = if values.first() == Some(&Evaluated::Truth(true)) { "out" } else { "no_match" };
+                Ok(Gives::Out(vec![(terminal, parcel.clone())]))
+            }
+            "route" => self.route(at, &values, parcel),
+            "split" => self.split(at, parcel),
+            "try" => Ok(Gives::Try),
+            "throw" => {
+                let text = self.needed(at, &values, "text")?;
+                Err(Failure::new(codes::THROWN, text, "the flow file decides this; see the node in the flow"))
+            }
+            "trace" => {
+                let text = self.needed(at, &values, "text")?;
+                self.observer.trace(&self.name, &node.name, text);
+                Ok(Gives::Out(vec![("out", parcel.clone())]))
+            }
+            "validate" => Ok(Gives::Out(vec![match self.lanes.check(at, parcel)? {
+                Ok(_) => ("out", parcel.clone()),
+                Err(failure) => ("no_match", Parcel { failure: Some(Rc::new(failure)), ..parcel.clone() }),
+            }])),
+            "reply" => self.reply(work, at, parcel).await,
+            "queue_output" => self.queue_output(work, at, &values, parcel).await,
+            "file_output" => self.file_output(work, at, &values, parcel).await,
+            "record_input" => self.record_input(work, at, &values, parcel).await,
+            _ => self.record(work, at, &values, parcel).await,
+        }
+    }
+
+    fn route(&self, at: usize, values: &[Evaluated], parcel: &Parcel) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        if let Some(PropertyValue::Cases(cases)) = node.property("cases").map(|property| &property.value) {
+            let fits = values.iter().position(|value| *value == Evaluated::Truth(true));
+            return Ok(match fits.and_then(|number| cases.get(number)) {
+                Some((_, _, to)) => Gives::To(*to, parcel.clone()),
+                None => Gives::Out(vec![("no_match", parcel.clone())]),
+            });
+        }
+        let label = self.needed(at, values, "label")?;
+        let Some(PropertyValue::Nodes(labels)) = node.property("labels").map(|property| &property.value) else {
+            return Ok(Gives::Out(vec![("no_match", parcel.clone())]));
+        };
+        match labels.iter().find(|to| self.flow.file.nodes[**to].name == label) {
+            Some(to) => Ok(Gives::To(*to, parcel.clone())),
+            None if node.wire("no_match").is_empty() => Err(Failure::new(
+                codes::NO_ROUTE,
+                "the label names no node of `labels`",
+                "add the node to `labels`, or wire `no_match`",
+            )),
+            None => Ok(Gives::Out(vec![("no_match", parcel.clone())])),
+        }
+    }
+
+    fn split(&self, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
+        let lines = |content: &[u8]| {
+            let mut parts = Vec::new();
+            let mut start = 0;
+            for end in memchr_lines(content) {
+                let line = content[start..end].strip_suffix(b"\r").map_or(end, |line| start + line.len());
+                if line > start {
+                    parts.push(start..line);
+                }
+                start = end + 1;
+            }
+            parts
+        };
+        if self.flow.file.nodes[at].text("by") == Some("line") {
+            return Ok(Gives::Parts(lines(&parcel.content), Rc::clone(&parcel.content)));
+        }
+        let fixed = self.flow.nodes[at].shape.as_ref().and_then(|shape| match shape.form() {
+            Form::Records { .. } => match shape.source() {
+                Ok(SourceFormat::Records(framing)) => fixed_length(&framing.to_string()),
+                _ => None,
+            },
+            _ => None,
+        });
+        if let Some(length) = fixed {
+            let bytes = parcel.content.len();
+            if bytes % length != 0 {
+                let message =
+                    format!("the message has {bytes} bytes, which is no multiple of the record length {length}");
+                return Err(Failure::new(codes::NOT_READABLE, message, "check the record length of the shape"));
+            }
+            let parts = (0..bytes / length).map(|number| number * length..(number + 1) * length).collect();
+            return Ok(Gives::Parts(parts, Rc::clone(&parcel.content)));
+        }
+        let documents = self.lanes.check(at, parcel)??;
+        Ok(Gives::Parts(lines(&documents), documents.into()))
+    }
+
+    /// A message for a queue, made from the content and what was received.
+    fn outgoing(&self, at: usize, parcel: &Parcel) -> Result<Message, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let header = &parcel.received.header;
+        let hops = parcel.hops() + 1;
+        if hops > HOPS_MAX {
+            let message = format!("the message passed more than {HOPS_MAX} queues, so flows send it round and round");
+            return Err(Failure::new(codes::HOPS, message, "end the loop with a filter node"));
+        }
+        let mut properties: Vec<(String, Vec<u8>)> =
+            header.properties.iter().filter(|(name, _)| name != HOPS).cloned().collect();
+        properties.push((HOPS.to_owned(), hops.to_string().into_bytes()));
+        let persistence = match node.text("persistence") {
+            Some("yes") => Persistence::Persistent,
+            Some("no") => Persistence::NotPersistent,
+            _ => header.persistence,
+        };
+        let correlation = match node.text("correlation") {
+            Some("correlation_id") => header.correlation,
+            Some("none") => [0; 24],
+            _ => header.id,
+        };
+        let expires_ms =
+            node.number("expiry").map_or(0, |expiry_ms| self.clock.now_ms().saturating_add(expiry_ms.max(1)));
+        let priority = node.number("priority").and_then(|p| u8::try_from(p).ok()).unwrap_or(header.priority);
+        Ok(Message {
+            correlation,
+            group: header.group,
+            group_sequence: header.group_sequence,
+            priority,
+            persistence,
+            expires_ms,
+            properties,
+            payload: parcel.content.to_vec(),
+            ..Message::default()
+        })
+    }
+
+    /// Puts a message. While the queue is full the unit of work waits, without a thread, for room or its time limit.
+    async fn put(&self, work: &mut Work, queue: &str, message: &Message) -> Result<(), Failure> {
+        self.part(work, CpuPart::Queues);
+        let queue = self.queue(queue)?;
+        let mut pause_ms = FULL_PAUSE_MS.0;
+        loop {
+            match queue.put(&mut work.unit, message) {
+                Ok(_) => break,
+                Err(error @ StoreError::QueueFull { .. }) => {
+                    if Instant::now() + Duration::from_millis(pause_ms) >= work.deadline {
+                        return Err(error.into());
+                    }
+                    tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                    self.resumed(work);
+                    pause_ms = (pause_ms * 2).min(FULL_PAUSE_MS.1);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.part(work, CpuPart::Flow);
+        Ok(())
+    }
+
+    async fn queue_output(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let message = self.outgoing(at, parcel)?;
+        let queue = self.needed(at, values, "queue")?;
+        self.put(work, queue, &message).await?;
+        Ok(Gives::Out(vec![("out", parcel.clone())]))
+    }
+
+    async fn reply(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
+        if let Some(reply) = &parcel.received.reply {
+            let status = self.flow.file.nodes[at].number("status").and_then(|s| u16::try_from(s).ok()).unwrap_or(200);
+            let content_type = self.flow.file.nodes[at].text("content_type").map(Rc::from);
+            let answer = Answer { status, content_type, content: Rc::clone(&parcel.content) };
+            work.after.push(After::Answer(reply.clone(), answer));
+        } else if parcel.received.header.reply_to.is_empty() {
+            return Err(Failure::new(
+                codes::NO_REPLY,
+                "the received message names no reply queue",
+                "set the reply queue where the request is put, or use a queue_output node",
+            ));
+        } else {
+            let message = self.outgoing(at, parcel)?;
+            let queue = parcel.received.header.reply_to.clone();
+            self.put(work, &queue, &message).await?;
+        }
+        Ok(Gives::Out(vec![("out", parcel.clone())]))
+    }
+
+    /// Keeps the content in the unit of work; the file is written after the commit, and again after a restart if that was interrupted.
+    async fn file_output(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let folder = self.needed(at, values, "folder")?;
+        let name = self.needed(at, values, "name")?;
+        if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
+            let message = "the name of the file is empty, begins with a point or holds a slash";
+            return Err(Failure::new(
+                codes::FILE_SYSTEM,
+                message,
+                "make the name from letters and digits of the message",
+            ));
+        }
+        let path = self.flow.root.join(folder).join(name);
+        let key = crate::outbox::key(&self.name, work.unit.id().0, work.after.len());
+        let entry = crate::outbox::entry(&path, &parcel.content);
+        self.locked(work, |unit| unit.put_checkpoint(&key, &entry)).await?;
+        work.after.push(After::File(key));
+        Ok(Gives::Out(vec![("out", parcel.clone())]))
+    }
+}
+
+/// Ends of the lines of a text, the last one too if it has no line feed.
+fn memchr_lines(content: &[u8]) -> impl Iterator<Item = usize> {
+    let feeds = content.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let last = (content.last().is_some_and(|byte| *byte != b'\n')).then_some(content.len());
+    feeds.chain(last)
+}
+
+/// Length of `fixed:80`.
+fn fixed_length(framing: &str) -> Option<usize> {
+    framing.strip_prefix("fixed:")?.parse().ok().filter(|length| *length > 0)
+}
+
+/// Whether a flow can split messages of a format into documents.
+pub(crate) fn splits(source: &SourceFormat) -> bool {
+    match source {
+        SourceFormat::Json(_) => true,
+        SourceFormat::Records(framing) => fixed_length(&framing.to_string()).is_some(),
+        _ => false,
+    }
+}

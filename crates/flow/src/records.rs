@@ -1,0 +1,301 @@
+//! Nodes of record files.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use quayline_store::record_file::{By, Organisation, RecordFile, Relation};
+use quayline_store::{FileStatus, LockWait, Space, StoreError, Unit};
+
+use crate::codes;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::message::{Parcel, hex};
+use crate::run::{Gives, Run, Work};
+use crate::stats::CpuPart;
+
+/// Records in one unit of work of a pass where the node does not say it.
+const COMMIT_COUNT: u64 = 1_000;
+/// Units of work of one pass that are on their way to the log at once.
+const IN_FLIGHT: usize = 4;
+
+/// Where a record is looked for.
+enum Wanted {
+    Key(Vec<u8>, Relation),
+    Alternate(String, Vec<u8>, Relation),
+    Number(u64, Relation),
+    First,
+    Last,
+}
+
+impl Run<'_> {
+    /// Reads, adds, replaces or deletes one record.
+    pub(crate) async fn record(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let name = self.needed(at, values, "file")?.to_owned();
+        let keep_open = node.text("keep_open");
+        self.part(work, CpuPart::Files);
+        let file = self.file(&work.unit, &name, keep_open)?;
+        self.part(work, CpuPart::Flow);
+        let mut made = None;
+        let done = match node.kind.name {
+            "record_read" => {
+                let wanted = self.wanted(at, values, &file)?;
+                let lock = node.flag("lock");
+                self.locked(work, |unit| {
+                    let record = find(&file, unit, &wanted, lock)?;
+                    made = Some(Rc::<[u8]>::from(&*record.bytes));
+                    Ok(record.status)
+                })
+                .await
+            }
+            "record_delete" => {
+                let wanted = self.wanted(at, values, &file)?;
+                self.locked(work, |unit| {
+                    let record = find(&file, unit, &wanted, true)?;
+                    file.delete(unit, &record).map(|()| FileStatus::Success)
+                })
+                .await
+            }
+            "record_write" => {
+                self.locked(work, |unit| file.insert(unit, &parcel.content).map(|inserted| inserted.status)).await
+            }
+            _ => self.locked(work, |unit| file.rewrite_by_key(unit, &parcel.content)).await,
+        };
+        let operation = node.kind.name;
+        let (terminal, status, error) = match done {
+            Ok(status) => ("out", status.digits(), None),
+            Err(error @ (StoreError::NotFound { .. } | StoreError::EndOfFile { .. })) => {
+                ("not_found", error.status().digits(), Some(error))
+            }
+            Err(error @ StoreError::DuplicateKey { .. }) => ("duplicate", "22", Some(error)),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(error) = &error
+            && node.wire(terminal).is_empty()
+            && node.wire("status").is_empty()
+        {
+            return Err(error.clone().into());
+        }
+        let mut out = Vec::new();
+        if !node.wire("status").is_empty() {
+            let text = error.map(|error| error.to_string());
+            let records = u64::from(terminal == "out");
+            out.push(("status", self.status(at, operation, &name, status, records, text.as_deref(), parcel)));
+        }
+        let content = made.unwrap_or_else(|| Rc::clone(&parcel.content));
+        out.push((terminal, Parcel { status: Some(status), content, ..parcel.clone() }));
+        Ok(Gives::Out(out))
+    }
+
+    /// A status message.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a status message")]
+    fn status(
+        &self,
+        at: usize,
+        operation: &str,
+        file: &str,
+        status: &'static str,
+        records: u64,
+        text: Option<&str>,
+        parcel: &Parcel,
+    ) -> Parcel {
+        let node = &self.flow.file.nodes[at].name;
+        let mut message = serde_json::json!({
+            "flow": &*self.name, "node": node, "operation": operation, "file": file, "status": status, "records": records,
+        });
+        if let Some(text) = text {
+            message["text"] = text.into();
+        }
+        Parcel { status: Some(status), ..parcel.with_content(message.to_string().into_bytes()) }
+    }
+
+    fn wanted(&self, at: usize, values: &[Evaluated], file: &RecordFile) -> Result<Wanted, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let relation = match node.text("mode") {
+            Some("FIRST") => return Ok(Wanted::First),
+            Some("LAST") => return Ok(Wanted::Last),
+            Some("KEY_GE") => Relation::AtLeast,
+            _ => Relation::Equal,
+        };
+        let key = self.needed(at, values, "key")?;
+        let index = self.text(at, values, "index")?;
+        let bytes = match node.text("key_type") {
+            Some("number") => {
+                let number = key.trim().parse().map_err(|_| bad_key("the key is not a whole number"))?;
+                return Ok(Wanted::Number(number, relation));
+            }
+            Some("hex") => {
+                from_hex(key).ok_or_else(|| bad_key("the key is not an even number of hexadecimal digits"))?
+            }
+            _ => match &self.flow.nodes[at].charset {
+                Some(charset) => {
+                    let mut bytes = Vec::new();
+                    charset.encode_into(key, &mut bytes).map_err(|_| {
+                        bad_key("the key has a character that the code page of the records does not have")
+                    })?;
+                    bytes
+                }
+                None if key.is_ascii() => key.as_bytes().to_vec(),
+                None => {
+                    return Err(bad_key("the key is not ASCII, and the node does not name the shape of the records"));
+                }
+            },
+        };
+        Ok(match (index, file.definition().organisation) {
+            (Some(index), _) => Wanted::Alternate(index.to_owned(), bytes, relation),
+            (None, _) => Wanted::Key(bytes, relation),
+        })
+    }
+
+    /// Reads a record file from its begin or a key on; each record is a message. Records are read in units of work of their own, each with a checkpoint
+    /// if anything of it persists, so that a pass resumes where it was.
+    pub(crate) async fn record_input(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let name = self.needed(at, values, "file")?.to_owned();
+        let reader = self.store.begin()?;
+        let file = self.file(&reader, &name, None)?;
+        let checkpoint = format!("flow-pass/{}/{}/{}", self.name, node.name, hex(&parcel.received.header.id));
+        let mut browse = file.browse();
+        let mut records = 0;
+        if let Some(kept) = reader.checkpoint(&checkpoint)? {
+            let (count, key) =
+                kept.split_first_chunk::<8>().ok_or_else(|| bad_key("the checkpoint is of no known form"))?;
+            records = u64::from_le_bytes(*count);
+            // The record may be deleted since; then the next one is read.
+            let from = by_primary(&file, key);
+            match browse.start(&reader, from, Relation::AtLeast) {
+                Ok(()) if browse.next(&reader)?.key == key => {}
+                Ok(()) => browse.start(&reader, from, Relation::AtLeast)?,
+                Err(StoreError::NotFound { .. }) => browse.to_end(),
+                Err(error) => return Err(error.into()),
+            }
+        } else if node.property("key").is_some() {
+            let start = match self.wanted(at, values, &file)? {
+                Wanted::Key(key, relation) => browse.start(&reader, By::Key(&key), relation),
+                Wanted::Number(number, relation) => browse.start(&reader, by_number(&file, number), relation),
+                _ => Ok(()),
+            };
+            match start {
+                Ok(()) => {}
+                Err(StoreError::NotFound { .. }) => browse.to_end(),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let commit_count = node.number("commit_count").unwrap_or(COMMIT_COUNT);
+        let mut in_flight = VecDeque::new();
+        let mut is_last = false;
+        while !is_last {
+            let mut batch = self.work(self.store.begin()?);
+            batch.deadline = work.deadline;
+            let mut last_key = None;
+            let mut taken = 0;
+            while taken < commit_count {
+                self.part(&mut batch, CpuPart::Files);
+                let record = match browse.next(&reader) {
+                    Ok(record) => record,
+                    Err(StoreError::EndOfFile { .. }) => {
+                        is_last = true;
+                        break;
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                self.part(&mut batch, CpuPart::Flow);
+                let one = Parcel { status: Some("00"), ..parcel.with_content(&*record.bytes) };
+                Box::pin(self.from_terminal(&mut batch, at, "record", one)).await?;
+                last_key = Some(record.key);
+                taken += 1;
+            }
+            records += taken;
+            if let Some(key) = last_key
+                && !batch.unit.is_empty()
+            {
+                let kept = [&records.to_le_bytes()[..], &key].concat();
+                self.locked(&mut batch, |unit| unit.put_checkpoint(&checkpoint, &kept)).await?;
+            }
+            // The next unit changes the same checkpoint, whose lock is free after the commit; without one, several are on their way.
+            let limit = if batch.unit.is_empty() { IN_FLIGHT } else { 1 };
+            batch.messages = taken;
+            in_flight.push_back(self.submit(batch));
+            while in_flight.len() >= limit {
+                if let Some(commit) = in_flight.pop_front() {
+                    commit.await?;
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        for commit in in_flight {
+            commit.await?;
+        }
+        drop(reader);
+        if work.unit.checkpoint(&checkpoint)?.is_some() {
+            self.locked(work, |unit| unit.delete(Space::CHECKPOINTS, checkpoint.as_bytes())).await?;
+        }
+        self.resumed(work);
+        let status = self.status(at, "record_input", &name, "10", records, None, parcel);
+        Ok(Gives::Out(vec![("status", status)]))
+    }
+}
+
+fn bad_key(message: &str) -> Failure {
+    Failure::new(codes::BAD_KEY, message, "check `key`, `key_type` and `layout` of the node")
+}
+
+fn by_primary<'k>(file: &RecordFile, key: &'k [u8]) -> By<'k> {
+    match file.definition().organisation {
+        Organisation::KeySequenced(_) => By::Key(key),
+        _ => by_number(file, key.try_into().map_or(0, u64::from_be_bytes)),
+    }
+}
+
+fn by_number<'k>(file: &RecordFile, number: u64) -> By<'k> {
+    match file.definition().organisation {
+        Organisation::EntrySequenced => By::Address(number),
+        _ => By::Number(number),
+    }
+}
+
+fn find(
+    file: &RecordFile,
+    unit: &mut Unit,
+    wanted: &Wanted,
+    lock: bool,
+) -> Result<quayline_store::record_file::Record, StoreError> {
+    let (by, relation) = match wanted {
+        Wanted::Key(key, relation) => (By::Key(key), *relation),
+        Wanted::Alternate(index, key, relation) => (By::Alternate(index, key), *relation),
+        Wanted::Number(number, relation) => (by_number(file, *number), *relation),
+        Wanted::First | Wanted::Last => {
+            let mut browse = file.browse();
+            let record = if matches!(wanted, Wanted::First) {
+                browse.next(unit)?
+            } else {
+                browse.to_end();
+                browse.previous(unit)?
+            };
+            if !lock {
+                return Ok(record);
+            }
+            return file.read_for_update(unit, by_primary(file, &record.key), Relation::Equal, LockWait::Default);
+        }
+    };
+    if lock { file.read_for_update(unit, by, relation, LockWait::Default) } else { file.read(unit, by, relation) }
+}
+
+fn from_hex(digits: &str) -> Option<Vec<u8>> {
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+        return None;
+    }
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()
+}

@@ -1,0 +1,412 @@
+//! A flow on one thread: its lanes, handles and figures, and the processing of one message.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use quayline_core::Finding;
+use quayline_meter::Clock as _;
+use quayline_store::queue::Queue;
+use quayline_store::record_file::RecordFile;
+use quayline_store::{Clock, Store, StoreError, Unit};
+
+use crate::codes;
+use crate::compile::Flow;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::http::{Answer, ReplyTo};
+use crate::message::Parcel;
+use crate::pipes::{Lanes, Pipes};
+use crate::stats::{CpuPart, FlowStats};
+
+/// Nodes that the messages of one unit of work may reach: a split of a million parts over ten nodes.
+const STEPS_MAX: u64 = 10_000_000;
+/// A file that stays open until it is idle is looked up again after this time.
+const IDLE: Duration = Duration::from_secs(10);
+/// One unit of work in so many is measured.
+const SAMPLE: u64 = 32;
+
+/// What a flow tells while it runs. Called on the threads of the engine, so it must not wait.
+pub trait Observer: Send + Sync {
+    /// A unit of work was rolled back, or a node failed where a wire handles it (`handled`).
+    fn failed(&self, flow: &str, finding: &Finding, handled: bool);
+    /// A trace node ran.
+    fn trace(&self, flow: &str, node: &str, text: &str);
+}
+
+/// A flow on one thread.
+pub(crate) struct Run<'p> {
+    pub(crate) flow: &'p Flow,
+    pub(crate) name: Rc<str>,
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) lanes: Lanes<'p>,
+    pub(crate) stats: Arc<FlowStats>,
+    pub(crate) observer: Arc<dyn Observer>,
+    queues: RefCell<HashMap<String, Queue>>,
+    files: RefCell<HashMap<String, (RecordFile, Instant)>>,
+    units: Cell<u64>,
+}
+
+/// A unit of work on its way.
+pub(crate) struct Work {
+    pub(crate) unit: Unit,
+    pub(crate) after: Vec<After>,
+    pub(crate) deadline: Instant,
+    steps: u64,
+    sample: Option<Sample>,
+    pub(crate) messages: u64,
+}
+
+/// What happens after the commit.
+pub(crate) enum After {
+    Answer(ReplyTo, Answer),
+    /// A file whose content is kept in the store under this name.
+    File(String),
+    /// The file of a folder input; always the last.
+    Processed(crate::folder::Processed),
+}
+
+struct Sample {
+    part: CpuPart,
+    since: Duration,
+}
+
+/// A step of the processing of a message.
+enum Step {
+    Visit(usize, Parcel),
+    /// Nodes after this are inside the `try` node.
+    EndTry(usize, Parcel),
+    /// The rest of a split: node, message, parts, number of the next part.
+    Parts(usize, Parcel, Rc<Vec<core::ops::Range<usize>>>, Rc<[u8]>, usize),
+}
+
+/// What a node gives.
+pub(crate) enum Gives {
+    /// A message for each terminal.
+    Out(Vec<(&'static str, Parcel)>),
+    /// A message for one node.
+    To(usize, Parcel),
+    Parts(Vec<core::ops::Range<usize>>, Rc<[u8]>),
+    Try,
+}
+
+impl<'p> Run<'p> {
+    pub(crate) fn new(
+        flow: &'p Flow,
+        pipes: &'p Pipes,
+        store: Store,
+        clock: Arc<dyn Clock>,
+        stats: Arc<FlowStats>,
+        observer: Arc<dyn Observer>,
+    ) -> Self {
+        Run {
+            flow,
+            name: flow.name().into(),
+            store,
+            clock,
+            lanes: Lanes::new(pipes, flow),
+            stats,
+            observer,
+            queues: RefCell::default(),
+            files: RefCell::default(),
+            units: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn work(&self, unit: Unit) -> Work {
+        let count = self.units.get();
+        self.units.set(count + 1);
+        let sample = count.is_multiple_of(SAMPLE).then(|| Sample { part: CpuPart::Flow, since: cpu() });
+        let limit = Duration::from_millis(self.flow.file.time_limit_ms);
+        Work { unit, after: Vec::new(), deadline: Instant::now() + limit, steps: 0, sample, messages: 0 }
+    }
+
+    /// Charges CPU time from here to a part.
+    pub(crate) fn part(&self, work: &mut Work, part: CpuPart) {
+        if let Some(sample) = &mut work.sample {
+            let now = cpu();
+            let ns = u64::try_from(now.saturating_sub(sample.since).as_nanos()).unwrap_or(u64::MAX);
+            self.stats.cpu.add(sample.part, ns);
+            *sample = Sample { part, since: now };
+        }
+    }
+
+    /// Time that this thread spends on other units of work is not charged: call it after each await.
+    pub(crate) fn resumed(&self, work: &mut Work) {
+        if let Some(sample) = &mut work.sample {
+            sample.since = cpu();
+        }
+    }
+
+    pub(crate) fn queue(&self, name: &str) -> Result<Queue, StoreError> {
+        if let Some(queue) = self.queues.borrow().get(name) {
+            return Ok(queue.clone());
+        }
+        let queue = self.store.queue(name)?;
+        self.queues.borrow_mut().insert(name.to_owned(), queue.clone());
+        Ok(queue)
+    }
+
+    /// A record file, kept open as its node says.
+    pub(crate) fn file(&self, unit: &Unit, name: &str, keep_open: Option<&str>) -> Result<RecordFile, StoreError> {
+        let keeps = keep_open != Some("per_message");
+        if keeps && let Some((file, used)) = self.files.borrow_mut().get_mut(name) {
+            let now = Instant::now();
+            let is_fresh = keep_open == Some("always") || now.duration_since(*used) < IDLE;
+            *used = now;
+            if is_fresh {
+                return Ok(file.clone());
+            }
+        }
+        let file = self.store.file(unit, name)?;
+        if keeps {
+            self.files.borrow_mut().insert(name.to_owned(), (file.clone(), Instant::now()));
+        }
+        Ok(file)
+    }
+
+    /// The values of a node's expressions.
+    pub(crate) fn values(&self, at: usize, parcel: &Parcel) -> Result<Vec<Evaluated>, Failure> {
+        if self.flow.nodes[at].expressions.is_none() {
+            return Ok(Vec::new());
+        }
+        self.lanes.evaluate(at, self.clock.now_ms(), parcel)
+    }
+
+    /// A text property of a node: the constant, or the value of its expression.
+    pub(crate) fn text<'v>(
+        &'v self,
+        at: usize,
+        values: &'v [Evaluated],
+        name: &str,
+    ) -> Result<Option<&'v str>, Failure> {
+        let node = &self.flow.file.nodes[at];
+        if let Some(text) = node.text(name) {
+            return Ok(Some(text));
+        }
+        let expressions = node
+            .properties
+            .iter()
+            .filter(|property| matches!(property.value, quayline_project::PropertyValue::From(..)));
+        let mut numbered = expressions.enumerate();
+        let Some((number, _)) = numbered.find(|(_, property)| property.kind.name == name) else { return Ok(None) };
+        match values.get(number) {
+            Some(Evaluated::Text(text)) => Ok(Some(text)),
+            _ => Err(Failure::new(
+                codes::NO_VALUE,
+                format!("`{name}` has no value for this message"),
+                format!("give it a default in the expression: {name}.from = '… ?? \"DEFAULT\"'"),
+            )),
+        }
+    }
+
+    /// A text property that must be there.
+    pub(crate) fn needed<'v>(&'v self, at: usize, values: &'v [Evaluated], name: &str) -> Result<&'v str, Failure> {
+        self.text(at, values, name)?
+            .ok_or_else(|| Failure::new(codes::NO_VALUE, format!("`{name}` has no value"), "set it in the flow file"))
+    }
+
+    /// Repeats an operation while another unit of work holds a record, without holding the thread.
+    pub(crate) async fn locked<T>(
+        &self,
+        work: &mut Work,
+        mut operation: impl FnMut(&mut Unit) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.part(work, CpuPart::Files);
+        let wait_ms = self.store.limits().lock_wait_ms_max;
+        let unit = &mut work.unit;
+        let mut waited = false;
+        let attempt = poll_fn(|context| {
+            unit.wake_for_locks(context.waker());
+            match operation(unit) {
+                Err(StoreError::LockTimeout { .. }) => {
+                    waited = true;
+                    Poll::Pending
+                }
+                other => Poll::Ready(other),
+            }
+        });
+        let result = match tokio::time::timeout(Duration::from_millis(wait_ms), attempt).await {
+            Ok(result) => result,
+            Err(_) => operation(&mut work.unit).map_err(|error| match error {
+                StoreError::LockTimeout { space, .. } => StoreError::LockTimeout { space, waited_ms: wait_ms },
+                other => other,
+            }),
+        };
+        if waited {
+            self.resumed(work);
+        }
+        self.part(work, CpuPart::Flow);
+        result
+    }
+
+    /// Processes a message from an input on: everything that its wires lead to. A failure that nothing handled is the result.
+    pub(crate) async fn process(&self, work: &mut Work, input: usize, parcel: Parcel) -> Result<(), Failure> {
+        work.messages += 1;
+        self.stats.received.fetch_add(1, Ordering::Relaxed);
+        self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
+        let failed = match self.from_terminal(work, input, "out", parcel.clone()).await {
+            Ok(()) => return Ok(()),
+            Err(failure) => failure,
+        };
+        if self.flow.file.nodes[input].wire("catch").is_empty() {
+            return Err(failed);
+        }
+        self.handled(&failed);
+        let parcel = Parcel { failure: Some(Rc::new(failed)), ..parcel };
+        self.from_terminal(work, input, "catch", parcel).await
+    }
+
+    /// Sends a message along the wires of a terminal.
+    pub(crate) async fn from_terminal(
+        &self,
+        work: &mut Work,
+        at: usize,
+        terminal: &str,
+        parcel: Parcel,
+    ) -> Result<(), Failure> {
+        let mut stack = Vec::new();
+        self.push(&mut stack, at, terminal, &parcel);
+        while let Some(step) = stack.pop() {
+            work.steps += 1;
+            if let Some(failure) = self.too_much(work) {
+                return Err(failure);
+            }
+            match step {
+                Step::EndTry(..) => {}
+                Step::Parts(node, parcel, parts, content, next) => match parts.get(next) {
+                    Some(range) => {
+                        let mut part = parcel.with_content(&content[range.clone()]);
+                        part.part = next as u64 + 1;
+                        stack.push(Step::Parts(node, parcel, parts, content, next + 1));
+                        self.push(&mut stack, node, "out", &part);
+                    }
+                    None => self.push(&mut stack, node, "done", &parcel),
+                },
+                Step::Visit(node, parcel) => {
+                    self.stats.nodes[node].messages.fetch_add(1, Ordering::Relaxed);
+                    match self.node(work, node, &parcel).await {
+                        Ok(Gives::Out(out)) => {
+                            for (terminal, parcel) in out.iter().rev() {
+                                self.push(&mut stack, node, terminal, parcel);
+                            }
+                        }
+                        Ok(Gives::To(to, parcel)) => stack.push(Step::Visit(to, parcel)),
+                        Ok(Gives::Parts(parts, content)) => {
+                            stack.push(Step::Parts(node, parcel, Rc::new(parts), content, 0))
+                        }
+                        Ok(Gives::Try) => {
+                            stack.push(Step::EndTry(node, parcel.clone()));
+                            self.push(&mut stack, node, "try", &parcel);
+                        }
+                        Err(failure) => self.unwind(&mut stack, node, parcel, failure)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a failure where a wire handles it.
+    fn unwind(&self, stack: &mut Vec<Step>, at: usize, parcel: Parcel, mut failure: Failure) -> Result<(), Failure> {
+        let node = &self.flow.file.nodes[at];
+        if failure.node.is_none() {
+            failure.node = Some(node.name.clone());
+        }
+        let located = failure.located(&self.name);
+        self.stats.nodes[at].failed(self.clock.now_ms(), located);
+        if !node.wire("failure").is_empty() {
+            self.handled(&failure);
+            let parcel = Parcel { status: failure.status, failure: Some(Rc::new(failure)), ..parcel };
+            self.push(stack, at, "failure", &parcel);
+            return Ok(());
+        }
+        while let Some(step) = stack.pop() {
+            if let Step::EndTry(at, parcel) = step {
+                self.handled(&failure);
+                let parcel = Parcel { failure: Some(Rc::new(failure)), ..parcel };
+                self.push(stack, at, "catch", &parcel);
+                return Ok(());
+            }
+        }
+        Err(failure)
+    }
+
+    fn handled(&self, failure: &Failure) {
+        self.observer.failed(&self.name, &failure.located(&self.name), true);
+    }
+
+    fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel) {
+        for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
+            stack.push(Step::Visit(*to, parcel.clone()));
+        }
+    }
+
+    fn too_much(&self, work: &Work) -> Option<Failure> {
+        if work.steps > STEPS_MAX {
+            let message = format!("one unit of work reached more than {STEPS_MAX} nodes");
+            return Some(Failure::new(codes::STEPS, message, "split the message into smaller ones before this flow"));
+        }
+        // A look at the clock costs as much as a node, so it is not done for each.
+        if work.steps.is_multiple_of(64) && Instant::now() >= work.deadline {
+            return Some(self.late());
+        }
+        None
+    }
+
+    /// Hands a unit of work to the log. The commit happens whether or not somebody waits for it.
+    pub(crate) fn submit(&self, mut work: Work) -> impl Future<Output = Result<(), Failure>> + use<'p> {
+        self.part(&mut work, CpuPart::Commit);
+        let Work { unit, after, sample, messages, .. } = work;
+        let ticket = unit.submit();
+        if let Some(sample) = sample {
+            let ns = u64::try_from(cpu().saturating_sub(sample.since).as_nanos()).unwrap_or(u64::MAX);
+            self.stats.cpu.add(CpuPart::Commit, ns);
+            self.stats.cpu.messages.fetch_add(messages, Ordering::Relaxed);
+        }
+        let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
+        async move {
+            ticket.await?;
+            stats.committed.fetch_add(1, Ordering::Relaxed);
+            for one in after {
+                match one {
+                    After::Answer(reply, answer) => reply.answer(answer),
+                    After::File(key) => {
+                        let store = store.clone();
+                        // What cannot be written now is written at the next start; the entry is in the store.
+                        let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;
+                        if let Ok(Err(why)) = written {
+                            let message = format!("the file is not written yet: {why}");
+                            let hint = "the content is in the store and is written when the flow starts again; check the folder";
+                            return Err(Failure::new(codes::FILE_SYSTEM, message, hint));
+                        }
+                    }
+                    After::Processed(file) => {
+                        let moved = tokio::task::spawn_blocking(move || file.finish(&store)).await;
+                        if let Ok(Err(why)) = moved {
+                            return Err(Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"));
+                        }
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    pub(crate) fn late(&self) -> Failure {
+        let limit_ms = self.flow.file.time_limit_ms;
+        let message = format!("the unit of work took longer than {limit_ms} ms");
+        Failure::new(codes::TIME_LIMIT, message, "raise `time_limit` in the flow file, or make the flow's work smaller")
+    }
+}
+
+fn cpu() -> Duration {
+    quayline_meter::SystemClock.now().cpu
+}

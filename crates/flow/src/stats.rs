@@ -1,0 +1,118 @@
+//! Counters of a flow and of its nodes, shared by the threads that run it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use quayline_core::Finding;
+
+/// Figures of a running flow. Counters start at zero when the flow is started.
+#[derive(Debug)]
+pub struct FlowStats {
+    /// By number of the node.
+    pub nodes: Vec<NodeStats>,
+    /// Units of work that committed.
+    pub committed: AtomicU64,
+    /// Units of work that were rolled back.
+    pub rolled_back: AtomicU64,
+    /// Messages received.
+    pub received: AtomicU64,
+    /// Units of work that are open.
+    pub open: AtomicU64,
+    /// CPU time of the flow's threads, by what it was for, from one unit of work in 32.
+    pub cpu: CpuSplit,
+    last_error: Mutex<Option<LastError>>,
+}
+
+/// Figures of one node.
+#[derive(Debug, Default)]
+pub struct NodeStats {
+    /// Messages that arrived, of an input those that it received.
+    pub messages: AtomicU64,
+    /// Failures.
+    pub failures: AtomicU64,
+    last_error: Mutex<Option<LastError>>,
+}
+
+/// The last failure of a node.
+#[derive(Clone, Debug)]
+pub struct LastError {
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+    /// The failure.
+    pub finding: Finding,
+}
+
+/// What CPU time was for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CpuPart {
+    /// Getting and putting messages.
+    Queues,
+    /// Record files.
+    Files,
+    /// Expressions, maps and the flow itself.
+    Flow,
+    /// Handing units of work to the log, and the log's own work where it is done on this thread.
+    Commit,
+}
+
+/// Nanoseconds by part, of the units of work that were sampled.
+#[derive(Debug, Default)]
+pub struct CpuSplit {
+    parts: [AtomicU64; 4],
+    /// Messages of the sampled units of work.
+    pub messages: AtomicU64,
+}
+
+impl CpuSplit {
+    pub(crate) fn add(&self, part: CpuPart, ns: u64) {
+        self.parts[part as usize].fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// Microseconds of a part for each message; 0 before the first sample.
+    #[must_use]
+    pub fn us_per_message(&self, part: CpuPart) -> f64 {
+        let messages = self.messages.load(Ordering::Relaxed);
+        if messages == 0 {
+            return 0.0;
+        }
+        self.parts[part as usize].load(Ordering::Relaxed) as f64 / messages as f64 / 1_000.0
+    }
+}
+
+impl FlowStats {
+    pub(crate) fn new(nodes: usize) -> Self {
+        FlowStats {
+            nodes: (0..nodes).map(|_| NodeStats::default()).collect(),
+            committed: AtomicU64::new(0),
+            rolled_back: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            cpu: CpuSplit::default(),
+            last_error: Mutex::new(None),
+        }
+    }
+
+    /// The failure that rolled a unit of work back last.
+    #[must_use]
+    pub fn last_error(&self) -> Option<LastError> {
+        self.last_error.lock().clone()
+    }
+
+    pub(crate) fn rolled_back(&self, at_ms: u64, finding: Finding) {
+        self.rolled_back.fetch_add(1, Ordering::Relaxed);
+        *self.last_error.lock() = Some(LastError { at_ms, finding });
+    }
+}
+
+impl NodeStats {
+    /// The last failure.
+    #[must_use]
+    pub fn last_error(&self) -> Option<LastError> {
+        self.last_error.lock().clone()
+    }
+
+    pub(crate) fn failed(&self, at_ms: u64, finding: Finding) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        *self.last_error.lock() = Some(LastError { at_ms, finding });
+    }
+}

@@ -1,0 +1,252 @@
+//! One flow on one thread: claims messages, drives the units of work that are open, and ends when it is told to.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use quayline_store::queue::{GetWait, Persistence, Select};
+use quayline_store::{Clock, Store, StoreError};
+
+use crate::engine::Deployed;
+use crate::failure::Failure;
+use crate::input::{Claimed, Ended, Input, received};
+use crate::message::Parcel;
+use crate::pipes::Pipes;
+use crate::run::{Observer, Run, Work};
+use crate::stats::CpuPart;
+
+/// First pause before inputs that cannot begin try again: an address is free a moment after the flow that is replaced has ended.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// Pause before an input that failed tries again.
+const INPUT_PAUSE: Duration = Duration::from_secs(1);
+/// Longest sleep between two looks for further messages of one unit of work.
+const BATCH_LOOK: Duration = Duration::from_millis(2);
+
+/// Runs a flow on this thread with so many instances, until it is stopped.
+pub(crate) async fn run_flow(
+    deployed: Arc<Deployed>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    thread: usize,
+) {
+    let flow = &*deployed.flow;
+    let pipes = match Pipes::new(flow) {
+        Ok(pipes) => pipes,
+        Err(findings) => {
+            findings.0.iter().for_each(|finding| observer.failed(flow.name(), finding, false));
+            return;
+        }
+    };
+    let run = Run::new(flow, &pipes, store, clock, Arc::clone(&deployed.stats), observer);
+    // A queue that is not defined yet may be defined while the flow runs.
+    let mut before_next = FIRST_PAUSE;
+    let mut inputs = loop {
+        match Input::all(&run, deployed.slots[thread]) {
+            Ok(inputs) => break inputs,
+            Err(failure) => run.failed(&failure),
+        }
+        if deployed.stopped_within(before_next, thread).await {
+            return;
+        }
+        before_next = (before_next * 2).min(INPUT_PAUSE);
+    };
+    let mut units: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + '_>>> = FuturesUnordered::new();
+    let mut pause: Option<Pin<Box<tokio::time::Sleep>>> = None;
+    poll_fn(|context| {
+        deployed.register(thread, context.waker());
+        loop {
+            let mut is_idle = true;
+            while let Poll::Ready(Some(ended)) = units.poll_next_unpin(context) {
+                is_idle = false;
+                run.stats.open.fetch_sub(1, Ordering::Relaxed);
+                match inputs[ended.input].ended(&ended) {
+                    Ok(Some(next)) => start(&run, &units, ended.input, &inputs, next),
+                    Ok(None) => {}
+                    Err(failure) => run.failed(&failure),
+                }
+            }
+            if deployed.is_stopping() {
+                if units.is_empty() {
+                    inputs.iter_mut().for_each(Input::stop);
+                    return Poll::Ready(());
+                }
+                return Poll::Pending;
+            }
+            if let Some(waiting) = &mut pause {
+                if waiting.as_mut().poll(context).is_pending() {
+                    return Poll::Pending;
+                }
+                pause = None;
+            }
+            for at in 0..inputs.len() {
+                loop {
+                    match inputs[at].poll_claim(&run, context) {
+                        Poll::Ready(Ok(claimed)) => {
+                            is_idle = false;
+                            start(&run, &units, at, &inputs, claimed);
+                        }
+                        Poll::Ready(Err(failure)) => {
+                            run.failed(&failure);
+                            pause = Some(Box::pin(tokio::time::sleep(INPUT_PAUSE)));
+                            is_idle = false;
+                            break;
+                        }
+                        Poll::Pending => break,
+                    }
+                }
+            }
+            if is_idle {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await;
+}
+
+fn start<'r>(
+    run: &'r Run<'_>,
+    units: &FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + 'r>>>,
+    input: usize,
+    inputs: &[Input],
+    claimed: Claimed,
+) {
+    run.stats.open.fetch_add(1, Ordering::Relaxed);
+    units.push(Box::pin(unit_of_work(run, input, inputs[input].node, claimed)));
+}
+
+/// One unit of work: from the message that was claimed to the commit or rollback.
+async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
+    let Claimed { unit, received, after, key, count, file, failure } = claimed;
+    let mut ended = Ended { input, id: received.header.id, key, is_good: false, messages: 1, file };
+    let mut work = run.work(unit);
+    work.after = after;
+    let is_open = failure.is_none() && !commits_first(run, node, &received.header.persistence);
+    let done = match failure {
+        Some(failure) => Err(failure),
+        None if is_open => transaction(run, node, count, &mut work, &received, &mut ended.messages).await,
+        None => match without_transaction(run, node, work, &received).await {
+            Ok(next) => {
+                work = next;
+                Ok(())
+            }
+            Err((next, failure)) => {
+                work = next;
+                Err(failure)
+            }
+        },
+    };
+    let failure = match done {
+        Ok(()) => match run.submit(work).await {
+            Ok(()) => {
+                ended.is_good = true;
+                return ended;
+            }
+            Err(failure) => failure,
+        },
+        Err(failure) => {
+            work.unit.roll_back();
+            failure
+        }
+    };
+    run.failed(&failure);
+    // Of a message that was got outside the unit of work there is nothing to repeat.
+    ended.is_good = !is_open && ended.file.is_none();
+    ended
+}
+
+/// Whether the get commits before the flow runs.
+fn commits_first(run: &Run<'_>, node: usize, persistence: &Persistence) -> bool {
+    match run.flow.file.nodes[node].text("transaction") {
+        Some("no") => true,
+        Some("automatic") => *persistence == Persistence::NotPersistent,
+        _ => false,
+    }
+}
+
+async fn without_transaction(
+    run: &Run<'_>,
+    node: usize,
+    mut work: Work,
+    received: &Rc<crate::message::Received>,
+) -> Result<Work, (Work, Failure)> {
+    let next = match run.store.begin() {
+        Ok(next) => next,
+        Err(error) => return Err((work, error.into())),
+    };
+    let get = std::mem::replace(&mut work.unit, next);
+    if let Err(error) = get.submit().await {
+        return Err((work, error.into()));
+    }
+    run.resumed(&mut work);
+    let parcel = Parcel::new(Rc::clone(received));
+    match within(run, &mut work, node, parcel).await {
+        Ok(()) => Ok(work),
+        Err(failure) => Err((work, failure)),
+    }
+}
+
+/// Processes a message and, if the input says so, those that follow it, in one unit of work.
+async fn transaction(
+    run: &Run<'_>,
+    node: usize,
+    count: u64,
+    work: &mut Work,
+    first: &Rc<crate::message::Received>,
+    messages: &mut u64,
+) -> Result<(), Failure> {
+    within(run, work, node, Parcel::new(Rc::clone(first))).await?;
+    if count <= 1 {
+        return Ok(());
+    }
+    let input = &run.flow.file.nodes[node];
+    let queue = run.queue(input.text("queue").unwrap_or_default())?;
+    let interval = Duration::from_millis(input.number("commit_interval").unwrap_or(0));
+    let until = tokio::time::Instant::now() + interval;
+    while *messages < count {
+        run.part(work, CpuPart::Queues);
+        let next = queue.get(&mut work.unit, Select::First, GetWait::No);
+        run.part(work, CpuPart::Flow);
+        match next {
+            Ok(message) => {
+                *messages += 1;
+                let received = received(run, message, queue.name());
+                within(run, work, node, Parcel::new(received)).await?;
+            }
+            Err(StoreError::NoMessage { .. }) => {
+                let now = tokio::time::Instant::now();
+                if now >= until {
+                    break;
+                }
+                tokio::time::sleep(BATCH_LOOK.min(until - now)).await;
+                run.resumed(work);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Processes one message within the time limit of the unit of work.
+async fn within(run: &Run<'_>, work: &mut Work, node: usize, parcel: Parcel) -> Result<(), Failure> {
+    let deadline = tokio::time::Instant::from_std(work.deadline);
+    match tokio::time::timeout_at(deadline, run.process(work, node, parcel)).await {
+        Ok(done) => done,
+        Err(_) => Err(run.late()),
+    }
+}
+
+impl Run<'_> {
+    /// Takes note of a failure that nothing handled.
+    pub(crate) fn failed(&self, failure: &Failure) {
+        let finding = failure.located(&self.name);
+        self.observer.failed(&self.name, &finding, false);
+        self.stats.rolled_back(self.clock.now_ms(), finding);
+    }
+}

@@ -1,0 +1,317 @@
+//! What is wrong with a flow file is found before a message comes, all of it at once.
+
+use expect_test::{Expect, expect};
+
+use crate::support::World;
+
+fn check(text: &str, expected: &Expect) {
+    let world = World::new();
+    world.write("order.shape", "order\n  id text(8)\n  amount decimal(9,2)\n  note? text\n");
+    world.write("other.shape", "other\n  id text(8)\n");
+    let found = world.compile(text).err().map(|findings| findings.to_string()).unwrap_or_default();
+    let root = world.path().display().to_string();
+    expected.assert_eq(&format!("{}\n", found.replace(&root, "ROOT")));
+}
+
+#[test]
+fn unknown_types_keys_nodes_and_values_are_found_at_once() {
+    check(
+        r#"
+additional_instances = 300
+[node.get]
+type = "queue_inptu"
+[node.a]
+type = "filter"
+whem = "true"
+out = "bb"
+[node.b]
+type = "queue_output"
+queue = 5
+[node.c]
+type = "timer_input"
+every = "5 minutes"
+out = ["b"]
+"#,
+        &expect![[r#"
+            error[FLO-005]: additional_instances is out of range, expected 0 to 256
+              at test.toml:2:24
+              |
+            2 | additional_instances = 300
+              |                        ^^^
+
+            hint: an instance that waits holds no thread, so 256 is enough for many clients
+
+            error[FLO-002]: there is no node type `queue_inptu`
+              at test.toml:4:8
+              |
+            4 | type = "queue_inptu"
+              |        ^^^^^^^^^^^^^
+
+            hint: did you mean `queue_input`?
+
+            error[FLO-004]: node `a` has no `when`: condition
+              at test.toml:5:7
+              |
+            5 | [node.a]
+              |       ^
+
+            hint: add `when = …` to [node.a]
+
+            error[FLO-003]: a filter node has no property or terminal `whem`
+              at test.toml:7:1
+              |
+            7 | whem = "true"
+              | ^^^^
+
+            hint: did you mean `when`?
+
+            error[FLO-006]: the flow has no node `bb`
+              at test.toml:8:7
+              |
+            8 | out = "bb"
+              |       ^^^^
+
+            hint: did you mean `b`?
+
+            error[FLO-005]: `queue` is a number, expected a text, or { from = "EXPRESSION" }
+              at test.toml:11:9
+               |
+            11 | queue = 5
+               |         ^
+
+            hint: queue or topic to put the message on
+
+            error[FLO-005]: expected a time: a whole number with ms, s, m or h
+              at test.toml:14:9
+               |
+            14 | every = "5 minutes"
+               |         ^^^^^^^^^^^
+
+            hint: write it as: "200ms", "5s", "2m" or "1h"
+        "#]],
+    );
+}
+
+#[test]
+fn wires_have_an_input_reach_every_node_and_form_no_loop() {
+    check(
+        "[node.a]\ntype = \"trace\"\ntext = \"x\"\nout = \"b\"\n[node.b]\ntype = \"trace\"\ntext = \"y\"\nout = \"a\"\n",
+        &expect![[r#"
+            error[FLO-007]: the flow has no input, so no message enters it
+              at test.toml
+
+            hint: add a node of type queue_input, folder_input, timer_input, http_input
+        "#]],
+    );
+    check(
+        "[node.in]\ntype = \"queue_input\"\nqueue = \"Q\"\nout = \"a\"\n[node.a]\ntype = \"trace\"\ntext = \"x\"\nout = \"b\"\n[node.b]\ntype = \"trace\"\ntext = \"y\"\nout = [\"a\", \"in\"]\n[node.c]\ntype = \"try\"\ntry = []\n",
+        &expect![[r#"
+            error[FLO-009]: the wires form a loop: in, a, b and again in
+              at test.toml:1:7
+              |
+            1 | [node.in]
+              |       ^^
+
+            hint: repeat with a split node, or put the message on a queue of an input
+
+            error[FLO-006]: `out` leads to an input, which takes no messages from wires
+              at test.toml:9:7
+              |
+            9 | [node.b]
+              |       ^
+
+            hint: wire it to another node, or put the message on the input's queue
+
+            error[FLO-008]: no wire leads to node `c`
+              at test.toml:13:7
+               |
+            13 | [node.c]
+               |       ^
+
+            hint: wire a terminal to it, or remove it
+        "#]],
+    );
+}
+
+#[test]
+fn expressions_are_checked_against_the_messages_that_arrive() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "Q"
+message = "order.shape"
+order = "by_key"
+order_key = "envelope.usr_id"
+out = ["choose", "put"]
+[node.choose]
+type = "route"
+cases = [{ when = 'amuont > 10', to = "put" }, { when = 'id', to = "put" }]
+[node.put]
+type = "queue_output"
+queue.from = 'left(note, 3) & upper(id'
+"#,
+        &expect![[r#"
+            error[FLO-023]: a message has no envelope value `usr_id`
+              at test.toml:7:13
+              |
+            7 | order_key = "envelope.usr_id"
+              |             ^^^^^^^^^^^^^^^^^
+
+            hint: did you mean `envelope.user_id`?
+
+            error[MAP-020]: there is no `amuont`: not in order
+              at test.toml:11:20
+               |
+            11 | cases = [{ when = 'amuont > 10', to = "put" }, { when = 'id', to = "put" }]
+               |                    ^^^^^^
+
+            hint: did you mean amount?
+
+            error[MAP-041]: `case2` holds a truth value; this is text of at most 8 characters
+              at test.toml:11:58
+               |
+            11 | cases = [{ when = 'amuont > 10', to = "put" }, { when = 'id', to = "put" }]
+               |                                                          ^^
+
+            hint: compare it: … = "Y"
+
+            error[MAP-003]: expected `,` or `)`, found the end of the expression
+              at test.toml:14:39
+               |
+            14 | queue.from = 'left(note, 3) & upper(id'
+               |                                       ^
+        "#]],
+    );
+}
+
+#[test]
+fn two_shapes_that_meet_cannot_be_read() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "Q"
+message = "order.shape"
+out = "both"
+[node.get2]
+type = "queue_input"
+queue = "Q2"
+message = "other.shape"
+out = "both"
+[node.both]
+type = "filter"
+when = 'id = "1"'
+out = []
+"#,
+        &expect![[r#"
+            error[FLO-020]: messages of two shapes arrive here, ROOT/order.shape and ROOT/other.shape, so their content cannot be read
+              at test.toml:14:8
+               |
+            14 | when = 'id = "1"'
+               |        ^^^^^^^^^^
+
+            hint: give each shape a node of its own, or map both to one shape first
+        "#]],
+    );
+}
+
+#[test]
+fn contradictions_are_named() {
+    check(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "Q"
+order_key = "envelope.user_id"
+out = ["read", "route", "split"]
+[node.read]
+type = "record_read"
+file = "F"
+out = []
+[node.route]
+type = "route"
+label = "x"
+[node.split]
+type = "split"
+by = "document"
+out = []
+"#,
+        &expect![[r#"
+            error[FLO-010]: `order = "by_key"` and `order_key` belong together
+              at test.toml:2:7
+              |
+            2 | [node.get]
+              |       ^^^
+
+            hint: set both, or neither
+
+            error[FLO-010]: there is no key, and the mode needs one
+              at test.toml:7:7
+              |
+            7 | [node.read]
+              |       ^^^^
+
+            hint: set `key`, or `mode = "FIRST"`
+
+            error[FLO-010]: `label` and `labels` belong together
+              at test.toml:11:7
+               |
+            11 | [node.route]
+               |       ^^^^^
+
+            hint: list the nodes that `label` may name in `labels`
+        "#]],
+    );
+}
+
+/// The tables of the reference page, made from the types themselves.
+fn reference() -> String {
+    use std::fmt::Write as _;
+
+    use quayline_project::{NODE_KINDS, PropertyForm};
+    let form = |form: PropertyForm| match form {
+        PropertyForm::Text => "text or expression".to_owned(),
+        PropertyForm::Constant => "text".to_owned(),
+        PropertyForm::Condition => "condition".to_owned(),
+        PropertyForm::Expression => "expression".to_owned(),
+        PropertyForm::Cases => "list of `{ when = \"CONDITION\", to = \"NODE\" }`".to_owned(),
+        PropertyForm::Labels => "list of nodes".to_owned(),
+        PropertyForm::Shape => "shape".to_owned(),
+        PropertyForm::Map => "map file".to_owned(),
+        PropertyForm::Number(min, max) => format!("{min} to {max}"),
+        PropertyForm::Flag => "`true` or `false`".to_owned(),
+        PropertyForm::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        PropertyForm::Time => "time".to_owned(),
+    };
+    let mut text = String::new();
+    for kind in NODE_KINDS {
+        let _ = write!(text, "\n### {}\n\n{}\n", kind.name, kind.help);
+        if !kind.properties.is_empty() {
+            let _ = write!(text, "\n| property | value | meaning |\n|---|---|---|\n");
+            for property in kind.properties {
+                let required = if property.is_required { " (required)" } else { "" };
+                let _ =
+                    writeln!(text, "| `{}` | {}{required} | {} |", property.name, form(property.form), property.help);
+            }
+        }
+        if !kind.terminals.is_empty() {
+            let _ = write!(text, "\n| terminal | what leaves |\n|---|---|\n");
+            for terminal in kind.terminals {
+                let required = if terminal.is_required { " (must be wired)" } else { "" };
+                let _ = writeln!(text, "| `{}` | {}{required} |", terminal.name, terminal.help);
+            }
+        }
+    }
+    text
+}
+
+/// Set `UPDATE_EXPECT=1` to write the page.
+#[test]
+fn the_reference_page_lists_every_type_of_node() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/flows.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let (head, _) = page.split_once("## Types of nodes\n").expect("a heading");
+    let expected = format!("{head}## Types of nodes\n{}", reference());
+    expect_test::expect_file![path].assert_eq(&expected);
+}

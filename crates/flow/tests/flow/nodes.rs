@@ -1,0 +1,397 @@
+//! Each type of node on real messages.
+
+use std::sync::atomic::Ordering;
+
+use quayline_store::queue::{Message, Persistence, QueueDefinition};
+
+use crate::support::{World, ended, record, until};
+
+const ORDER: &str = "order\n  id text(8)\n  amount decimal(9,2)\n";
+
+#[test]
+fn a_message_is_routed_by_content_and_the_reply_is_correlated() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    let (input, large, small) = (world.queue("IN"), world.queue("LARGE"), world.queue("SMALL"));
+    let engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+message = "order.shape"
+out = "choose"
+[node.choose]
+type = "route"
+cases = [{ when = "amount >= 100", to = "put-large" }]
+no_match = "put-small"
+[node.put-large]
+type = "queue_output"
+queue = "LARGE"
+[node.put-small]
+type = "queue_output"
+queue = "SMALL"
+priority = 7
+persistence = "no"
+"#,
+    );
+    world.put(&input, &Message { id: [1; 24], ..Message::new(*br#"{"id":"a","amount":100}"#) });
+    world.put(&input, &Message { id: [2; 24], ..Message::new(*br#"{"id":"b","amount":99.99}"#) });
+    let (one, other) = (world.get(&large), world.get(&small));
+    assert_eq!(
+        (one.payload.as_slice(), one.correlation, one.persistence),
+        (&br#"{"id":"a","amount":100}"#[..], [1; 24], Persistence::Persistent)
+    );
+    assert_eq!((other.correlation, other.priority, other.persistence), ([2; 24], 7, Persistence::NotPersistent));
+    assert_ne!(one.id, [1; 24], "the message is a new one");
+    drop(engine);
+}
+
+#[test]
+fn a_label_names_the_next_node() {
+    let world = World::new();
+    let (input, a, rest) = (world.queue("IN"), world.queue("A"), world.queue("REST"));
+    let _engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+out = "choose"
+[node.choose]
+type = "route"
+label.from = 'envelope.property_kind ?? "none"'
+labels = ["a"]
+no_match = "rest"
+[node.a]
+type = "queue_output"
+queue = "A"
+[node.rest]
+type = "queue_output"
+queue = "REST"
+"#,
+    );
+    let of = |kind: &str| Message { properties: vec![("kind".into(), kind.into())], ..Message::new(kind.as_bytes()) };
+    world.put(&input, &of("a"));
+    world.put(&input, &of("zz"));
+    world.put(&input, &Message::new(*b"nothing"));
+    assert_eq!(world.get_text(&a), "a");
+    assert_eq!([world.get_text(&rest), world.get_text(&rest)], ["zz", "nothing"]);
+}
+
+#[test]
+fn records_are_read_written_updated_and_deleted_with_their_terminals() {
+    let world = World::new();
+    world.file("F", &["K1", "K3"]);
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    let node = |kind: &str, keys: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"record\"\n[node.record]\ntype = \"{kind}\"\nfile = \"F\"\n{keys}\nstatus = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let key = "key.from = \"envelope.property_key\"";
+    let ask = |flow: &str, key: &str, content: &[u8]| {
+        let engine = world.engine(flow);
+        world.put(&input, &Message { properties: vec![("key".into(), key.into())], ..Message::new(content) });
+        let status: serde_json::Value = serde_json::from_str(&world.get_text(&output)).expect("a status message");
+        until("the unit of work ends", || ended(&engine).0 == 1);
+        status["status"].as_str().expect("a status").to_owned()
+    };
+    let read = node("record_read", &format!("{key}\nout = []"));
+    let ge = node("record_read", &format!("{key}\nmode = \"KEY_GE\"\nout = []"));
+    let last = node("record_read", "mode = \"LAST\"\nout = []");
+    assert_eq!(
+        [ask(&read, "K1", b""), ask(&read, "K2", b""), ask(&ge, "K2", b""), ask(&ge, "K4", b""), ask(&last, "", b"")],
+        ["00", "23", "00", "23", "00"]
+    );
+    let write = node("record_write", "");
+    assert_eq!([ask(&write, "", &record("K2")), ask(&write, "", &record("K2"))], ["00", "22"]);
+    let update = node("record_update", "");
+    let mut changed = record("K2");
+    changed[31] = b'X';
+    assert_eq!([ask(&update, "", &changed), ask(&update, "", &record("K9"))], ["00", "23"]);
+    let delete = node("record_delete", key);
+    assert_eq!([ask(&delete, "K1", b""), ask(&delete, "K1", b"")], ["00", "23"]);
+    let unit = world.store.begin().expect("a unit");
+    let file = world.store.file(&unit, "F").expect("a file");
+    let mut records = Vec::new();
+    file.scan(&unit, &mut |_, record| {
+        records.push(record.to_vec());
+        Ok(())
+    })
+    .expect("a scan");
+    assert_eq!(records, [changed, record("K3")]);
+}
+
+#[test]
+fn a_pass_over_a_file_makes_a_message_of_each_record_and_a_status() {
+    let world = World::new();
+    let keys: Vec<String> = (0..2_500).map(|n| format!("K{n:07}")).collect();
+    world.file("F", &keys.iter().map(String::as_str).collect::<Vec<_>>());
+    let (input, records, status) = (world.queue("IN"), world.queue("RECORDS"), world.queue("STATUS"));
+    let _engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+out = "pass"
+[node.pass]
+type = "record_input"
+file = "F"
+commit_count = 100
+record = "put"
+status = "end"
+[node.put]
+type = "queue_output"
+queue = "RECORDS"
+[node.end]
+type = "queue_output"
+queue = "STATUS"
+"#,
+    );
+    for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
+        world.put(&input, &Message { persistence, ..Message::new(*b"go") });
+        let end: serde_json::Value = serde_json::from_str(&world.get_text(&status)).expect("a status message");
+        assert_eq!((end["records"].as_u64(), end["status"].as_str()), (Some(2_500), Some("10")));
+        for key in &keys {
+            let one = world.get(&records);
+            assert_eq!((one.payload, one.persistence), (record(key), persistence));
+        }
+    }
+    let unit = world.store.begin().expect("a unit");
+    assert_eq!(unit.checkpoint("flow-pass/test/pass/").expect("an answer"), None);
+}
+
+#[test]
+fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 2,
+        backout_queue: "BACK".into(),
+        ..QueueDefinition::local("IN")
+    });
+    let (errors, back) = (world.queue("ERR"), world.queue("BACK"));
+    let flow = |catch: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"try\"\n{catch}\n\
+             [node.try]\ntype = \"try\"\ntry = \"fail\"\ncatch = \"again\"\n\
+             [node.fail]\ntype = \"throw\"\ntext.from = 'if amount > 5 then \"large\" else \"small\"'\n\
+             [node.again]\ntype = \"filter\"\nwhen = 'envelope.error_text = \"large\"'\nout = \"put\"\nno_match = \"fail2\"\n\
+             [node.fail2]\ntype = \"throw\"\ntext = \"again\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"ERR\"\n"
+        )
+    };
+    let engine = world.engine(&flow(""));
+    world.put(&input, &Message::new(*br#"{"id":"a","amount":6}"#));
+    assert_eq!(world.get_text(&errors), r#"{"id":"a","amount":6}"#);
+    world.put(&input, &Message::new(*br#"{"id":"a","amount":1}"#));
+    let poison = world.get(&back);
+    assert_eq!(poison.reason, "2 units of work that got it from IN rolled back");
+    until("both attempts are counted", || ended(&engine).1 == 2);
+    let last = engine.flows()[0].stats.last_error().expect("a failure");
+    assert_eq!(
+        last.finding.to_string(),
+        "error[FLO-044]: again\n  at flow test, node fail2\n\nhint: the flow file decides this; see the node in the flow"
+    );
+    drop(engine);
+    let _engine = world.engine(&flow("catch = \"put\""));
+    world.put(&input, &Message::new(*br#"{"id":"a","amount":2}"#));
+    assert_eq!(world.get_text(&errors), r#"{"id":"a","amount":2}"#);
+    world.put(&input, &Message::new(*b"no JSON"));
+    assert_eq!(
+        world.get_text(&errors),
+        "no JSON",
+        "content that cannot be read is a failure of the node that reads it"
+    );
+}
+
+#[test]
+fn a_failed_unit_of_work_leaves_nothing() {
+    let world = World::new();
+    world.file("F", &[]);
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 1,
+        backout_queue: "BACK".into(),
+        ..QueueDefinition::local("IN")
+    });
+    let (out, back) = (world.queue("OUT"), world.queue("BACK"));
+    let engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+out = ["write", "put", "fail"]
+[node.write]
+type = "record_write"
+file = "F"
+[node.put]
+type = "queue_output"
+queue = "OUT"
+[node.fail]
+type = "throw"
+text = "no"
+"#,
+    );
+    world.put(&input, &Message::new(record("K1")));
+    assert_eq!(world.get(&back).payload, record("K1"));
+    assert_eq!(out.facts().expect("facts").depth, 0);
+    let unit = world.store.begin().expect("a unit");
+    assert!(world.store.file(&unit, "F").expect("a file").is_empty(&unit).expect("an answer"));
+    drop(engine);
+}
+
+#[test]
+fn parts_files_traces_and_timers() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+message = "order.shape"
+out = "split"
+[node.split]
+type = "split"
+by = "document"
+out = ["trace", "put"]
+done = "file"
+[node.trace]
+type = "trace"
+text.from = 'id & " " & (envelope.part ?? "?")'
+[node.put]
+type = "queue_output"
+queue = "OUT"
+[node.file]
+type = "file_output"
+folder = "out"
+name.from = '"batch-" & left(envelope.message_id, 4) & ".json"'
+[node.timer]
+type = "timer_input"
+every = "20ms"
+payload = "tick"
+out = "tick"
+[node.tick]
+type = "trace"
+text = "tick"
+"#,
+    );
+    let batch = "{\"id\":\"a\",\"amount\":1}\n{\"id\":\"b\",\"amount\":2}\n";
+    world.put(&input, &Message { id: [0xab; 24], ..Message::new(batch) });
+    assert_eq!([world.get_text(&out), world.get_text(&out)], [r#"{"id":"a","amount":1}"#, r#"{"id":"b","amount":2}"#]);
+    let path = world.path().join("out/batch-abab.json");
+    until("the file is written", || path.exists());
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), batch);
+    until("the timer has fired twice", || {
+        world.said.traced.lock().expect("no panic").iter().filter(|line| *line == "tick: tick").count() >= 2
+    });
+    let traced = world.said.traced.lock().expect("no panic").clone();
+    assert!(traced.contains(&"trace: a 1".to_owned()) && traced.contains(&"trace: b 2".to_owned()), "{traced:?}");
+    assert!(engine.flows()[0].stats.nodes[0].messages.load(Ordering::Relaxed) >= 1);
+}
+
+#[test]
+fn files_of_a_folder_are_messages_once() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    world.write("in/b.txt", "second");
+    world.write("in/a.txt", "first");
+    world.write("in/c.tmp", "not this one");
+    let engine = world.engine(
+        "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\npattern = \"*.txt\"\ninterval = \"10ms\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    assert_eq!([world.get_text(&out), world.get_text(&out)], ["first", "second"]);
+    until("the files are moved", || {
+        world.path().join("in/done/b.txt").exists() && !world.path().join("in/a.txt").exists()
+    });
+    assert!(world.path().join("in/c.tmp").exists());
+    drop(engine);
+    assert_eq!(out.facts().expect("facts").depth, 0);
+}
+
+#[test]
+fn a_message_that_flows_send_round_fails_after_a_hundred_queues() {
+    let world = World::new();
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 1,
+        backout_queue: "BACK".into(),
+        ..QueueDefinition::local("A")
+    });
+    let back = world.queue("BACK");
+    let flow = world.compile("[node.get]\ntype = \"queue_input\"\nqueue = \"A\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"A\"\n").expect("a flow");
+    assert_eq!(flow.findings.iter().map(|finding| finding.code.0).collect::<Vec<_>>(), ["FLO-026"]);
+    let engine = world.empty_engine(2);
+    engine.deploy(flow);
+    world.put(&input, &Message::new(*b"round"));
+    assert_eq!(world.get_text(&back), "round");
+    until("the failure is reported", || world.errors().contains("FLO-046"));
+}
+
+#[test]
+fn a_full_queue_makes_the_flow_wait_and_not_fail() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let out = world.queue_with(QueueDefinition { depth_max: 1, ..QueueDefinition::local("OUT") });
+    let _engine = world.engine(
+        "additional_instances = 3\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    (0..20u8).for_each(|number| world.put(&input, &Message::new([number])));
+    let mut got: Vec<u8> = (0..20).map(|_| world.get(&out).payload[0]).collect();
+    got.sort_unstable();
+    assert_eq!(got, (0..20).collect::<Vec<u8>>());
+    assert_eq!(world.errors(), "");
+}
+
+#[test]
+fn a_request_by_http_is_answered_after_its_commit() {
+    use std::io::{Read as _, Write as _};
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    world.file("F", &[]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let _engine = world.engine(&format!(
+        r#"
+additional_instances = 3
+[node.listen]
+type = "http_input"
+listen = "{free}"
+path = "/records"
+out = "write"
+[node.write]
+type = "record_write"
+file = "F"
+out = "answer"
+[node.answer]
+type = "reply"
+status = 201
+content_type = "text/plain"
+"#
+    ));
+    let ask = |method: &str, path: &str, content: &[u8]| {
+        let mut stream = None;
+        until("the flow listens", || {
+            stream = std::net::TcpStream::connect(free).ok();
+            stream.is_some()
+        });
+        let mut stream = stream.expect("a connection");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            content.len()
+        );
+        stream.write_all(&[head.as_bytes(), content].concat()).expect("a request");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let created = ask("POST", "/records", &record("K1"));
+    assert!(created.starts_with("HTTP/1.1 201") && created.contains("content-type: text/plain"), "{created}");
+    let unit = world.store.begin().expect("a unit");
+    assert!(
+        !world.store.file(&unit, "F").expect("a file").is_empty(&unit).expect("an answer"),
+        "the answer came after the commit"
+    );
+    let twice = ask("POST", "/records", &record("K1"));
+    assert!(twice.starts_with("HTTP/1.1 500") && twice.contains("nothing of the request was done"), "{twice}");
+    assert!(ask("POST", "/other", b"").starts_with("HTTP/1.1 404"));
+    assert!(ask("GET", "/records", b"").starts_with("HTTP/1.1 405"));
+}

@@ -1,0 +1,101 @@
+//! Order by queue and by key, and a flow that is replaced while messages come.
+
+use std::collections::HashMap;
+
+use quayline_store::queue::{Message, QueueDefinition};
+
+use crate::support::{World, ended, until};
+
+fn flow(order: &str, instances: usize) -> String {
+    format!(
+        "additional_instances = {instances}\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\n{order}\nout = \"choose\"\n\
+         [node.choose]\ntype = \"filter\"\nwhen = 'envelope.property_fail = \"yes\" and envelope.backout_count = \"0\"'\nout = \"fail\"\nno_match = \"put\"\n\
+         [node.fail]\ntype = \"throw\"\ntext = \"the first attempt\"\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+    )
+}
+
+fn message(key: usize, number: usize, fails: bool) -> Message {
+    let fail = if fails { "yes" } else { "no" };
+    let properties = vec![("key".to_owned(), key.to_string().into_bytes()), ("fail".to_owned(), fail.into())];
+    Message { properties, ..Message::new(format!("{key} {number}")) }
+}
+
+/// Messages of which some fail at first, also with a pause before their retry: those of one key leave in the order in which they came.
+fn check(order: &str, keys: usize, instances: usize, retry_ms: u64) {
+    let world = World::new();
+    let input = world.queue_with(QueueDefinition { retry_ms, ..QueueDefinition::local("IN") });
+    let out = world.queue("OUT");
+    let count = 600;
+    for number in 0..count {
+        world.put(&input, &message(number % keys, number, number % 37 == 5));
+    }
+    let engine = world.engine(&flow(order, instances));
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for _ in 0..count {
+        let text = world.get_text(&out);
+        let (key, number) = text.split_once(' ').expect("key and number");
+        let number = number.parse().expect("a number");
+        if let Some(before) = last.insert(key.to_owned(), number) {
+            assert!(before < number, "key {key}: {before} came before {number}");
+        }
+    }
+    until("all units of work end", || ended(&engine).0 == count as u64);
+    assert_eq!(last.len(), keys);
+    assert_eq!(ended(&engine).1, 17, "the messages that fail at first: {}", world.errors());
+}
+
+#[test]
+fn messages_of_one_key_stay_in_order_under_many_instances() {
+    let by_key = "order = \"by_key\"\norder_key = \"envelope.property_key\"";
+    for keys in [1, 3, 100, 600] {
+        check(by_key, keys, 63, 0);
+    }
+    check(by_key, 10, 63, 3);
+}
+
+#[test]
+fn messages_by_queue_stay_in_order() {
+    check("order = \"by_queue\"", 1, 3, 0);
+    check("order = \"by_queue\"", 1, 3, 3);
+}
+
+#[test]
+fn a_flow_is_replaced_without_losing_or_repeating_a_message() {
+    let world = World::new();
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    let engine = world.engine(&flow("", 7));
+    let mut got = Vec::new();
+    for round in 0..10 {
+        (0..50).for_each(|number| world.put(&input, &message(0, round * 50 + number, false)));
+        engine.deploy(world.compile(&flow("", round % 3)).expect("a flow"));
+        if round == 4 {
+            assert!(engine.stop("test"));
+            assert!(engine.restart("test"));
+        }
+    }
+    for _ in 0..500 {
+        let text = world.get_text(&out);
+        got.push(text[2..].parse::<usize>().expect("a number"));
+    }
+    got.sort_unstable();
+    assert_eq!(got, (0..500).collect::<Vec<_>>());
+    assert!(!engine.stop("unknown") && engine.remove("test") && engine.flows().is_empty());
+}
+
+#[test]
+fn several_messages_share_a_unit_of_work() {
+    let world = World::new();
+    let (input, out) = (world.queue("IN"), world.queue("OUT"));
+    for number in 0..100 {
+        world.put(&input, &message(0, number, number == 42));
+    }
+    let engine = world.engine(&flow("commit_count = 10\ncommit_interval = \"20ms\"", 0));
+    let mut got: Vec<usize> = (0..100).map(|_| world.get_text(&out)[2..].parse().expect("a number")).collect();
+    got.sort_unstable();
+    assert_eq!(got, (0..100).collect::<Vec<_>>());
+    until("the units of work end", || ended(&engine).0 > 0 && input.facts().expect("facts").depth == 0);
+    let (committed, rolled_back) = ended(&engine);
+    assert!(committed < 40, "units of work of ten messages, one by one after a failure: {committed}");
+    assert!((1..=2).contains(&rolled_back), "{rolled_back}");
+}

@@ -1,0 +1,383 @@
+//! The types of nodes: their terminals and properties. `docs/reference/flows.md` has the same tables; a test compares them.
+
+/// A type of node.
+#[derive(Debug)]
+pub struct NodeKind {
+    /// Name in a flow file.
+    pub name: &'static str,
+    /// Whether messages enter the flow here.
+    pub is_input: bool,
+    /// Terminals that messages leave by.
+    pub terminals: &'static [Terminal],
+    /// Properties.
+    pub properties: &'static [PropertyKind],
+    /// Purpose, in one sentence.
+    pub help: &'static str,
+}
+
+/// A terminal.
+#[derive(Debug)]
+pub struct Terminal {
+    /// Name in a flow file.
+    pub name: &'static str,
+    /// Whether a flow without a wire here is incomplete.
+    pub is_required: bool,
+    /// What leaves by it.
+    pub help: &'static str,
+}
+
+/// A property.
+#[derive(Debug)]
+pub struct PropertyKind {
+    /// Key in a flow file.
+    pub name: &'static str,
+    /// What the value may be.
+    pub form: Form,
+    /// Whether a node without it is incomplete.
+    pub is_required: bool,
+    /// Its meaning, with the default.
+    pub help: &'static str,
+}
+
+/// What the value of a property may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Form {
+    /// A text, or `{ from = "EXPRESSION" }`: a text made from each message.
+    Text,
+    /// A text that is the same for all messages: a folder, an address.
+    Constant,
+    /// An expression that is true or false.
+    Condition,
+    /// An expression that gives a text.
+    Expression,
+    /// Cases: `{ when = "CONDITION", to = "NODE" }`.
+    Cases,
+    /// Names of nodes.
+    Labels,
+    /// A shape, as maps name it.
+    Shape,
+    /// A map file.
+    Map,
+    /// A whole number between two bounds.
+    Number(u64, u64),
+    /// `true` or `false`.
+    Flag,
+    /// One of some words.
+    Choice(&'static [&'static str]),
+    /// A time such as `"200ms"`, `"5s"`, `"2m"`, `"1h"`.
+    Time,
+}
+
+const fn terminal(name: &'static str, help: &'static str) -> Terminal {
+    Terminal { name, is_required: false, help }
+}
+
+const fn wired(name: &'static str, help: &'static str) -> Terminal {
+    Terminal { name, is_required: true, help }
+}
+
+const fn optional(name: &'static str, form: Form, help: &'static str) -> PropertyKind {
+    PropertyKind { name, form, is_required: false, help }
+}
+
+const fn required(name: &'static str, form: Form, help: &'static str) -> PropertyKind {
+    PropertyKind { name, form, is_required: true, help }
+}
+
+const OUT: Terminal = terminal("out", "the message");
+const FAILURE: Terminal = terminal("failure", "the message, if the node fails");
+const CATCH: Terminal =
+    terminal("catch", "the message as it was received, if the flow fails and nothing before handles it");
+const NOT_FOUND: Terminal = terminal("not_found", "the message, if there is no such record (status 23)");
+const DUPLICATE: Terminal = terminal("duplicate", "the message, if a record with this unique key exists (status 22)");
+const STATUS: Terminal = terminal("status", "a status message, after each record operation");
+
+const MESSAGE: PropertyKind =
+    optional("message", Form::Shape, "shape of the messages; without it their content is not read");
+const TRANSACTION: PropertyKind = optional(
+    "transaction",
+    Form::Choice(&["yes", "no", "automatic"]),
+    "whether the get commits with everything the flow does; `automatic`: for persistent messages. Default yes",
+);
+const FILE: PropertyKind = required("file", Form::Text, "record file");
+const KEY: PropertyKind = optional("key", Form::Text, "key; a shorter key is generic");
+const KEY_TYPE: PropertyKind = optional(
+    "key_type",
+    Form::Choice(&["text", "hex", "number"]),
+    "form of the key: text in the code page of `layout` (or ASCII), hexadecimal digits, or the address or number of a record. Default text",
+);
+const MODE: PropertyKind = optional(
+    "mode",
+    Form::Choice(&["KEY_EQ", "KEY_GE", "FIRST", "LAST"]),
+    "which record: the one with the key, the one with the key or the next greater one, the first, or the last. Default KEY_EQ",
+);
+const INDEX: PropertyKind = optional("index", Form::Text, "alternate index that the key belongs to");
+const LAYOUT: PropertyKind = optional("layout", Form::Shape, "shape of the records: a copybook or layout");
+const KEEP_OPEN: PropertyKind = optional(
+    "keep_open",
+    Form::Choice(&["always", "until_idle", "per_message"]),
+    "how long the file stays open. Default until_idle: 10 seconds without use",
+);
+
+/// Every type of node.
+pub const NODE_KINDS: &[NodeKind] = &[
+    NodeKind {
+        name: "queue_input",
+        is_input: true,
+        terminals: &[wired("out", "each message"), CATCH],
+        properties: &[
+            required("queue", Form::Constant, "queue to get messages from"),
+            MESSAGE,
+            TRANSACTION,
+            optional(
+                "order",
+                Form::Choice(&["none", "by_queue", "by_key"]),
+                "`by_queue`: one message after another; `by_key`: messages with the same `order_key` one after another. Default none",
+            ),
+            optional("order_key", Form::Expression, "key of the order, with `order = \"by_key\"`"),
+            optional(
+                "commit_count",
+                Form::Number(1, 10_000),
+                "messages in one unit of work, if that many wait. Default 1",
+            ),
+            optional(
+                "commit_interval",
+                Form::Time,
+                "longest time that a unit of work waits for more messages. Default 0ms",
+            ),
+        ],
+        help: "Gets messages from a queue.",
+    },
+    NodeKind {
+        name: "folder_input",
+        is_input: true,
+        terminals: &[wired("out", "one message for each file; `envelope.file_name` is its name"), CATCH],
+        properties: &[
+            required("folder", Form::Constant, "folder to look into, relative to the project"),
+            optional("pattern", Form::Constant, "names of the files, with `*` and `?`. Default `*`"),
+            optional("done", Form::Constant, "folder for processed files. Default `done` in the folder"),
+            optional("interval", Form::Time, "pause between two looks. Default 1s"),
+            MESSAGE,
+        ],
+        help: "Makes a message of each file that appears in a folder.",
+    },
+    NodeKind {
+        name: "timer_input",
+        is_input: true,
+        terminals: &[wired("out", "one message each time"), CATCH],
+        properties: &[
+            required("every", Form::Time, "pause between two messages"),
+            optional("payload", Form::Constant, "content of the message. Default empty"),
+            MESSAGE,
+        ],
+        help: "Makes a message at regular times.",
+    },
+    NodeKind {
+        name: "http_input",
+        is_input: true,
+        terminals: &[wired("out", "one message for each request"), CATCH],
+        properties: &[
+            required("listen", Form::Constant, "address to listen on, such as `127.0.0.1:8090`"),
+            required("path", Form::Constant, "path of the requests, such as `/orders`"),
+            MESSAGE,
+            optional(
+                "wait_limit",
+                Form::Time,
+                "longest time until the answer, after which the client gets 504. Default 30s",
+            ),
+        ],
+        help: "Makes a message of each HTTP POST request; a `reply` node answers it after the commit.",
+    },
+    NodeKind {
+        name: "record_input",
+        is_input: false,
+        terminals: &[
+            wired("record", "one message for each record"),
+            terminal("status", "one status message at the end"),
+            FAILURE,
+        ],
+        properties: &[
+            FILE,
+            LAYOUT,
+            KEY,
+            KEY_TYPE,
+            MODE,
+            optional("commit_count", Form::Number(1, 100_000), "records in one unit of work. Default 1,000"),
+        ],
+        help: "Reads a whole record file, or the rest from a key on; every message that reaches it starts one pass.",
+    },
+    NodeKind {
+        name: "record_read",
+        is_input: false,
+        terminals: &[wired("out", "the record"), NOT_FOUND, STATUS, FAILURE],
+        properties: &[
+            FILE,
+            LAYOUT,
+            KEY,
+            KEY_TYPE,
+            MODE,
+            INDEX,
+            optional(
+                "lock",
+                Form::Flag,
+                "whether to lock the record until the unit of work ends, for a `record_update`. Default false",
+            ),
+            KEEP_OPEN,
+        ],
+        help: "Reads one record.",
+    },
+    NodeKind {
+        name: "record_write",
+        is_input: false,
+        terminals: &[OUT, DUPLICATE, STATUS, FAILURE],
+        properties: &[FILE, KEEP_OPEN],
+        help: "Adds the content of the message as a record.",
+    },
+    NodeKind {
+        name: "record_update",
+        is_input: false,
+        terminals: &[OUT, NOT_FOUND, DUPLICATE, STATUS, FAILURE],
+        properties: &[FILE, KEEP_OPEN],
+        help: "Replaces the record of a key-sequenced file that has the key in the content of the message.",
+    },
+    NodeKind {
+        name: "record_delete",
+        is_input: false,
+        terminals: &[OUT, NOT_FOUND, STATUS, FAILURE],
+        properties: &[FILE, KEY, KEY_TYPE, MODE, INDEX, KEEP_OPEN],
+        help: "Deletes one record.",
+    },
+    NodeKind {
+        name: "map",
+        is_input: false,
+        terminals: &[wired("out", "what the map made; with several outputs, one message for each"), FAILURE],
+        properties: &[required("map", Form::Map, "map file (`.qmap`), relative to the project")],
+        help: "Runs a map.",
+    },
+    NodeKind {
+        name: "filter",
+        is_input: false,
+        terminals: &[
+            wired("out", "the message, if the condition is true"),
+            terminal("no_match", "the message, if it is false"),
+            FAILURE,
+        ],
+        properties: &[required("when", Form::Condition, "condition")],
+        help: "Passes messages on for which a condition is true.",
+    },
+    NodeKind {
+        name: "route",
+        is_input: false,
+        terminals: &[terminal("no_match", "the message, if no case fits"), FAILURE],
+        properties: &[
+            optional("cases", Form::Cases, "cases in order; the first whose condition is true takes the message"),
+            optional("label", Form::Text, "name of the node that takes the message"),
+            optional("labels", Form::Labels, "nodes that `label` may name"),
+        ],
+        help: "Sends each message to one of several nodes.",
+    },
+    NodeKind {
+        name: "split",
+        is_input: false,
+        terminals: &[
+            wired("out", "one message for each part; `envelope.part` is its number"),
+            terminal("done", "the message itself, after its parts"),
+            FAILURE,
+        ],
+        properties: &[
+            required(
+                "by",
+                Form::Choice(&["line", "document"]),
+                "`line`: each line; `document`: each document of the message's format",
+            ),
+            optional("part", Form::Shape, "shape of a part, if it differs from the message's"),
+        ],
+        help: "Makes several messages of one.",
+    },
+    NodeKind {
+        name: "try",
+        is_input: false,
+        terminals: &[
+            wired("try", "the message"),
+            terminal("catch", "the message as it was here, if a node after `try` fails"),
+        ],
+        properties: &[],
+        help: "Handles failures of the nodes after it.",
+    },
+    NodeKind {
+        name: "throw",
+        is_input: false,
+        terminals: &[],
+        properties: &[required("text", Form::Text, "text of the failure")],
+        help: "Fails.",
+    },
+    NodeKind {
+        name: "trace",
+        is_input: false,
+        terminals: &[OUT],
+        properties: &[required("text", Form::Text, "line for the trace")],
+        help: "Writes a line to the trace.",
+    },
+    NodeKind {
+        name: "validate",
+        is_input: false,
+        terminals: &[
+            wired("out", "the message, if it fits its shape"),
+            terminal("no_match", "the message, if it does not fit"),
+            FAILURE,
+        ],
+        properties: &[optional("message", Form::Shape, "shape to check against, if it differs from the message's")],
+        help: "Checks the whole message against its shape.",
+    },
+    NodeKind {
+        name: "reply",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            optional("status", Form::Number(100, 599), "HTTP status of the answer. Default 200"),
+            optional(
+                "content_type",
+                Form::Constant,
+                "HTTP content type of the answer. Default `application/octet-stream`",
+            ),
+        ],
+        help: "Answers the request: puts the message on the reply queue of the received message, or answers the HTTP request.",
+    },
+    NodeKind {
+        name: "queue_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            required("queue", Form::Text, "queue or topic to put the message on"),
+            optional(
+                "persistence",
+                Form::Choice(&["as_input", "yes", "no"]),
+                "whether the message survives a restart. Default as_input",
+            ),
+            optional(
+                "correlation",
+                Form::Choice(&["message_id", "correlation_id", "none"]),
+                "correlation id: the received message's id, its correlation id, or none. Default message_id",
+            ),
+            optional("priority", Form::Number(0, 9), "priority. Default that of the received message"),
+            optional("expiry", Form::Time, "time after which the message expires. Default never"),
+        ],
+        help: "Puts the message on a queue or topic.",
+    },
+    NodeKind {
+        name: "file_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            required("folder", Form::Constant, "folder, relative to the project"),
+            required("name", Form::Text, "name of the file; an existing file is replaced"),
+        ],
+        help: "Writes the message to a file of its own, once, after the commit.",
+    },
+];
+
+/// The type of this name.
+#[must_use]
+pub fn node_kind(name: &str) -> Option<&'static NodeKind> {
+    NODE_KINDS.iter().find(|kind| kind.name == name)
+}

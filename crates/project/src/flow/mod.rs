@@ -1,0 +1,142 @@
+//! Flow files: nodes with properties and wires, read from TOML.
+//!
+//! ```text
+//! flows/orders.toml ─▶ FlowFile: nodes with type, properties (with places) and wires (by number of the node)
+//! ```
+//!
+//! Everything is checked that needs no other file: types, keys, values, wires, reachability, loops. Shapes, maps and expressions are compiled by
+//! the crate that runs flows.
+
+mod codes;
+mod kind;
+mod read;
+
+use core::ops::Range;
+use std::path::PathBuf;
+
+use crate::UserText;
+
+pub use kind::{Form as PropertyForm, NODE_KINDS, NodeKind, PropertyKind, Terminal, node_kind};
+
+/// A flow file whose own text is sound.
+#[derive(Clone, Debug)]
+pub struct FlowFile {
+    /// Name of the flow: that of the file.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Its text, for places.
+    pub text: UserText,
+    /// One line for people.
+    pub title: Option<String>,
+    /// Units of work beside the first one that the flow may have open at once, 0 to 256.
+    pub additional_instances: u32,
+    /// Longest time of one unit of work in milliseconds.
+    pub time_limit_ms: u64,
+    /// Nodes in the order of the file. The inputs are first in no special way.
+    pub nodes: Vec<FlowNode>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct FlowNode {
+    /// Its name.
+    pub name: String,
+    /// Where its name is.
+    pub span: Range<usize>,
+    /// Its type.
+    pub kind: &'static NodeKind,
+    /// The properties that are set.
+    pub properties: Vec<FlowProperty>,
+    /// Its wires.
+    pub wires: Vec<Wire>,
+}
+
+/// A property that is set.
+#[derive(Clone, Debug)]
+pub struct FlowProperty {
+    /// Which.
+    pub kind: &'static PropertyKind,
+    /// Its value.
+    pub value: PropertyValue,
+    /// Where the value is.
+    pub span: Range<usize>,
+}
+
+/// The value of a property.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PropertyValue {
+    /// A text that is the same for all messages.
+    Text(String),
+    /// An expression, and where its text begins.
+    From(String, Range<usize>),
+    /// A number; times are in milliseconds.
+    Number(u64),
+    /// True or false.
+    Flag(bool),
+    /// Nodes, by number.
+    Nodes(Vec<usize>),
+    /// Cases: condition, where it is, and the node by number.
+    Cases(Vec<(String, Range<usize>, usize)>),
+}
+
+/// A wire from a terminal to one or more nodes.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Wire {
+    /// The terminal.
+    pub terminal: &'static str,
+    /// Numbers of the nodes, in the order in which they get the message.
+    pub to: Vec<usize>,
+}
+
+impl FlowNode {
+    /// The value of a property.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<&FlowProperty> {
+        self.properties.iter().find(|property| property.kind.name == name)
+    }
+
+    /// A text that is the same for all messages.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match &self.property(name)?.value {
+            PropertyValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A number, or a time in milliseconds.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<u64> {
+        match &self.property(name)?.value {
+            PropertyValue::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether a flag is set.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.property(name).map(|property| &property.value), Some(PropertyValue::Flag(true)))
+    }
+
+    /// The nodes that a terminal is wired to.
+    #[must_use]
+    pub fn wire(&self, terminal: &str) -> &[usize] {
+        self.wires.iter().find(|wire| wire.terminal == terminal).map_or(&[], |wire| &wire.to)
+    }
+
+    /// Every node that messages may reach from here, with the terminal or property.
+    pub fn targets(&self) -> impl Iterator<Item = (&str, usize)> {
+        let wires = self.wires.iter().flat_map(|wire| wire.to.iter().map(|to| (wire.terminal, *to)));
+        let properties = self.properties.iter().flat_map(|property| {
+            let to: Vec<usize> = match &property.value {
+                PropertyValue::Nodes(nodes) => nodes.clone(),
+                PropertyValue::Cases(cases) => cases.iter().map(|(_, _, to)| *to).collect(),
+                _ => Vec::new(),
+            };
+            to.into_iter().map(|to| (property.kind.name, to))
+        });
+        wires.chain(properties)
+    }
+}
