@@ -18,6 +18,7 @@ mod flow;
 mod format;
 mod guides;
 mod interface_file;
+pub mod job;
 mod map_file;
 mod record_rules;
 mod schema;

@@ -7,6 +7,7 @@ mod fmt;
 mod guide;
 mod infer;
 mod inspect;
+mod job;
 mod map;
 mod project;
 mod records;
@@ -26,6 +27,7 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
+pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListArgs, PurgeJobsArgs, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     File(FileArgs),
     /// Define queues, and put, get and list messages
     Queue(QueueArgs),
+    /// Run Jakarta Batch jobs: check, start, restart, stop and list them
+    Job(JobArgs),
     /// Check and compact the store of record files and queues
     Store(StoreArgs),
     /// Check, show and run message flows
@@ -139,6 +143,7 @@ impl Command {
             Command::File(_) | Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
+            Command::Job(args) => args.command.json(),
             Command::Predict(args) => args.json,
             Command::Size(args) => args.json,
             Command::Advise(args) => args.json,

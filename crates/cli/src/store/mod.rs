@@ -112,7 +112,7 @@ pub(crate) fn stop(error: StoreError) -> Stop {
     error.finding().into()
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
     let why = system_error_text(error);
     Finding::error(CLI_INPUT, Fault::Environment, format!("{} cannot be used: {why}", shown(path)))
         .hint("check the path and its permissions")

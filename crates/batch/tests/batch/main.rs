@@ -1,0 +1,10 @@
+//! Jobs from XML to their end: semantics, restarts, crashes.
+
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::print_stdout, reason = "tests")]
+
+mod builtins;
+mod crash;
+mod java;
+mod kit;
+mod semantics;
+mod tck;
