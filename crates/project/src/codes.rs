@@ -16,3 +16,9 @@ pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
 pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
 pub(crate) const CHOOSER: Code = Code("CNV-024");
 pub(crate) const RULE_WITHOUT_FIELD: Code = Code("CNV-025");
+
+// Partner files; `docs/reference/errors/partner.md` explains them.
+pub(crate) const PARTNER_SYNTAX: Code = Code("PTN-001");
+pub(crate) const PARTNER_VALUE: Code = Code("PTN-002");
+pub(crate) const PARTNER_TWICE: Code = Code("PTN-003");
+pub(crate) const PARTNER_MISSING: Code = Code("PTN-004");

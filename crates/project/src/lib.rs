@@ -17,6 +17,7 @@ mod format;
 mod guides;
 mod interface_file;
 mod map_file;
+pub mod partner;
 mod record_rules;
 mod schema;
 mod shape;
