@@ -19,6 +19,7 @@ mod inspect;
 mod interrupt;
 mod map;
 mod memory;
+mod partner;
 #[cfg(test)]
 mod reference;
 mod renamed;
@@ -64,6 +65,10 @@ fn run() -> Exit {
         Command::Inspect(args) => inspect::run(&args, &console),
         Command::Convert(args) => convert::run(&args, &console),
         Command::Translate(args) => translate::run(&args, &console),
+        Command::Partner(args) => partner::run(&args, &console),
+        Command::Transaction(args) => partner::run_transaction(&args, &console),
+        Command::Interchange(args) => partner::run_interchange(&args, &console),
+        Command::Envelope(args) => partner::run_envelope(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Service(args) => service::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),

@@ -7,6 +7,7 @@ mod guide;
 mod infer;
 mod inspect;
 mod map;
+mod partner;
 mod records;
 mod serve;
 mod store;
@@ -24,6 +25,11 @@ pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs}
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
+pub(crate) use partner::{
+    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
+    PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
+    TransactionArgs, TransactionCommand,
+};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{
@@ -78,6 +84,14 @@ pub(crate) enum Command {
     Convert(Box<ConvertArgs>),
     /// Translate documents with a map
     Translate(Box<TranslateArgs>),
+    /// Receive from and send to trading partners
+    Partner(PartnerArgs),
+    /// Find, show and reprocess documents of trading partners
+    Transaction(TransactionArgs),
+    /// Find and show interchanges of trading partners, and send them again
+    Interchange(InterchangeArgs),
+    /// List and release delayed envelopes
+    Envelope(EnvelopeArgs),
     /// Serve a project's APIs over HTTP
     Serve(ServeArgs),
     /// Propose a service for a copybook
@@ -126,6 +140,13 @@ impl Command {
             Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
             Command::File(_) | Command::Queue(_) | Command::Store(_) => false,
+            Command::Partner(args) => args.command.json(),
+            Command::Transaction(args) => args.command.json(),
+            Command::Interchange(args) => args.command.json(),
+            Command::Envelope(args) => match &args.command {
+                EnvelopeCommand::List(args) => args.json,
+                EnvelopeCommand::Release(_) => false,
+            },
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Predict(args) => args.json,

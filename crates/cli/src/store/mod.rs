@@ -25,13 +25,13 @@ pub(crate) struct Opened {
 
 /// Whether a command may make the data folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Missing {
+pub(crate) enum Missing {
     Create,
     Refuse,
 }
 
 impl Opened {
-    fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
+    pub(crate) fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
         let path = folder.folder.as_path();
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
@@ -46,7 +46,7 @@ impl Opened {
     }
 
     /// Ends the work; what was acknowledged is durable before.
-    fn close(self, exit: Exit) -> Result<Exit, Stop> {
+    pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
         self.engine.close().map_err(stop)?;
         Ok(exit)
     }
@@ -99,7 +99,7 @@ fn table(rows: &[(&str, u64)]) -> String {
 }
 
 /// An error of the store as what stops a command.
-fn stop(error: StoreError) -> Stop {
+pub(crate) fn stop(error: StoreError) -> Stop {
     error.finding().into()
 }
 
@@ -115,7 +115,7 @@ fn read_whole(path: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 /// Bytes of hexadecimal digits.
-fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
+pub(crate) fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
     let wrong = || {
         let finding = argument(format!("{option} is not an even number of hexadecimal digits"));
         Stop::from(finding.hint("write two digits for each byte, such as C1F2"))

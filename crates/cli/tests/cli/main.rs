@@ -17,6 +17,7 @@ mod maps;
 mod outbound;
 mod outbound_law;
 mod outputs;
+mod partner;
 mod probes;
 mod serve;
 mod store;
