@@ -22,6 +22,7 @@ mod job;
 mod map;
 mod memory;
 mod project;
+mod partner;
 #[cfg(test)]
 mod reference;
 mod renamed;
@@ -69,6 +70,10 @@ fn run() -> Exit {
         Command::Translate(args) => translate::run(&args, &console),
         Command::New(args) => project::new(&args, &console),
         Command::Check(args) => project::check(&args, &console),
+        Command::Partner(args) => partner::run(&args, &console),
+        Command::Transaction(args) => partner::run_transaction(&args, &console),
+        Command::Interchange(args) => partner::run_interchange(&args, &console),
+        Command::Envelope(args) => partner::run_envelope(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Service(args) => service::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),

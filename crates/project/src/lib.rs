@@ -20,6 +20,7 @@ mod guides;
 mod interface_file;
 pub mod job;
 mod map_file;
+pub mod partner;
 mod record_rules;
 mod schema;
 mod shape;

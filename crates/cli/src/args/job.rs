@@ -32,7 +32,7 @@ pub(crate) enum JobCommand {
     /// Gives an execution up, so that it cannot be restarted
     Abandon(IdArgs),
     /// Lists executions, the newest first
-    List(ListArgs),
+    List(ListJobsArgs),
     /// Prints an execution with its steps
     Show(ShowJobArgs),
     /// Prints the job log of an execution
@@ -121,7 +121,7 @@ pub(crate) struct IdArgs {
 
 /// Arguments of `quayline job list`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct ListJobsArgs {
     #[command(flatten)]
     pub(crate) store: FolderArg,
     /// Only executions of this job

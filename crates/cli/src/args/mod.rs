@@ -10,6 +10,7 @@ mod inspect;
 mod job;
 mod map;
 mod project;
+mod partner;
 mod records;
 mod serve;
 mod store;
@@ -27,9 +28,14 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListArgs, PurgeJobsArgs, RestartArgs, StartArgs};
+pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListJobsArgs, PurgeJobsArgs, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use project::{CheckProjectArgs, NewArgs};
+pub(crate) use partner::{
+    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
+    PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
+    TransactionArgs, TransactionCommand,
+};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{
@@ -88,6 +94,14 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Compile everything in a project and report all faults at once
     Check(CheckProjectArgs),
+    /// Receive from and send to trading partners
+    Partner(PartnerArgs),
+    /// Find, show and reprocess documents of trading partners
+    Transaction(TransactionArgs),
+    /// Find and show interchanges of trading partners, and send them again
+    Interchange(InterchangeArgs),
+    /// List and release delayed envelopes
+    Envelope(EnvelopeArgs),
     /// Serve a project's APIs over HTTP
     Serve(ServeArgs),
     /// Propose a service for a copybook
@@ -141,6 +155,13 @@ impl Command {
             Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
             Command::File(_) | Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
+            Command::Partner(args) => args.command.json(),
+            Command::Transaction(args) => args.command.json(),
+            Command::Interchange(args) => args.command.json(),
+            Command::Envelope(args) => match &args.command {
+                EnvelopeCommand::List(args) => args.json,
+                EnvelopeCommand::Release(_) => false,
+            },
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Job(args) => args.command.json(),

@@ -8,10 +8,10 @@ use quayline_batch::{BatchError, Repository};
 use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
 use serde_json::{Map, Value, json};
 
-use crate::args::ListArgs;
+use crate::args::ListJobsArgs;
 
 /// Executions in rows.
-pub(super) fn list(args: &ListArgs, repository: &Repository) -> Result<String, BatchError> {
+pub(super) fn list(args: &ListJobsArgs, repository: &Repository) -> Result<String, BatchError> {
     let mut executions = Vec::new();
     match &args.job {
         None => executions = repository.latest(0, args.count)?,

@@ -124,7 +124,7 @@ fn read_whole(path: &Path) -> Result<Vec<u8>, Stop> {
 }
 
 /// Bytes of hexadecimal digits.
-fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
+pub(crate) fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
     let wrong = || {
         let finding = argument(format!("{option} is not an even number of hexadecimal digits"));
         Stop::from(finding.hint("write two digits for each byte, such as C1F2"))

@@ -19,6 +19,7 @@ mod maps;
 mod outbound;
 mod outbound_law;
 mod outputs;
+mod partner;
 mod probes;
 mod project;
 mod serve;

@@ -1,0 +1,439 @@
+//! Arguments of `quayline partner`, `transaction`, `interchange` and `envelope`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// The project and its store.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProjectArgs {
+    /// Folder of the project, with `partners`, maps and guides
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) project: PathBuf,
+    /// Data folder of the store [default: `data` in the project]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// Arguments of `quayline partner`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct PartnerArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: PartnerCommand,
+}
+
+/// What to do with partners.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PartnerCommand {
+    /// Check all partner files, and the maps and guides that they name
+    Check(PartnerCheckArgs),
+    /// List partners
+    List(PartnerListArgs),
+    /// Print a partner with its rules and effective settings
+    Show(PartnerShowArgs),
+    /// Explain which rule takes a document, and where each setting comes from
+    #[command(after_long_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Receive interchanges: check, acknowledge, translate and deliver them
+    #[command(after_long_help = RECEIVE_EXAMPLES)]
+    Receive(ReceiveArgs),
+    /// Send documents: translate, number and envelope them
+    #[command(after_long_help = SEND_EXAMPLES)]
+    Send(SendArgs),
+    /// Watch folders: receive and send the files that arrive, and release envelopes that are due
+    #[command(after_long_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+}
+
+const EXPLAIN_EXAMPLES: &str = "Examples:\n  quayline partner explain order.x12\n  quayline partner explain --partner ACME --document 850 --version 004010";
+const RECEIVE_EXAMPLES: &str =
+    "Examples:\n  quayline partner receive inbox/order.x12\n  cat order.x12 | quayline partner receive -";
+const SEND_EXAMPLES: &str = "Examples:\n  quayline partner send --document invoice invoices.dat\n  quayline partner send --to ACME --document order-response response.json\n  quayline partner send --to ACME reply.x12";
+const RUN_EXAMPLES: &str = "Examples:\n  quayline partner run --inbox inbox\n  quayline partner run --inbox inbox --send invoice=to-send/invoices --once";
+
+impl PartnerCommand {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            PartnerCommand::Check(_) | PartnerCommand::Run(_) => false,
+            PartnerCommand::List(args) => args.json,
+            PartnerCommand::Show(args) => args.json,
+            PartnerCommand::Explain(args) => args.json,
+            PartnerCommand::Receive(args) => args.json,
+            PartnerCommand::Send(args) => args.json,
+        }
+    }
+}
+
+/// Arguments of `quayline partner check`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerCheckArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// Arguments of `quayline partner list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerListArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerShowArgs {
+    /// Name of the partner
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// File with interchanges of a partner
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Partner, instead of a file
+    #[arg(long, value_name = "NAME", conflicts_with = "file", required_unless_present = "file")]
+    pub(crate) partner: Option<String>,
+    /// Type of the document: 850, ORDERS, or the name of a document to send
+    #[arg(long, value_name = "TYPE", default_value = "")]
+    pub(crate) document: String,
+    /// Version of the document, such as 004010 or D:96A:UN
+    #[arg(long, value_name = "VERSION", default_value = "")]
+    pub(crate) version: String,
+    /// Value of an element, such as BEG02=SA; may be given several times
+    #[arg(long, value_name = "ELEMENT=VALUE")]
+    pub(crate) when: Vec<String>,
+    /// The document is a test
+    #[arg(long)]
+    pub(crate) test: bool,
+    /// The document is sent, not received
+    #[arg(long)]
+    pub(crate) send: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner receive`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReceiveArgs {
+    /// Files to receive; - is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Receive a file again although the same bytes were received before
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Maximum number of transactions that commit together
+    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) commit_interval: u16,
+    /// Print a JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner send`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SendArgs {
+    /// Files to send; - is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Partner [default: the receiver that the map writes]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+    /// Our identity [default: the first own partner file]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) from: Option<String>,
+    /// Kind of document, which rules look at [default: EDI that is sent as it is]
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub(crate) document: String,
+    /// Send a file again although the same bytes were sent before
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Print a JSON object for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline partner run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Folder of interchanges from partners; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) inbox: Vec<PathBuf>,
+    /// Folder of documents to send, as DOCUMENT=DIR; may be given several times
+    #[arg(long, value_name = "DOCUMENT=DIR")]
+    pub(crate) send: Vec<String>,
+    /// Folder for files that are done
+    #[arg(long, value_name = "DIR", default_value = "archive")]
+    pub(crate) archive: PathBuf,
+    /// Folder for files that hold nothing that can be processed
+    #[arg(long, value_name = "DIR", default_value = "rejected")]
+    pub(crate) rejected: PathBuf,
+    /// Seconds that a file must be unchanged before it is read
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub(crate) settle: u64,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
+    pub(crate) interval: u64,
+    /// Look once, process what is there, and end
+    #[arg(long)]
+    pub(crate) once: bool,
+}
+
+/// Arguments of `quayline transaction`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct TransactionArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: TransactionCommand,
+}
+
+/// What to do with documents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TransactionCommand {
+    /// List documents, the newest first
+    #[command(visible_alias = "search", after_long_help = LIST_EXAMPLES)]
+    List(ListArgs),
+    /// Print one document's story: state, numbers, findings, history, bytes
+    Show(EntryArgs),
+    /// Process a received document again, by the definitions of now
+    Reprocess(ReprocessArgs),
+    /// Write entries as JSON lines or CSV
+    Export(ExportArgs),
+    /// Remove entries that are older than their retention
+    Purge(PurgeArgs),
+}
+
+const LIST_EXAMPLES: &str = "Examples:\n  quayline transaction list --partner ACME --from 2026-04-01\n  quayline transaction list --state rejected\n  quayline transaction search --field purchase-order=PO4711";
+
+impl TransactionCommand {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            TransactionCommand::List(args) => args.json,
+            TransactionCommand::Show(args) => args.json,
+            TransactionCommand::Reprocess(_) | TransactionCommand::Export(_) | TransactionCommand::Purge(_) => false,
+        }
+    }
+}
+
+/// Which entries.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FilterArgs {
+    /// Partner, by name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) partner: Option<String>,
+    /// State, such as rejected, unrouted, waiting, sent, refused
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Option<String>,
+    /// Only what was received
+    #[arg(long, conflicts_with = "sent")]
+    pub(crate) received: bool,
+    /// Only what was sent
+    #[arg(long)]
+    pub(crate) sent: bool,
+    /// Type of document, such as 850
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) document: Option<String>,
+    /// Control number of the document, its group or its interchange
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) number: Option<String>,
+    /// Business field of a rule, as NAME=VALUE
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) field: Option<String>,
+    /// Not before this time in UTC: 2026-04-01 or 2026-04-01T12:00
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// Before this time in UTC
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+}
+
+/// Arguments of `quayline transaction list` and `interchange list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Maximum number of entries
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) count: usize,
+    /// Continue after this place, which a full page prints
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) after: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline transaction show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EntryArgs {
+    /// Number of the entry
+    pub(crate) entry: u64,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print the bytes that are kept, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) bytes: bool,
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline transaction reprocess`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReprocessArgs {
+    /// Numbers of entries
+    #[arg(required = true)]
+    pub(crate) entries: Vec<u64>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// File with the corrected document: an interchange with one transaction
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Option<PathBuf>,
+}
+
+/// Arguments of `quayline transaction export`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) filter: FilterArgs,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Write CSV instead of JSON lines
+    #[arg(long)]
+    pub(crate) csv: bool,
+}
+
+/// Arguments of `quayline transaction purge`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PurgeArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Remove entries that are older than this many days, whatever their retention
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) older_than: Option<u64>,
+}
+
+/// Arguments of `quayline interchange`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct InterchangeArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: InterchangeCommand,
+}
+
+/// What to do with interchanges.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InterchangeCommand {
+    /// List interchanges, the newest first
+    List(ListArgs),
+    /// Print one interchange's story
+    Show(EntryArgs),
+    /// List what was sent and whose acknowledgment is overdue
+    Overdue(OverdueArgs),
+    /// Send the bytes of an interchange again, as they were
+    Resend(InterchangeEntryArgs),
+    /// Put the documents of an interchange into a new one, with new numbers
+    Reenvelope(InterchangeEntryArgs),
+}
+
+impl InterchangeCommand {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            InterchangeCommand::List(args) => args.json,
+            InterchangeCommand::Show(args) => args.json,
+            InterchangeCommand::Overdue(args) => args.json,
+            InterchangeCommand::Resend(_) | InterchangeCommand::Reenvelope(_) => false,
+        }
+    }
+}
+
+/// Arguments of `quayline interchange overdue`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct OverdueArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Time in UTC to look from [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline interchange resend` and `reenvelope`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct InterchangeEntryArgs {
+    /// Number of the interchange's entry
+    pub(crate) entry: u64,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// Arguments of `quayline envelope`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct EnvelopeArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: EnvelopeCommand,
+}
+
+/// What to do with delayed envelopes.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EnvelopeCommand {
+    /// List envelopes that documents wait for
+    List(EnvelopeListArgs),
+    /// Close envelopes: write and send their interchanges
+    Release(ReleaseArgs),
+}
+
+/// Arguments of `quayline envelope list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EnvelopeListArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline envelope release`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReleaseArgs {
+    /// Envelopes of this partner
+    #[arg(required_unless_present_any = ["all", "due"])]
+    pub(crate) partner: Option<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// All envelopes
+    #[arg(long, conflicts_with_all = ["partner", "due"])]
+    pub(crate) all: bool,
+    /// Envelopes whose close policy says so now
+    #[arg(long, conflicts_with = "partner")]
+    pub(crate) due: bool,
+}

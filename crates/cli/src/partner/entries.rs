@@ -1,0 +1,362 @@
+//! `quayline transaction` and `quayline interchange`.
+
+use std::fmt::Write as _;
+
+use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, Part, State, Way, time_of, time_text};
+use serde_json::{Value, json};
+
+use super::{book, is_error, ledger, now_ms, open_store};
+use crate::args::{
+    EntryArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs, ProjectArgs, TransactionArgs,
+    TransactionCommand,
+};
+use crate::console::{Console, write_stdout};
+use crate::copybook::unreadable;
+use crate::exit::{Exit, Stop, argument};
+use crate::render::count_of;
+use crate::store::{Missing, from_hex};
+
+/// Runs `quayline transaction`.
+pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Result<Exit, Stop> {
+    let project = match &args.command {
+        TransactionCommand::List(args) => &args.project,
+        TransactionCommand::Show(args) => &args.project,
+        TransactionCommand::Reprocess(args) => &args.project,
+        TransactionCommand::Export(args) => &args.project,
+        TransactionCommand::Purge(args) => &args.project,
+    };
+    let opened = open_store(project, Missing::Refuse)?;
+    let store = ledger(&opened)?;
+    let exit = match &args.command {
+        TransactionCommand::List(args) => list(args, Kind::Transaction, &store, console)?,
+        TransactionCommand::Show(args) => show(args, &store)?,
+        TransactionCommand::Export(args) => {
+            let mut filter = filter_of(&args.filter, None)?;
+            filter.limit = 1_000;
+            export(&store, filter, args.csv)?;
+            Exit::Done
+        }
+        TransactionCommand::Purge(args) => {
+            let removed = store.purge(now_ms(), args.older_than)?;
+            console.line(&format!("{removed} entries removed"));
+            Exit::Done
+        }
+        TransactionCommand::Reprocess(args) => {
+            if args.with.is_some() && args.entries.len() > 1 {
+                return Err(argument("--with is for one entry").hint("name one entry").into());
+            }
+            let corrected =
+                args.with.as_deref().map(|path| std::fs::read(path).map_err(|error| unreadable(path, &error)));
+            let corrected = corrected.transpose()?;
+            let book = book(project, console)?;
+            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let mut exit = Exit::Done;
+            for id in &args.entries {
+                let done = desk.reprocess(EntryId(*id), corrected.as_deref())?;
+                console.findings(&done.findings);
+                let outputs =
+                    if done.outputs.is_empty() { String::new() } else { format!(": {}", done.outputs.join(", ")) };
+                console.line(&format!("entry {id} is now entry {}, {}{outputs}", done.entry, done.state.name()));
+                if done.state != State::Delivered || done.findings.iter().any(is_error) {
+                    exit = Exit::Rejected;
+                }
+            }
+            exit
+        }
+    };
+    opened.close(exit)
+}
+
+/// Runs `quayline interchange`.
+pub(crate) fn run_interchange(args: &InterchangeArgs, console: &Console) -> Result<Exit, Stop> {
+    let project: &ProjectArgs = match &args.command {
+        InterchangeCommand::List(args) => &args.project,
+        InterchangeCommand::Show(args) => &args.project,
+        InterchangeCommand::Overdue(args) => &args.project,
+        InterchangeCommand::Resend(args) | InterchangeCommand::Reenvelope(args) => &args.project,
+    };
+    let opened = open_store(project, Missing::Refuse)?;
+    let store = ledger(&opened)?;
+    let exit = match &args.command {
+        InterchangeCommand::List(args) => list(args, Kind::Interchange, &store, console)?,
+        InterchangeCommand::Show(args) => show(args, &store)?,
+        InterchangeCommand::Overdue(args) => {
+            let at = args.at.as_deref().map(|text| time("--at", text)).transpose()?.unwrap_or_else(now_ms);
+            let mut filter =
+                Filter { state: Some(State::Expecting), overdue_at_ms: Some(at), limit: 1_000, ..Filter::default() };
+            let mut any = false;
+            loop {
+                let found = store.search(&filter)?;
+                any |= !found.entries.is_empty();
+                print(&found.entries, args.json)?;
+                match found.next {
+                    Some(next) => filter.after = Some(next),
+                    None => break,
+                }
+            }
+            if any { Exit::Rejected } else { Exit::Done }
+        }
+        InterchangeCommand::Resend(args) => {
+            let book = book(project, console)?;
+            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let place = desk.resend(EntryId(args.entry))?;
+            console.line(&format!("entry {} sent again to {place}", args.entry));
+            Exit::Done
+        }
+        InterchangeCommand::Reenvelope(args) => {
+            let book = book(project, console)?;
+            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let report = desk.reenvelope(EntryId(args.entry))?;
+            console.line(&format!("{} sent in a new interchange", count_of(report.transactions, "document")));
+            Exit::Done
+        }
+    };
+    opened.close(exit)
+}
+
+fn time(option: &str, text: &str) -> Result<u64, Stop> {
+    time_of(text).ok_or_else(|| {
+        argument(format!("`{text}` of {option} is not a time"))
+            .hint("write 2026-04-01 or 2026-04-01T12:00, in UTC")
+            .into()
+    })
+}
+
+fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
+    let state = args.state.as_deref().map(|word| {
+        State::named(word).ok_or_else(|| {
+            let hint = match quayline_core::nearest(word, State::WORDS.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("write one of {}", State::WORDS.join(", ")),
+            };
+            Stop::from(argument(format!("`{word}` is not a state")).hint(hint))
+        })
+    });
+    let field = args.field.as_deref().map(|text| {
+        let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
+        split.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+            let finding = argument(format!("`--field {text}` has no `=`"));
+            Stop::from(finding.hint("write it as --field purchase-order=PO4711"))
+        })
+    });
+    let way = match (args.received, args.sent) {
+        (true, _) => Some(Way::Received),
+        (_, true) => Some(Way::Sent),
+        _ => None,
+    };
+    Ok(Filter {
+        kind,
+        partner: args.partner.clone(),
+        state: state.transpose()?,
+        way,
+        document: args.document.clone(),
+        number: args.number.clone(),
+        field: field.transpose()?,
+        from_ms: args.from.as_deref().map(|text| time("--from", text)).transpose()?,
+        to_ms: args.to.as_deref().map(|text| time("--to", text)).transpose()?,
+        ..Filter::default()
+    })
+}
+
+fn list(args: &ListArgs, kind: Kind, store: &Ledger, console: &Console) -> Result<Exit, Stop> {
+    let mut filter = filter_of(&args.filter, Some(kind))?;
+    filter.after = args.after.as_deref().map(|place| from_hex("--after", place)).transpose()?;
+    let mut left = args.count;
+    let mut printed = 0;
+    // A page may end without an entry, after it has looked at its share.
+    while left > 0 {
+        filter.limit = left;
+        let found = store.search(&filter)?;
+        print(&found.entries, args.json)?;
+        printed += found.entries.len();
+        left -= found.entries.len().min(left);
+        match found.next {
+            Some(next) => filter.after = Some(next),
+            None => {
+                filter.after = None;
+                break;
+            }
+        }
+    }
+    if printed == 0 {
+        console.line("no entry");
+    }
+    if let Some(after) = &filter.after {
+        let place: String = after.iter().map(|byte| format!("{byte:02x}")).collect();
+        console.line(&format!("more with --after {place}"));
+    }
+    Ok(Exit::Done)
+}
+
+fn print(entries: &[Entry], json: bool) -> Result<(), Stop> {
+    let mut out = String::new();
+    for entry in entries {
+        if json {
+            let _ = writeln!(out, "{}", entry_json(entry));
+        } else {
+            let document = format!("{} {}", entry.details.document, entry.details.version);
+            let partner = if entry.partner.is_empty() { "-" } else { &entry.partner };
+            let document = if document.trim().is_empty() { entry.kind.name() } else { document.trim() };
+            let number = if entry.number.is_empty() { "-" } else { &entry.number };
+            let time = time_text(entry.time_ms);
+            let _ = writeln!(
+                out,
+                "{:>8}  {time}  {:8}  {:10}  {partner}  {document}  {number}",
+                entry.id,
+                entry.way.name(),
+                entry.state.name()
+            );
+        }
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(())
+}
+
+/// An entry as programs read it.
+fn entry_json(entry: &Entry) -> Value {
+    let details = &entry.details;
+    let fields: serde_json::Map<String, Value> =
+        details.fields.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
+    let findings: Vec<Value> = details
+        .findings
+        .iter()
+        .map(|one| json!({"code": one.code, "severity": one.severity, "message": one.message, "place": one.place, "hint": one.hint}))
+        .collect();
+    let history: Vec<Value> =
+        details.history.iter().map(|line| json!({"at": time_text(line.at_ms), "what": line.what})).collect();
+    let id = |id: u64| if id == 0 { Value::Null } else { Value::from(id) };
+    let due = if entry.state == State::Expecting { Value::String(time_text(entry.due_ms)) } else { Value::Null };
+    json!({
+        "entry": entry.id.0, "kind": entry.kind.name(), "way": entry.way.name(), "state": entry.state.name(),
+        "time": time_text(entry.time_ms), "due": due, "partner": entry.partner, "own": details.own, "standard": details.standard,
+        "document": details.document, "version": details.version, "number": entry.number, "group": details.group,
+        "interchange": details.interchange, "test": details.test, "sender": details.sender, "receiver": details.receiver,
+        "parent": id(details.parent), "about": id(details.about), "replaced_by": id(details.replaced_by), "rule": details.rule,
+        "map": details.map, "bytes": details.bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
+        "source": details.source, "outputs": details.outputs, "fields": fields, "findings": findings,
+        "findings_more": details.findings_more, "history": history,
+    })
+}
+
+fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
+    let id = EntryId(args.entry);
+    let unit = store.begin().map_err(crate::store::stop)?;
+    let entry = store.need(&unit, id)?;
+    if args.bytes {
+        let body = match store.body(&unit, id, Part::Document)? {
+            Some(body) => Some(body),
+            None => store.body(&unit, id, Part::Source)?,
+        };
+        let body = body.ok_or_else(|| {
+            Stop::from(
+                argument(format!("the bytes of entry {id} are not kept"))
+                    .hint("set keep = \"all\" in the partner's settings"),
+            )
+        })?;
+        write_stdout(&body)?;
+        return Ok(Exit::Done);
+    }
+    if args.json {
+        write_stdout(format!("{}\n", entry_json(&entry)).as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    let details = &entry.details;
+    let mut out = String::new();
+    let _ = writeln!(out, "entry {}: {} {}, {}", entry.id, entry.kind.name(), entry.way.name(), entry.state.name());
+    let mut row = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(out, "  {name}: {value}");
+        }
+    };
+    row("time", &time_text(entry.time_ms));
+    if entry.state == State::Expecting {
+        row("due", &time_text(entry.due_ms));
+    }
+    row("partner", &entry.partner);
+    row("own", &details.own);
+    row("document", format!("{} {} {}", details.standard, details.document, details.version).trim());
+    row("number", &entry.number);
+    row("group", &details.group);
+    row("interchange", &details.interchange);
+    row("test", if details.test { "yes" } else { "" });
+    row("sender", &details.sender);
+    row("receiver", &details.receiver);
+    let number = |number: u64| if number == 0 { String::new() } else { number.to_string() };
+    row("in entry", &number(details.parent));
+    row("about entry", &number(details.about));
+    row("replaced by entry", &number(details.replaced_by));
+    row("rule", &details.rule);
+    row("map", &details.map);
+    row("bytes", &number(details.bytes));
+    row("transactions", &number(details.transactions));
+    row("not delivered", &number(details.transactions_bad));
+    row("source", &details.source);
+    details.outputs.iter().for_each(|output| row("output", output));
+    details.fields.iter().for_each(|(name, value)| row(name, value));
+    for finding in &details.findings {
+        let place = if finding.place.is_empty() { String::new() } else { format!(" ({})", finding.place) };
+        let _ = writeln!(out, "  {}[{}]: {}{place}", finding.severity, finding.code, finding.message);
+        if !finding.hint.is_empty() {
+            let _ = writeln!(out, "    hint: {}", finding.hint);
+        }
+    }
+    if details.findings_more > 0 {
+        let _ = writeln!(out, "  {} more findings", details.findings_more);
+    }
+    for line in &details.history {
+        let _ = writeln!(out, "  {}  {}", time_text(line.at_ms), line.what);
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn export(store: &Ledger, mut filter: Filter, csv: bool) -> Result<(), Stop> {
+    const COLUMNS: [&str; 17] = [
+        "entry",
+        "kind",
+        "way",
+        "state",
+        "time",
+        "partner",
+        "own",
+        "standard",
+        "document",
+        "version",
+        "number",
+        "group",
+        "interchange",
+        "test",
+        "rule",
+        "bytes",
+        "source",
+    ];
+    if csv {
+        write_stdout(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
+    }
+    loop {
+        let found = store.search(&filter)?;
+        let mut out = String::new();
+        for entry in &found.entries {
+            let value = entry_json(entry);
+            if csv {
+                let cells = COLUMNS.map(|column| cell(&value[column]));
+                let _ = writeln!(out, "{}", cells.join(","));
+            } else {
+                let _ = writeln!(out, "{value}");
+            }
+        }
+        write_stdout(out.as_bytes())?;
+        match found.next {
+            Some(next) => filter.after = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn cell(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}

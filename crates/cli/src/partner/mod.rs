@@ -1,0 +1,261 @@
+//! `quayline partner`, `transaction`, `interchange` and `envelope`.
+
+mod entries;
+mod folders;
+mod show;
+
+use std::fs::File;
+use std::io::{Cursor, Read as _};
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Finding, Severity};
+use quayline_partner::{
+    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source,
+};
+use quayline_project::ShapeOptions;
+use quayline_store::{Clock as _, SystemClock};
+use serde_json::json;
+
+use crate::args::{
+    EnvelopeArgs, EnvelopeCommand, FolderArg, PartnerArgs, PartnerCommand, ProjectArgs, ReceiveArgs, SendArgs,
+};
+use crate::cache::cache;
+use crate::console::{Console, shown, write_stdout};
+use crate::copybook::unreadable;
+use crate::exit::{Exit, Stop};
+use crate::render::{count_of, finding_json};
+use crate::store::{Missing, Opened};
+
+pub(crate) use entries::{run_interchange, run_transaction};
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    SystemClock.now_ms()
+}
+
+/// The partners of a project.
+pub(crate) fn book(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> {
+    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
+    let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
+    let book = Book::open(&project.project, options, now_us, SystemClock.random())?;
+    console.findings(book.findings());
+    Ok(book)
+}
+
+/// The store of a project.
+pub(crate) fn open_store(project: &ProjectArgs, missing: Missing) -> Result<Opened, Stop> {
+    let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
+    Opened::open(&FolderArg { folder }, missing)
+}
+
+/// The transaction store of a project.
+pub(crate) fn ledger(opened: &Opened) -> Result<Ledger, Stop> {
+    Ledger::open(&opened.store).map_err(crate::store::stop)
+}
+
+/// Runs `quayline partner`.
+pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
+    match &args.command {
+        PartnerCommand::Check(args) => {
+            let book = book(&args.project, console)?;
+            book.check()?;
+            let rules: usize = book.partners().iter().map(|partner| partner.rules.len()).sum();
+            let (partners, rules) = (count_of(book.partners().len() as u64, "partner"), count_of(rules as u64, "rule"));
+            console.line(&format!("{partners} with {rules}: no errors"));
+            Ok(Exit::Done)
+        }
+        PartnerCommand::List(args) => show::list(args, console),
+        PartnerCommand::Show(args) => show::show(args, console),
+        PartnerCommand::Explain(args) => show::explain(args, console),
+        PartnerCommand::Receive(args) => receive(args, console),
+        PartnerCommand::Send(args) => send(args, console),
+        PartnerCommand::Run(args) => folders::run(args, console),
+    }
+}
+
+/// A source that can be read twice: standard input is read into memory first.
+fn source(path: &Path) -> Result<(String, Box<dyn Source>), Stop> {
+    if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+        return Ok(("<stdin>".to_owned(), Box::new(Cursor::new(bytes))));
+    }
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    if file.metadata().is_ok_and(|meta| meta.is_dir()) {
+        let error = std::io::Error::from(std::io::ErrorKind::IsADirectory);
+        return Err(unreadable(path, &error).into());
+    }
+    Ok((shown(path), Box::new(file)))
+}
+
+fn receive(args: &ReceiveArgs, console: &Console) -> Result<Exit, Stop> {
+    let book = book(&args.project, console)?;
+    let opened = open_store(&args.project, Missing::Create)?;
+    let ledger = ledger(&opened)?;
+    let limits = DeskLimits { unit_transactions_max: args.commit_interval.into(), ..DeskLimits::default() };
+    let mut desk = Desk::new(&book, &ledger, limits, now_ms)?;
+    let mut exit = Exit::Done;
+    for path in &args.files {
+        let (name, mut source) = source(path)?;
+        let report = desk.receive(&name, &mut *source, if args.again { Again::Yes } else { Again::No })?;
+        if args.json {
+            write_stdout(format!("{}\n", receive_json(&name, &report)).as_bytes())?;
+        } else {
+            say_received(&name, &report, console);
+        }
+        if !report.is_good() {
+            exit = Exit::Rejected;
+        }
+    }
+    drop(desk);
+    opened.close(exit)
+}
+
+/// Reports what came of a source.
+pub(crate) fn say_received(name: &str, report: &ReceiveReport, console: &Console) {
+    let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
+    console.findings(&findings);
+    if report.findings_more > 0 {
+        console.paragraph(&format!(
+            "{} more findings; `quayline transaction list --state rejected` lists their entries",
+            report.findings_more
+        ));
+    }
+    let mut parts = vec![
+        count_of(report.interchanges, "interchange"),
+        count_of(report.transactions, "transaction"),
+        format!("{} delivered", report.delivered),
+    ];
+    for (count, what) in [(report.rejected, "rejected"), (report.unrouted, "unrouted")] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    if report.acknowledgments > 0 {
+        parts.push(format!("{} sent", count_of(report.acknowledgments, "acknowledgment")));
+    }
+    if report.matched > 0 {
+        parts.push(format!("{} of sent documents matched", count_of(report.matched, "report")));
+    }
+    let resumed = if report.resumed { " (continued)" } else { "" };
+    console.line(&format!("{name}: {}{resumed}", parts.join(", ")));
+}
+
+fn receive_json(name: &str, report: &ReceiveReport) -> serde_json::Value {
+    let findings: Vec<_> =
+        report.findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect();
+    json!({
+        "source": name, "interchanges": report.interchanges, "transactions": report.transactions, "delivered": report.delivered,
+        "rejected": report.rejected, "unrouted": report.unrouted, "acknowledgments": report.acknowledgments,
+        "matched": report.matched, "resumed": report.resumed, "findings": findings, "findings_more": report.findings_more,
+    })
+}
+
+/// A finding as a JSON value.
+pub(crate) fn raw(finding: &Finding) -> serde_json::Value {
+    serde_json::from_str(&finding_json(finding)).unwrap_or_default()
+}
+
+fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
+    let book = book(&args.project, console)?;
+    let opened = open_store(&args.project, Missing::Create)?;
+    let ledger = ledger(&opened)?;
+    let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
+    let mut exit = Exit::Done;
+    for path in &args.files {
+        let (name, mut source) = source(path)?;
+        let request = SendRequest {
+            name: &name,
+            to: args.to.as_deref(),
+            from: args.from.as_deref(),
+            document: &args.document,
+            again: if args.again { Again::Yes } else { Again::No },
+        };
+        let report = desk.send(&request, &mut *source)?;
+        if args.json {
+            write_stdout(format!("{}\n", send_json(&name, &report)).as_bytes())?;
+        } else {
+            say_sent(&name, &report, console);
+        }
+        if report.rejected > 0 || report.repeated {
+            exit = Exit::Rejected;
+        }
+    }
+    drop(desk);
+    opened.close(exit)
+}
+
+/// Reports what came of documents to send.
+pub(crate) fn say_sent(name: &str, report: &SendReport, console: &Console) {
+    let findings: Vec<Finding> = report.findings.iter().map(|(_, finding)| finding.clone()).collect();
+    console.findings(&findings);
+    let mut parts = vec![count_of(report.transactions, "document")];
+    for (count, what) in [(report.sent, "sent"), (report.waiting, "waiting"), (report.rejected, "rejected")] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    parts.push(format!("{} written", count_of(report.interchanges, "interchange")));
+    let resumed = if report.resumed { " (continued)" } else { "" };
+    console.line(&format!("{name}: {}{resumed}", parts.join(", ")));
+}
+
+fn send_json(name: &str, report: &SendReport) -> serde_json::Value {
+    let findings: Vec<_> =
+        report.findings.iter().map(|(id, finding)| json!({"entry": id.0, "finding": raw(finding)})).collect();
+    json!({
+        "source": name, "documents": report.transactions, "sent": report.sent, "waiting": report.waiting,
+        "rejected": report.rejected, "interchanges": report.interchanges, "resumed": report.resumed, "repeated": report.repeated,
+        "findings": findings,
+    })
+}
+
+/// Runs `quayline envelope`.
+pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exit, Stop> {
+    let project = match &args.command {
+        EnvelopeCommand::List(args) => &args.project,
+        EnvelopeCommand::Release(args) => &args.project,
+    };
+    let book = book(project, console)?;
+    let opened = open_store(project, Missing::Refuse)?;
+    let ledger = ledger(&opened)?;
+    let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
+    match &args.command {
+        EnvelopeCommand::List(args) => {
+            for one in desk.waiting()? {
+                let since = quayline_partner::time_text(one.since_ms);
+                let line = if args.json {
+                    json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test,
+                        "documents": one.count, "bytes": one.bytes, "since": since})
+                    .to_string()
+                } else {
+                    let test = if one.test { " test" } else { "" };
+                    let documents = count_of(one.count, "document");
+                    format!("{} {}{test}: {documents}, {} bytes, since {since}", one.partner, one.standard, one.bytes)
+                };
+                write_stdout(format!("{line}\n").as_bytes())?;
+            }
+        }
+        EnvelopeCommand::Release(args) => {
+            let which = match &args.partner {
+                Some(partner) => Release::Partner(partner),
+                None if args.due => Release::Due,
+                None => Release::All,
+            };
+            let report = desk.release(&which)?;
+            console.line(&format!("{} written", count_of(report.interchanges, "interchange")));
+        }
+    }
+    drop(desk);
+    opened.close(Exit::Done)
+}
+
+/// Whether a finding is an error.
+pub(crate) fn is_error(finding: &Finding) -> bool {
+    finding.severity == Severity::Error
+}
+
+/// A path in the project, unless it is absolute.
+pub(crate) fn within(project: &ProjectArgs, path: &Path) -> PathBuf {
+    project.project.join(path)
+}

@@ -1,0 +1,206 @@
+//! `quayline partner list`, `show` and `explain`.
+
+use std::fmt::Write as _;
+
+use quayline_core::nearest;
+use quayline_partner::{Book, Explanation, Query};
+use quayline_project::partner::{Direction, PartnerFile};
+use serde_json::json;
+
+use super::book;
+use crate::args::{ExplainArgs, PartnerListArgs, PartnerShowArgs};
+use crate::console::{Console, write_stdout};
+use crate::copybook::unreadable;
+use crate::exit::{Exit, Stop, argument};
+use crate::render::count_of;
+
+pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, Stop> {
+    let book = book(&args.project, console)?;
+    let width = book.partners().iter().map(|partner| partner.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for partner in book.partners() {
+        let identities = identities(partner);
+        if args.json {
+            let line = json!({"name": partner.name, "own": partner.is_own, "identities": identities,
+                "rules": partner.rules.len(), "description": partner.description, "contact": partner.contact});
+            let _ = writeln!(out, "{line}");
+        } else {
+            let own = if partner.is_own { "own, " } else { "" };
+            let rules = count_of(partner.rules.len() as u64, "rule");
+            let _ = writeln!(out, "{:width$}  {own}{}; {rules}", partner.name, identities.join(", "));
+        }
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn identities(partner: &PartnerFile) -> Vec<String> {
+    let text =
+        |one: &quayline_project::partner::Identity| format!("{} {}:{}", one.standard.name(), one.qualifier, one.id);
+    partner.identities.iter().map(text).collect()
+}
+
+fn named(book: &Book, name: &str) -> Result<usize, Stop> {
+    book.named(name).ok_or_else(|| {
+        let names = book.partners().iter().map(|partner| partner.name.as_str());
+        let hint = match nearest(name, names) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "`quayline partner list` lists partners".to_owned(),
+        };
+        argument(format!("there is no partner `{name}`")).hint(hint).into()
+    })
+}
+
+pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, Stop> {
+    let book = book(&args.project, console)?;
+    let number = named(&book, &args.name)?;
+    let partner = book.partner(number);
+    let mut settings: Vec<(&str, String, String)> = Vec::new();
+    for layer in book.layers(book.own()[0], number, None) {
+        for (key, value) in layer.settings.given() {
+            if !settings.iter().any(|(known, ..)| *known == key) {
+                settings.push((key, value, layer.name.clone()));
+            }
+        }
+    }
+    settings.sort_by_key(|(key, ..)| *key);
+    let rules: Vec<_> = partner
+        .rules
+        .iter()
+        .map(|rule| {
+            let mut conditions = Vec::new();
+            conditions.extend(rule.standard.map(|standard| standard.name().to_owned()));
+            conditions.extend(rule.document.clone());
+            conditions.extend(rule.version.clone());
+            conditions.extend(rule.application.clone());
+            conditions.extend(rule.test.map(|test| if test { "test".to_owned() } else { "production".to_owned() }));
+            conditions.extend(rule.when.iter().map(|(element, value)| format!("{element}={value}")));
+            let map = rule.map.as_ref().map(|map| map.display().to_string());
+            let deliver: Vec<String> = rule
+                .deliver
+                .iter()
+                .map(|(name, to)| if name.is_empty() { to.to_string() } else { format!("{name} to {to}") })
+                .collect();
+            (rule.name.clone(), rule.direction.name(), conditions, map, deliver)
+        })
+        .collect();
+    if args.json {
+        let rules: Vec<_> = rules.iter().map(|(name, direction, conditions, map, deliver)| {
+            json!({"name": name, "direction": direction, "conditions": conditions, "map": map, "deliver": deliver})
+        }).collect();
+        let settings: Vec<_> =
+            settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
+        let line = json!({"name": partner.name, "own": partner.is_own, "description": partner.description, "contact": partner.contact,
+            "identities": identities(partner), "settings": settings, "rules": rules});
+        write_stdout(format!("{line}\n").as_bytes())?;
+        return Ok(Exit::Done);
+    }
+    let mut out = String::new();
+    let _ = writeln!(out, "{}{}", partner.name, if partner.is_own { " (own)" } else { "" });
+    for text in [&partner.description, &partner.contact].into_iter().flatten() {
+        let _ = writeln!(out, "  {text}");
+    }
+    for identity in identities(partner) {
+        let _ = writeln!(out, "  identity {identity}");
+    }
+    write_settings(&mut out, &settings);
+    for (name, direction, conditions, map, deliver) in rules {
+        let conditions = if conditions.is_empty() { "any document".to_owned() } else { conditions.join(", ") };
+        let map = map.map(|map| format!(", map {map}")).unwrap_or_default();
+        let deliver = if deliver.is_empty() { String::new() } else { format!(", to {}", deliver.join(", ")) };
+        let _ = writeln!(out, "  rule {name}: {direction} {conditions}{map}{deliver}");
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn write_settings(out: &mut String, settings: &[(&str, String, String)]) {
+    for (key, value, from) in settings {
+        let _ = writeln!(out, "  {key} = {value}  ({from})");
+    }
+}
+
+pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Stop> {
+    let book = book(&args.project, console)?;
+    let all = match &args.file {
+        Some(path) => {
+            let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+            book.explain(&bytes)?
+        }
+        None => {
+            let partner = named(&book, args.partner.as_deref().unwrap_or_default())?;
+            let mut values = Vec::new();
+            for text in &args.when {
+                let (element, value) = text.split_once('=').ok_or_else(|| {
+                    argument(format!("`--when {text}` has no `=`")).hint("write it as --when BEG02=SA")
+                })?;
+                values.push((element, value));
+            }
+            let query = Query {
+                direction: if args.send { Direction::Send } else { Direction::Receive },
+                standard: None,
+                document: &args.document,
+                version: &args.version,
+                application: "",
+                test: args.test,
+            };
+            let standards = [quayline_edi::Standard::X12, quayline_edi::Standard::Edifact];
+            let standard = standards.into_iter().find(|standard| book.partner(partner).identity(*standard).is_some());
+            let query = Query { standard: standard.filter(|_| !args.send), ..query };
+            let value = |element: &str| {
+                values.iter().find(|(known, _)| *known == element).map(|(_, value)| (*value).to_owned())
+            };
+            vec![book.explain_query(Some(book.own()[0]), Some(partner), &query, &value)]
+        }
+    };
+    let mut out = String::new();
+    for one in &all {
+        if args.json {
+            let rules: Vec<_> = one.rules.iter().map(|(name, why)| json!({"rule": name, "refused": why})).collect();
+            let settings: Vec<_> = one
+                .settings
+                .iter()
+                .map(|(key, value, from)| json!({"key": key, "value": value, "from": from}))
+                .collect();
+            let outcome = one.outcome.as_ref().map(|(map, deliver)| json!({"map": map, "deliver": deliver}));
+            let line = json!({"document": one.document.0, "version": one.document.1, "own": one.own, "partner": one.partner,
+                "test": one.test, "rules": rules, "outcome": outcome, "settings": settings});
+            let _ = writeln!(out, "{line}");
+        } else {
+            write_explanation(&mut out, one);
+        }
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(if all.iter().all(|one| one.outcome.is_some()) { Exit::Done } else { Exit::Rejected })
+}
+
+fn write_explanation(out: &mut String, one: &Explanation) {
+    let test = if one.test { ", a test" } else { "" };
+    let document = format!("{} {}", one.document.0, one.document.1);
+    let _ = writeln!(out, "{}{test}", document.trim());
+    let _ = writeln!(out, "  partner: {}", one.partner.as_deref().unwrap_or("unknown"));
+    let _ = writeln!(out, "  own: {}", one.own.as_deref().unwrap_or("unknown"));
+    for (name, why) in &one.rules {
+        match why {
+            Some(why) => {
+                let _ = writeln!(out, "  rule {name}: no, {why}");
+            }
+            None => {
+                let _ = writeln!(out, "  rule {name}: yes");
+            }
+        }
+    }
+    match &one.outcome {
+        Some((map, deliver)) => {
+            let to = if deliver.is_empty() { String::new() } else { format!(", to {}", deliver.join(", ")) };
+            let _ = writeln!(out, "  {map}{to}");
+        }
+        None => {
+            let _ = writeln!(out, "  no rule takes it");
+        }
+    }
+    write_settings(
+        out,
+        &one.settings.iter().map(|(key, value, from)| (*key, value.clone(), from.clone())).collect::<Vec<_>>(),
+    );
+}

@@ -1,0 +1,162 @@
+//! `quayline partner`, `transaction`, `interchange` and `envelope`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::world::{Ran, World};
+
+/// The examples in a folder of their own: maps name their shapes relative to their own folder.
+fn examples() -> World {
+    let world = World::new();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &world.path("."));
+    world
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder of the repository") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("a copy");
+        }
+    }
+}
+
+/// Runs with arguments, and compares the exit code.
+fn ran(world: &World, arguments: &str, code: i32) -> Ran {
+    let ran = world.run(arguments);
+    ran.code(code);
+    ran
+}
+
+const P: &str = "--project partners";
+
+#[test]
+fn an_order_is_answered_found_and_explained() {
+    let world = examples();
+    assert!(world.run(&format!("partner check {P}")).code(0).err().contains("no errors"));
+    let received = ran(&world, &format!("partner receive {P} edi/850.x12"), 0);
+    assert!(received.err().contains("3 transactions, 3 delivered, 1 acknowledgment sent"), "{}", received.err());
+    let again = ran(&world, &format!("partner receive {P} edi/850.x12"), 1);
+    assert!(again.err().contains("error[PTN-106]: the same bytes were received before"), "{}", again.err());
+    let found = ran(&world, &format!("transaction search {P} --field purchase-order=PO4712"), 0);
+    assert_eq!(found.out().lines().count(), 1, "{}", found.out());
+    assert!(found.out().contains("received  delivered   ALDER  850 005010  0002"), "{}", found.out());
+    let entry: u64 = found.out().split_whitespace().next().expect("an entry").parse().expect("a number");
+    let shown = ran(&world, &format!("transaction show {entry} {P}"), 0);
+    assert!(
+        shown.out().contains("purchase-order: PO4712") && shown.out().contains("rule: ALDER/orders"),
+        "{}",
+        shown.out()
+    );
+    let bytes = ran(&world, &format!("transaction show {entry} {P} --bytes"), 0);
+    assert!(bytes.out().starts_with("ISA*") && bytes.out().contains("PO4712"), "{}", bytes.out());
+    let explained = ran(&world, &format!("partner explain {P} edi/850.x12"), 0);
+    assert!(explained.out().contains("rule ALDER/orders: yes"), "{}", explained.out());
+    assert!(explained.out().contains("usage = both  (own QUAYSIDE)"), "{}", explained.out());
+    let csv = ran(&world, &format!("transaction export {P} --csv --received"), 0);
+    assert_eq!(csv.out().lines().count(), 6, "a head, an interchange, a group and three documents: {}", csv.out());
+    let missing = ran(&world, &format!("transaction show 999 {P}"), 2);
+    assert!(missing.err().contains("error[PTN-301]: there is no entry 999"), "{}", missing.err());
+}
+
+#[test]
+fn invoices_wait_for_their_envelope() {
+    let world = examples();
+    let sent = ran(&world, &format!("partner send {P} --document invoice maps/data/invoices.dat"), 0);
+    assert!(sent.err().contains("3 documents, 3 waiting, 0 interchanges written"), "{}", sent.err());
+    let list = ran(&world, &format!("envelope list {P}"), 0);
+    assert!(list.out().contains("3 documents"), "{}", list.out());
+    world.run(&format!("envelope release {P} --all")).code(0);
+    let listed = ran(&world, &format!("transaction list {P} --sent"), 0);
+    assert_eq!(listed.out().matches("sent      sent").count(), 3, "{}", listed.out());
+    let overdue = ran(&world, &format!("interchange overdue {P} --at 2999-01-01"), 1);
+    assert!(overdue.out().contains("expecting"), "{}", overdue.out());
+    world.run(&format!("interchange overdue {P}")).code(0);
+}
+
+#[test]
+fn all_findings_of_a_partner_file_come_at_once() {
+    let world = examples();
+    world.write(
+        "partners/partners/wrong.toml",
+        "[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ALDER\"\n[settings]\nusage = \"prod\"\ndue = \"1x\"\nfields = { \"interchange.security\" = \"SECRET\" }\n[[rule]]\ndirection = \"receive\"\nmap = \"none.qmap\"\ndeliver = \"file:out\"\n",
+    );
+    let checked = ran(&world, &format!("partner check {P}"), 2);
+    let err = checked.err();
+    for expected in [
+        "`prod` is not one of production, test, both",
+        "`1x` is not a duration",
+        "`interchange.security` is a secret",
+        "`file:out` is not a place to deliver to",
+    ] {
+        assert!(err.contains(expected), "{expected}: {err}");
+    }
+    assert!(!err.contains("\"SECRET\" is"), "{err}");
+}
+
+#[test]
+fn a_watched_folder_is_emptied_into_archive_and_rejects() {
+    let world = examples();
+    world.write("partners/inbox/good.x12", fs::read(world.path("edi/850.x12")).expect("an example"));
+    world.write("partners/inbox/bad.txt", "not EDI");
+    let done = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1);
+    assert!(done.err().contains("3 delivered"), "{}", done.err());
+    let names = |folder: &str| fs::read_dir(world.path(folder)).expect("a folder").count();
+    assert_eq!((names("partners/archive"), names("partners/rejected"), names("partners/inbox/.claimed")), (1, 1, 0));
+    assert_eq!(names("partners/orders"), 3);
+}
+
+/// Many orders in one interchange.
+fn many(orders: u32) -> String {
+    let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();
+    for order in 1..=orders {
+        text.push_str(&format!(
+            "ST*850*{order:04}~BEG*00*SA*PO{order}**20260401~CUR*BY*USD~N1*BY*ALDER*92*10042~PO1*1*1*EA*1**VP*X~CTT*1~SE*7*{order:04}~"
+        ));
+    }
+    text + &format!("GE*{orders}*1~IEA*1*000000001~")
+}
+
+#[test]
+fn a_killed_run_continues_without_loss_or_repetition() {
+    const ORDERS: u32 = 60;
+    let world = examples();
+    world.write("many.x12", many(ORDERS));
+    let arguments = ["partner", "receive", "--project", "partners", "--commit-interval", "1", "many.x12"];
+    let mut kills = 0;
+    // Later and later, so that some kills come before the first commit and some after the last.
+    for attempt in 0..200_u64 {
+        let mut child =
+            world.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(Duration::from_millis(attempt * 7 % 90 + attempt * 3));
+        match child.try_wait().expect("a child") {
+            Some(_) => break,
+            None => {
+                child.kill().expect("killed");
+                child.wait().expect("ended");
+                kills += 1;
+            }
+        }
+    }
+    assert!(kills > 0, "the run was too fast to be killed");
+    world.run(&format!("partner receive {P} --commit-interval 1 many.x12"));
+    let names =
+        fs::read_dir(world.path("partners/orders")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let delivered: Vec<_> =
+        names.filter(|path| !path.file_name().expect("a name").to_string_lossy().starts_with('.')).collect();
+    assert_eq!(delivered.len(), ORDERS as usize, "after {kills} kills");
+    let mut numbers: Vec<String> = delivered.iter().map(|path| fs::read_to_string(path).expect("text")).collect();
+    numbers.sort();
+    numbers.dedup();
+    assert_eq!(numbers.len(), ORDERS as usize, "each order once");
+    let listed = ran(&world, &format!("transaction list {P} -n 1000"), 0);
+    assert_eq!(listed.out().lines().count(), ORDERS as usize);
+    let answers = fs::read_dir(world.path("partners/outbox/alder")).expect("a folder").count();
+    assert_eq!(answers, 1, "one acknowledgment");
+}

@@ -1,0 +1,399 @@
+//! All partners of a project, ready for look-up: identities, rules, effective settings, maps and guides.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use quayline_core::{Fault, Finding, Findings, Limits, Place};
+use quayline_edi::guide::GuideSet;
+use quayline_edi::{Header, Standard};
+use quayline_pipeline::{Pipeline, World};
+use quayline_project::partner::{Direction, PartnerFile, PartnerFolder, Rule, Settings};
+use quayline_project::{MapFile, ShapeOptions, TargetFormat, read_guides};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::codes;
+use crate::rules::{Query, RuleId, RuleIndex};
+
+/// All partners of a project.
+pub struct Book {
+    project: PathBuf,
+    partners: Vec<PartnerFile>,
+    by_name: HashMap<String, usize>,
+    by_identity: HashMap<(Standard, String, String), usize>,
+    own: Vec<usize>,
+    rules: RuleIndex,
+    /// By path.
+    maps: BTreeMap<PathBuf, MapSlot>,
+    guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<GuideSet>>>,
+    /// Settings of our identity and a partner, merged once.
+    merged: Mutex<HashMap<(usize, usize), Arc<Settings>>>,
+    options: ShapeOptions,
+    world: (i64, u64),
+    findings: Vec<Finding>,
+}
+
+struct MapSlot {
+    used_at: Place,
+    loaded: OnceLock<Result<LoadedMap, Findings>>,
+}
+
+/// A map of a rule, compiled.
+pub struct LoadedMap {
+    /// The compiled loop.
+    pub pipeline: Pipeline,
+    /// Each output: its name, the extension of files of it, and whether it is EDI.
+    pub outputs: Vec<OutputFacts>,
+    /// Digest of the map and all files that it is made of.
+    pub digest: u64,
+    /// Whether the source is EDI.
+    pub from_edi: bool,
+}
+
+/// One output of a map.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OutputFacts {
+    /// Its name in the map.
+    pub name: String,
+    /// Extension of files.
+    pub extension: &'static str,
+    /// Whether it is interchanges.
+    pub is_edi: bool,
+}
+
+/// One layer of settings, for people who ask where a setting comes from.
+#[derive(Clone, Debug)]
+pub struct Layer<'b> {
+    /// Its name: `rule orders`, `agreement with US`, `partner ACME`, `own US`.
+    pub name: String,
+    /// Its settings.
+    pub settings: &'b Settings,
+}
+
+impl Book {
+    /// Reads the folder `partners` of a project. Maps and guides are compiled when they are first used; [`Book::check`] compiles all.
+    ///
+    /// `options` gives limits and the cache; `now_us` and `seed` are the clock and the source of ids of maps.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the files.
+    pub fn open(project: &Path, options: ShapeOptions, now_us: i64, seed: u64) -> Result<Book, Findings> {
+        let folder = PartnerFolder::read(&project.join("partners"), project)?;
+        let PartnerFolder { partners, findings } = folder;
+        let (rules, found) = RuleIndex::new(&partners);
+        if !found.is_empty() {
+            return Err(Findings(found));
+        }
+        let mut book = Book {
+            project: project.to_owned(),
+            by_name: HashMap::new(),
+            by_identity: HashMap::new(),
+            own: Vec::new(),
+            rules,
+            maps: BTreeMap::new(),
+            guides: Mutex::default(),
+            merged: Mutex::default(),
+            options,
+            world: (now_us, seed),
+            findings,
+            partners,
+        };
+        for (number, partner) in book.partners.iter().enumerate() {
+            book.by_name.insert(partner.name.clone(), number);
+            if partner.is_own {
+                book.own.push(number);
+            }
+            for identity in &partner.identities {
+                let key = (identity.standard, identity.qualifier.clone(), identity.id.clone());
+                book.by_identity.insert(key, number);
+            }
+            for rule in &partner.rules {
+                if let Some(map) = &rule.map {
+                    let slot = || MapSlot { used_at: rule.place.clone(), loaded: OnceLock::new() };
+                    book.maps.entry(map.clone()).or_insert_with(slot);
+                }
+            }
+        }
+        Ok(book)
+    }
+
+    /// Compiles every map and guide.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of them.
+    pub fn check(&self) -> Result<(), Findings> {
+        let mut found = Vec::new();
+        for map in self.maps.keys() {
+            if let Err(Findings(findings)) = self.map(map) {
+                found.extend(findings.iter().cloned());
+            }
+        }
+        let mut guides: Vec<&Vec<PathBuf>> = Vec::new();
+        for partner in &self.partners {
+            let settings = std::iter::once(&partner.settings)
+                .chain(partner.agreements.iter().map(|one| &one.settings))
+                .chain(partner.rules.iter().map(|one| &one.settings));
+            guides.extend(settings.filter_map(|settings| settings.guides.as_ref()));
+        }
+        guides.sort();
+        guides.dedup();
+        for paths in guides {
+            if let Err(Findings(findings)) = self.guides_of(paths) {
+                found.extend(findings);
+            }
+        }
+        for partner in &self.partners {
+            for rule in &partner.rules {
+                found.extend(self.check_rule(rule));
+            }
+        }
+        if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
+    }
+
+    /// Whether the map of a rule fits the rule.
+    fn check_rule(&self, rule: &Rule) -> Option<Finding> {
+        let map = self.map(rule.map.as_ref()?).ok()?;
+        let wrong = |message: String, hint: &str| {
+            Some(Finding::error(codes::MAP, Fault::Config, message).at(rule.place.clone()).hint(hint))
+        };
+        match rule.direction {
+            Direction::Receive if !map.from_edi => {
+                wrong("the source of the map is not EDI".to_owned(), "documents received are EDI: name another map")
+            }
+            Direction::Send if !map.outputs.iter().all(|output| output.is_edi) => {
+                wrong("an output of the map is not EDI".to_owned(), "documents to send are EDI: name another map")
+            }
+            _ => {
+                let unknown = rule
+                    .deliver
+                    .keys()
+                    .find(|name| !name.is_empty() && !map.outputs.iter().any(|output| output.name == **name))?;
+                let names: Vec<&str> = map.outputs.iter().map(|output| output.name.as_str()).collect();
+                let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
+                wrong(message, "correct the name in `deliver`")
+            }
+        }
+    }
+
+    /// Warnings about the partner files.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The project's folder.
+    #[must_use]
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// All partners, ours too.
+    #[must_use]
+    pub fn partners(&self) -> &[PartnerFile] {
+        &self.partners
+    }
+
+    /// Limits of what is read.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// Our own files.
+    #[must_use]
+    pub fn own(&self) -> &[usize] {
+        &self.own
+    }
+
+    /// A partner by number.
+    ///
+    /// # Panics
+    /// If there is no such partner.
+    #[must_use]
+    pub fn partner(&self, number: usize) -> &PartnerFile {
+        &self.partners[number]
+    }
+
+    /// A partner by name.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The partner with an identity.
+    #[must_use]
+    pub fn identified(&self, standard: Standard, qualifier: &str, id: &str) -> Option<usize> {
+        self.by_identity.get(&(standard, qualifier.to_owned(), id.to_owned())).copied()
+    }
+
+    /// Sender and receiver of an interchange.
+    #[must_use]
+    pub fn parties(&self, header: &Header) -> (Option<usize>, Option<usize>) {
+        let standard = header.delimiters().standard;
+        let party = |qualifier: &str, id: &str| {
+            let text = |name| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+            self.by_identity.get(&(standard, text(qualifier), text(id))).copied()
+        };
+        (party("sender_qualifier", "sender"), party("receiver_qualifier", "receiver"))
+    }
+
+    /// A rule.
+    #[must_use]
+    pub fn rule(&self, id: RuleId) -> &Rule {
+        &self.partners[id.owner].rules[id.rule]
+    }
+
+    /// The index of rules.
+    #[must_use]
+    pub fn rules(&self) -> &RuleIndex {
+        &self.rules
+    }
+
+    /// Whose rules apply, the most specific first.
+    #[must_use]
+    pub fn owners(own: usize, partner: Option<usize>) -> Vec<usize> {
+        partner.into_iter().chain([own]).collect()
+    }
+
+    /// The rule that takes a document.
+    #[must_use]
+    pub fn choose(
+        &self,
+        own: usize,
+        partner: Option<usize>,
+        query: &Query<'_>,
+        holds: &dyn Fn(&str, &str) -> bool,
+    ) -> Option<RuleId> {
+        self.rules.choose(&self.partners, &Book::owners(own, partner), query, holds)
+    }
+
+    /// Settings of one of our identities and a partner.
+    #[must_use]
+    pub fn settings(&self, own: usize, partner: usize) -> Arc<Settings> {
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        let merge = || {
+            let layers = self.layers(own, partner, None);
+            Arc::new(layers.iter().fold(Settings::default(), |all, layer| all.over(layer.settings)))
+        };
+        Arc::clone(merged.entry((own, partner)).or_insert_with(merge))
+    }
+
+    /// The same for a document that a rule takes.
+    #[must_use]
+    pub fn settings_of_rule(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Arc<Settings> {
+        let settings = self.settings(own, partner);
+        match rule.map(|id| &self.rule(id).settings) {
+            Some(of_rule) if *of_rule != Settings::default() => Arc::new(of_rule.over(&settings)),
+            _ => settings,
+        }
+    }
+
+    /// The layers of settings, the most specific first.
+    #[must_use]
+    pub fn layers(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Vec<Layer<'_>> {
+        let mut layers = Vec::new();
+        if let Some(rule) = rule.map(|id| self.rule(id)) {
+            layers.push(Layer { name: format!("rule {}", rule.name), settings: &rule.settings });
+        }
+        let (ours, theirs) = (&self.partners[own], &self.partners[partner]);
+        for agreement in theirs.agreements.iter().filter(|agreement| agreement.with == ours.name) {
+            layers.push(Layer { name: format!("agreement with {}", ours.name), settings: &agreement.settings });
+        }
+        if own != partner {
+            layers.push(Layer { name: format!("partner {}", theirs.name), settings: &theirs.settings });
+        }
+        layers.push(Layer { name: format!("own {}", ours.name), settings: &ours.settings });
+        layers
+    }
+
+    /// A map, compiled at its first use.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn map(&self, path: &Path) -> Result<&LoadedMap, &Findings> {
+        let slot = &self.maps[path];
+        slot.loaded.get_or_init(|| self.load(path, &slot.used_at)).as_ref()
+    }
+
+    fn load(&self, path: &Path, used_at: &Place) -> Result<LoadedMap, Findings> {
+        let map = MapFile::open(&self.project.join(path), &self.options, &self.options)?;
+        let mut digest = 0;
+        for file in &map.files {
+            // A file that is gone by now changes the digest too.
+            let bytes = std::fs::read(file).unwrap_or_default();
+            digest = xxh3_64(&[&u64::to_le_bytes(digest)[..], &bytes].concat());
+        }
+        let mut outputs = Vec::new();
+        for target in &map.targets {
+            let (extension, is_edi) = match target.shape.target()? {
+                TargetFormat::JsonLines(_) => ("jsonl", false),
+                TargetFormat::JsonArray(_) => ("json", false),
+                TargetFormat::Csv(_) => ("csv", false),
+                TargetFormat::Xml(_) => ("xml", false),
+                TargetFormat::Records(_) => ("dat", false),
+                TargetFormat::Parquet(_) => ("parquet", false),
+                TargetFormat::ArrowFile | TargetFormat::ArrowStream => ("arrow", false),
+                TargetFormat::Edi(_) => ("edi", true),
+            };
+            outputs.push(OutputFacts { name: target.name.clone(), extension, is_edi });
+        }
+        let from_edi = matches!(map.source.source()?, quayline_project::SourceFormat::Edi(_));
+        let (now, seed) = self.world;
+        // Headers of interchanges are written again when a document is enveloped, so these values never leave Quayline.
+        let envelope = [("sender", PLACEHOLDER), ("receiver", PLACEHOLDER)];
+        let envelope = envelope.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let world = Arc::new(World { now, seed, envelope, lookups: Vec::new() });
+        let pipeline = Pipeline::through(map, world, self.options.limits.clone()).map_err(|Findings(mut found)| {
+            found.iter_mut().filter(|finding| finding.place == Place::default()).for_each(|finding| {
+                finding.place = used_at.clone();
+            });
+            Findings(found)
+        })?;
+        Ok(LoadedMap { pipeline, outputs, digest, from_edi })
+    }
+
+    /// The guides of some settings.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<GuideSet>>, Findings> {
+        settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
+    }
+
+    fn guides_of(&self, paths: &Vec<PathBuf>) -> Result<Arc<GuideSet>, Findings> {
+        let mut guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = guides.get(paths) {
+            return Ok(Arc::clone(known));
+        }
+        let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
+        let set = Arc::new(read_guides(&files, &self.options.limits, self.options.cache.as_deref())?);
+        guides.insert(paths.clone(), Arc::clone(&set));
+        Ok(set)
+    }
+
+    /// The value of a header field of a partner file: secrets are references to the environment.
+    ///
+    /// # Errors
+    /// The environment does not have it.
+    pub fn field_value(&self, name: &str, value: &str) -> Result<String, Findings> {
+        let Some(variable) = value.strip_prefix("env:") else { return Ok(value.to_owned()) };
+        std::env::var(variable).map_err(|_| {
+            let message = format!("the environment has no value {variable} for header field {name}");
+            Finding::error(codes::SECRET, Fault::Config, message)
+                .hint(format!("set {variable} before the command"))
+                .into()
+        })
+    }
+}
+
+/// What stands for a partner until the document is enveloped.
+pub(crate) const PLACEHOLDER: &str = "QUAYLINE";
+
+impl std::fmt::Debug for Book {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Book")
+            .field("partners", &self.partners.len())
+            .field("maps", &self.maps.len())
+            .finish_non_exhaustive()
+    }
+}

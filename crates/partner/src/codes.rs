@@ -1,0 +1,57 @@
+//! The codes of findings about documents and partners at run time; `docs/reference/errors/partner.md` explains them.
+
+use quayline_core::Code;
+
+/// Two rules fit the same documents.
+pub(crate) const AMBIGUOUS: Code = Code("PTN-010");
+/// A map cannot be used in its rule.
+pub(crate) const MAP: Code = Code("PTN-011");
+/// A header field has no value.
+pub(crate) const SECRET: Code = Code("PTN-012");
+
+/// The sender is not a partner.
+pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");
+/// The receiver is not us.
+pub(crate) const UNKNOWN_RECEIVER: Code = Code("PTN-101");
+/// A test where production is expected, or the other way.
+pub(crate) const USAGE: Code = Code("PTN-102");
+/// The interchange number came before.
+pub(crate) const DUPLICATE: Code = Code("PTN-103");
+/// Interchange numbers are missing.
+pub(crate) const GAP: Code = Code("PTN-104");
+/// No rule takes the document.
+pub(crate) const NO_RULE: Code = Code("PTN-105");
+/// The same file was received before.
+pub(crate) const SAME_FILE: Code = Code("PTN-106");
+/// An acknowledgment is about something that was never sent.
+pub(crate) const ACK_UNKNOWN: Code = Code("PTN-107");
+/// A transaction is larger than the limit.
+pub(crate) const TOO_LARGE: Code = Code("PTN-108");
+/// The document is in a group or interchange that is rejected.
+pub(crate) const REJECTED_WITH: Code = Code("PTN-109");
+/// The file holds no interchange that can be processed.
+pub(crate) const NO_INTERCHANGE: Code = Code("PTN-110");
+/// A partner refused what was sent.
+pub(crate) const REFUSED: Code = Code("PTN-111");
+
+/// No partner for a document to send.
+pub(crate) const NO_PARTNER: Code = Code("PTN-200");
+/// The partner has no identity in the standard.
+pub(crate) const NO_IDENTITY: Code = Code("PTN-201");
+/// Data holds a delimiter of the partner.
+pub(crate) const DELIMITER: Code = Code("PTN-202");
+/// A map made something that is not a transaction.
+pub(crate) const NOT_EDI: Code = Code("PTN-203");
+/// An envelope with the wrong parts.
+pub(crate) const NO_ENVELOPE: Code = Code("PTN-204");
+
+/// Output cannot be delivered.
+pub(crate) const DELIVERY: Code = Code("PTN-300");
+/// There is no entry with this number.
+pub(crate) const NO_ENTRY: Code = Code("PTN-301");
+/// The entry's bytes are not kept.
+pub(crate) const NO_BYTES: Code = Code("PTN-302");
+/// The entry's state does not allow it.
+pub(crate) const STATE: Code = Code("PTN-303");
+/// A stored entry cannot be read.
+pub(crate) const DAMAGED: Code = Code("PTN-304");

@@ -1,0 +1,353 @@
+//! One worker's state: the unit of work that is open, the maps with their memory, output on its way to folders.
+//!
+//! Output to a queue is put in the unit of work itself. Output to a folder is kept in the store in the same unit of work, written after the
+//! commit under a name that depends on the entry only, made durable, and removed from the store in a later unit. So a crash at any
+//! point repeats at most the writing of the same bytes under the same name.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
+use quayline_edi::{Level, Standard};
+use quayline_pipeline::{OutputBuffer, UnitLane};
+use quayline_project::partner::{Delivery, NumberRange};
+use quayline_store::queue::Message;
+use quayline_store::{StoreError, Unit};
+
+use crate::book::{Book, LoadedMap};
+use crate::codes;
+use crate::entry::EntryId;
+use crate::ledger::{self, Ledger, of_store};
+
+/// Bounds of one unit of work.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DeskLimits {
+    /// Transactions. Default 64: one sync of the disk for as many. 1 commits each transaction alone.
+    pub unit_transactions_max: usize,
+    /// Bytes of documents. Default 4 MB.
+    pub unit_bytes_max: usize,
+    /// Bytes of one transaction. Default 64 MB: a map sees a transaction as a whole.
+    pub transaction_bytes_max: usize,
+    /// Bytes of one source of documents to send. Default 256 MB.
+    pub send_bytes_max: u64,
+}
+
+impl Default for DeskLimits {
+    fn default() -> Self {
+        DeskLimits {
+            unit_transactions_max: 64,
+            unit_bytes_max: 4 << 20,
+            transaction_bytes_max: 64 << 20,
+            send_bytes_max: 256 << 20,
+        }
+    }
+}
+
+/// A worker. Each thread has its own.
+pub struct Desk<'b> {
+    pub(crate) book: &'b Book,
+    pub(crate) ledger: &'b Ledger,
+    pub(crate) limits: DeskLimits,
+    pub(crate) lanes: HashMap<PathBuf, MapLane<'b>>,
+    unit: Option<Unit>,
+    transactions: usize,
+    bytes: usize,
+    outgoing: Vec<Outgoing>,
+    /// Keys in the outbox of files that are written.
+    written: Vec<[u8; 10]>,
+    now_ms: Box<dyn Fn() -> u64 + 'b>,
+}
+
+/// A map with its memory.
+pub(crate) struct MapLane<'b> {
+    pub(crate) map: &'b LoadedMap,
+    pub(crate) lane: UnitLane<'b>,
+    pub(crate) buffers: Vec<OutputBuffer>,
+}
+
+/// A file that is to be written after the commit.
+struct Outgoing {
+    key: [u8; 10],
+    folder: PathBuf,
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl<'b> Desk<'b> {
+    /// A worker; `now_ms` is the clock, in milliseconds since 1970-01-01 UTC. Files that an earlier run could not write are written first.
+    ///
+    /// # Errors
+    /// Errors of the store and of folders.
+    pub fn new(
+        book: &'b Book,
+        ledger: &'b Ledger,
+        limits: DeskLimits,
+        now_ms: impl Fn() -> u64 + 'b,
+    ) -> Result<Desk<'b>, Findings> {
+        let mut desk = Desk {
+            book,
+            ledger,
+            limits,
+            lanes: HashMap::new(),
+            unit: None,
+            transactions: 0,
+            bytes: 0,
+            outgoing: Vec::new(),
+            written: Vec::new(),
+            now_ms: Box::new(now_ms),
+        };
+        desk.write_left()?;
+        Ok(desk)
+    }
+
+    /// The time.
+    pub(crate) fn now_ms(&self) -> u64 {
+        (self.now_ms)()
+    }
+
+    /// The unit of work that is open.
+    pub(crate) fn unit(&mut self) -> Result<&mut Unit, Findings> {
+        if self.unit.is_none() {
+            let mut unit = self.ledger.begin().map_err(of_store)?;
+            for key in self.written.drain(..) {
+                ledger::remove_key(&self.ledger.outbox, &mut unit, &key).map_err(of_store)?;
+            }
+            self.unit = Some(unit);
+        }
+        Ok(self.unit.as_mut().expect("made above"))
+    }
+
+    /// The next number of an entry.
+    pub(crate) fn next_id(&mut self) -> Result<EntryId, Findings> {
+        let ledger = self.ledger;
+        ledger.next_id(self.unit()?).map_err(of_store)
+    }
+
+    /// Counts a transaction; commits when the unit of work is full.
+    pub(crate) fn counted(&mut self, bytes: usize) -> Result<(), Findings> {
+        self.transactions += 1;
+        self.bytes += bytes;
+        if self.transactions >= self.limits.unit_transactions_max || self.bytes >= self.limits.unit_bytes_max {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Whether the next transaction would end the unit of work.
+    pub(crate) fn is_full_after(&self, bytes: usize) -> bool {
+        self.transactions + 1 >= self.limits.unit_transactions_max || self.bytes + bytes >= self.limits.unit_bytes_max
+    }
+
+    /// Commits what is open, then writes its files.
+    pub(crate) fn commit(&mut self) -> Result<(), Findings> {
+        self.transactions = 0;
+        self.bytes = 0;
+        if let Some(unit) = self.unit.take() {
+            unit.commit().map_err(of_store)?;
+        }
+        let outgoing = std::mem::take(&mut self.outgoing);
+        self.write_files(&outgoing)
+    }
+
+    /// Commits, and removes what was written from the outbox.
+    pub(crate) fn finish(&mut self) -> Result<(), Findings> {
+        self.commit()?;
+        if !self.written.is_empty() {
+            self.unit()?;
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Drops what is open.
+    pub(crate) fn roll_back(&mut self) {
+        self.unit = None;
+        self.outgoing.clear();
+        self.transactions = 0;
+        self.bytes = 0;
+    }
+
+    /// Hands output of an entry to its delivery; returns where it goes, for the entry.
+    pub(crate) fn deliver(
+        &mut self,
+        to: &Delivery,
+        id: EntryId,
+        number: u16,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<String, Findings> {
+        match to {
+            Delivery::Queue(queue) => {
+                let store = self.ledger.store().clone();
+                let open = match store.queue(queue) {
+                    Err(StoreError::QueueMissing { .. }) => {
+                        let message = format!("queue {queue} is not defined");
+                        let finding = Finding::error(codes::DELIVERY, Fault::Config, message);
+                        return Err(finding
+                            .hint(format!("define it with `quayline queue define {queue}`, then run again"))
+                            .into());
+                    }
+                    found => found.map_err(of_store)?,
+                };
+                let mut message = Message::new(bytes);
+                message.properties = vec![
+                    ("entry".to_owned(), id.to_string().into_bytes()),
+                    ("name".to_owned(), name.as_bytes().to_vec()),
+                ];
+                open.put(self.unit()?, &message).map_err(of_store)?;
+                Ok(format!("queue:{queue}"))
+            }
+            Delivery::Folder(folder) => {
+                let folder = self.book.project().join(folder);
+                let mut key = [0; 10];
+                key[..8].copy_from_slice(&id.0.to_be_bytes());
+                key[8..].copy_from_slice(&number.to_be_bytes());
+                let mut record = key.to_vec();
+                for text in [folder.to_string_lossy().as_ref(), name] {
+                    record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
+                    record.extend_from_slice(text.as_bytes());
+                }
+                record.extend_from_slice(&ledger::packed(bytes));
+                let ledger = self.ledger;
+                ledger.outbox.insert(self.unit()?, &record).map_err(of_store)?;
+                let to = folder.join(name).display().to_string();
+                self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.to_vec() });
+                Ok(to)
+            }
+        }
+    }
+
+    fn write_files(&mut self, files: &[Outgoing]) -> Result<(), Findings> {
+        let mut folders: Vec<&Path> = Vec::new();
+        for file in files {
+            write_file(file).map_err(|error| undelivered(&file.folder.join(&file.name), &error))?;
+            if !folders.contains(&file.folder.as_path()) {
+                folders.push(&file.folder);
+            }
+        }
+        for folder in folders {
+            // One call makes all files of the folder durable, with their names.
+            let sync = || -> io::Result<()> { Ok(rustix::fs::syncfs(fs::File::open(folder)?)?) };
+            sync().map_err(|error| undelivered(folder, &error))?;
+        }
+        self.written.extend(files.iter().map(|file| file.key));
+        Ok(())
+    }
+
+    /// Writes what a crash left in the outbox.
+    fn write_left(&mut self) -> Result<(), Findings> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let unit = self.ledger.begin().map_err(of_store)?;
+            let mut browse = self.ledger.outbox.browse();
+            let mut files = Vec::new();
+            let mut bytes = 0;
+            if let Some(after) = &after {
+                match browse.start(
+                    &unit,
+                    quayline_store::record_file::By::Key(after),
+                    quayline_store::record_file::Relation::AtLeast,
+                ) {
+                    Ok(()) => {}
+                    Err(StoreError::NotFound { .. }) => break,
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            while bytes < self.limits.unit_bytes_max {
+                match browse.next(&unit) {
+                    Ok(record) if after.as_deref() == Some(&record.key[..]) => {}
+                    Ok(record) => {
+                        let file = outgoing_of(&record.bytes)?;
+                        bytes += file.bytes.len() + 1_024;
+                        files.push(file);
+                    }
+                    Err(StoreError::EndOfFile { .. }) => break,
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            drop(unit);
+            let Some(last) = files.last() else { break };
+            after = Some(last.key.to_vec());
+            self.write_files(&files)?;
+            self.unit()?;
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// The next control number of a register.
+    pub(crate) fn control_number(
+        &mut self,
+        standard: Standard,
+        level: Level,
+        (own, partner): (usize, usize),
+        range: NumberRange,
+    ) -> Result<u64, Findings> {
+        let level = match level {
+            Level::Interchange => "interchange",
+            Level::Group => "group",
+            Level::Transaction => "transaction",
+        };
+        let name = number_name(level, standard, &self.book.partner(own).name, &self.book.partner(partner).name);
+        let unit = self.unit()?;
+        let mut number = unit.next_number(&name).map_err(of_store)?;
+        if number < range.first || number > range.last {
+            number = range.first;
+            unit.set_number(&name, number).map_err(of_store)?;
+        }
+        Ok(number)
+    }
+
+    /// A map with its memory.
+    pub(crate) fn lane(&mut self, path: &Path) -> Result<&mut MapLane<'b>, Findings> {
+        if !self.lanes.contains_key(path) {
+            let map = self.book.map(path).map_err(Clone::clone)?;
+            let lane = MapLane { map, lane: map.pipeline.lane()?, buffers: map.pipeline.buffers()? };
+            self.lanes.insert(path.to_owned(), lane);
+        }
+        Ok(self.lanes.get_mut(path).expect("made above"))
+    }
+}
+
+/// Name of a register of control numbers.
+pub(crate) fn number_name(level: &str, standard: Standard, own: &str, partner: &str) -> String {
+    format!("partner/{level}/{}/{own}/{partner}", standard.name())
+}
+
+fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
+    let read = || -> Option<(Outgoing, &[u8])> {
+        let (key, mut rest) = record.split_first_chunk::<10>()?;
+        let mut texts = Vec::new();
+        for _ in 0..2 {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            let (text, after) = after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+            texts.push(std::str::from_utf8(text).ok()?.to_owned());
+            rest = after;
+        }
+        let name = texts.pop()?;
+        let folder = PathBuf::from(texts.pop()?);
+        Some((Outgoing { key: *key, folder, name, bytes: Vec::new() }, rest))
+    };
+    let (mut outgoing, packed) = read().ok_or_else(|| ledger::damaged("a file in the outbox is not readable"))?;
+    outgoing.bytes = ledger::unpacked(packed)?;
+    Ok(outgoing)
+}
+
+/// Writes a file under another name first, so that nobody reads a part of it.
+fn write_file(file: &Outgoing) -> io::Result<()> {
+    fs::create_dir_all(&file.folder)?;
+    let partial = file.folder.join(format!(".{}.partial", file.name));
+    let mut out = fs::File::create(&partial)?;
+    out.write_all(&file.bytes)?;
+    drop(out);
+    fs::rename(&partial, file.folder.join(&file.name))
+}
+
+fn undelivered(path: &Path, error: &io::Error) -> Findings {
+    let message = format!("output cannot be delivered: {}", system_error_text(error));
+    let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+    let finding = Finding::error(codes::DELIVERY, Fault::Environment, message).at(place);
+    finding.hint("nothing is lost: correct the folder or free space, and the next run delivers it").into()
+}

@@ -1,0 +1,444 @@
+//! Entries of the transaction store.
+//!
+//! # Stored form, version 1
+//! ```text
+//!   0   8  id, high byte first                                ─ primary key
+//!   8   1  kind     9  32  partner, padded   41   8  time     49  8  id   ─ index `partner`
+//!  57   1  state   58   8  due or time                        66  8  id   ─ index `state`
+//!  74   1  kind    75   1  direction   76   8  context   84  14  number, padded   98  8  id   ─ index `number`
+//! 106      details as JSON
+//! ```
+//! Every index key ends with the id, so it is unique, and a place in an index is also a place to continue a list from.
+
+use quayline_core::{Finding, Severity};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Number of an entry, from 1.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct EntryId(pub u64);
+
+impl core::fmt::Display for EntryId {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Kind {
+    /// An interchange.
+    Interchange,
+    /// A functional group.
+    Group,
+    /// A transaction set, a message, or a document to send.
+    Transaction,
+}
+
+impl Kind {
+    fn byte(self) -> u8 {
+        match self {
+            Kind::Interchange => b'I',
+            Kind::Group => b'G',
+            Kind::Transaction => b'T',
+        }
+    }
+
+    fn of(byte: u8) -> Option<Kind> {
+        [Kind::Interchange, Kind::Group, Kind::Transaction].into_iter().find(|kind| kind.byte() == byte)
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Interchange => "interchange",
+            Kind::Group => "group",
+            Kind::Transaction => "transaction",
+        }
+    }
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Way {
+    /// It came.
+    Received,
+    /// It went, or will go.
+    Sent,
+}
+
+impl Way {
+    fn byte(self) -> u8 {
+        match self {
+            Way::Received => b'R',
+            Way::Sent => b'S',
+        }
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Received => "received",
+            Way::Sent => "sent",
+        }
+    }
+}
+
+macro_rules! states {
+    ($($(#[$doc:meta])* $variant:ident = $byte:literal $word:literal),* $(,)?) => {
+        /// What became of it.
+        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+        pub enum State { $($(#[$doc])* $variant),* }
+
+        impl State {
+            /// Every word.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+
+            fn byte(self) -> u8 {
+                match self { $(State::$variant => $byte),* }
+            }
+
+            fn of(byte: u8) -> Option<State> {
+                match byte { $($byte => Some(State::$variant),)* _ => None }
+            }
+
+            /// As people write it.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(State::$variant => $word),* }
+            }
+
+            /// By its word.
+            #[must_use]
+            pub fn named(word: &str) -> Option<State> {
+                match word { $($word => Some(State::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+states! {
+    /// An interchange that is being received, or whose processing stopped.
+    Receiving = b'R' "receiving",
+    /// Processed and handed to its delivery.
+    Delivered = b'D' "delivered",
+    /// Rejected for its findings.
+    Rejected = b'X' "rejected",
+    /// Nothing takes it: no partner, no rule.
+    Unrouted = b'U' "unrouted",
+    /// It came before.
+    Duplicate = b'B' "duplicate",
+    /// Waits for its envelope to close.
+    Waiting = b'Q' "waiting",
+    /// Sent; no acknowledgment is expected.
+    Sent = b'S' "sent",
+    /// Sent; its acknowledgment has not come.
+    Expecting = b'W' "expecting",
+    /// The partner accepted it.
+    Accepted = b'A' "accepted",
+    /// The partner accepted it, with errors.
+    AcceptedWithErrors = b'E' "accepted-with-errors",
+    /// The partner accepted a part of it.
+    PartlyAccepted = b'P' "partly-accepted",
+    /// The partner refused it.
+    Refused = b'N' "refused",
+    /// A later entry replaces it.
+    Replaced = b'C' "replaced",
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct HistoryLine {
+    /// Milliseconds since 1970-01-01 UTC.
+    pub at_ms: u64,
+    /// What happened.
+    pub what: String,
+}
+
+/// A finding as the store keeps it: no payload.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct StoredFinding {
+    /// Its code.
+    pub code: String,
+    /// `error`, `warning` or `note`.
+    pub severity: String,
+    /// The message.
+    pub message: String,
+    /// The place.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// The remedy.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hint: String,
+}
+
+impl StoredFinding {
+    /// The stored form of a finding.
+    #[must_use]
+    pub fn of(finding: &Finding) -> Self {
+        StoredFinding {
+            code: finding.code.to_string(),
+            severity: match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Note => "note",
+            }
+            .to_owned(),
+            message: finding.message.clone(),
+            place: finding.place.to_string(),
+            hint: finding.hint.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// Findings of one entry that are stored; the rest is counted.
+pub const FINDINGS_KEPT_MAX: usize = 100;
+
+/// What the indexes do not need.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(default)]
+pub struct Details {
+    /// `X12` or `EDIFACT`; empty where it is unknown.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub standard: String,
+    /// ST01, GS01, or the message type.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub document: String,
+    /// Version.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// Our identity, by the name of its file.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub own: String,
+    /// Qualifier and identification of the sender.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sender: String,
+    /// Qualifier and identification of the receiver.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub receiver: String,
+    /// Number of the interchange.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub interchange: String,
+    /// Number of the group.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// Whether the interchange is a test.
+    #[serde(skip_serializing_if = "is_false")]
+    pub test: bool,
+    /// Entry of the interchange that it is in.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub parent: u64,
+    /// Entry that it replaces or answers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub about: u64,
+    /// Entry that replaces it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub replaced_by: u64,
+    /// The rule that took it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// Digest of the map and its files, as hexadecimal digits.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub map: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Transactions, of an interchange or group.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub transactions: u64,
+    /// Of them rejected or unrouted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub transactions_bad: u64,
+    /// Where it came from: a file, or `<stdin>`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// Where output went.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
+    /// Fields to find it by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<(String, String)>,
+    /// Findings, at most [`FINDINGS_KEPT_MAX`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<StoredFinding>,
+    /// Findings beyond those.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub findings_more: u64,
+    /// What happened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryLine>,
+    /// Days until a purge may remove the entry.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub keep_days: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+/// Lines of history that an entry keeps: the newest.
+const HISTORY_MAX: usize = 64;
+
+impl Details {
+    /// Keeps findings, as many as there is room for.
+    pub fn add_findings<'f>(&mut self, findings: impl IntoIterator<Item = &'f Finding>) {
+        for finding in findings {
+            if self.findings.len() < FINDINGS_KEPT_MAX {
+                self.findings.push(StoredFinding::of(finding));
+            } else {
+                self.findings_more += 1;
+            }
+        }
+    }
+
+    /// Adds a line to the history.
+    pub fn happened(&mut self, at_ms: u64, what: impl Into<String>) {
+        if self.history.len() >= HISTORY_MAX {
+            self.history.remove(1);
+        }
+        self.history.push(HistoryLine { at_ms, what: what.into() });
+    }
+}
+
+/// An entry.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Entry {
+    /// Its number.
+    pub id: EntryId,
+    /// What it is about.
+    pub kind: Kind,
+    /// The partner, by the name of its file; empty where it is unknown.
+    pub partner: String,
+    /// Milliseconds since 1970-01-01 UTC when it came or was made.
+    pub time_ms: u64,
+    /// What became of it.
+    pub state: State,
+    /// Milliseconds since 1970 when an expected acknowledgment is overdue; otherwise the time.
+    pub due_ms: u64,
+    /// Which way.
+    pub way: Way,
+    /// What the number is unique in: [`context_of`].
+    pub context: u64,
+    /// Control number.
+    pub number: String,
+    /// The rest.
+    pub details: Details,
+}
+
+/// A context of numbers: a digest of its parts.
+#[must_use]
+pub fn context_of(parts: &[&str]) -> u64 {
+    xxh3_64(parts.join("\u{1f}").as_bytes())
+}
+
+pub(crate) const PARTNER_BYTES: usize = 32;
+pub(crate) const NUMBER_BYTES: usize = 14;
+const FIXED: usize = 106;
+
+/// Offsets and lengths of the index keys.
+pub(crate) const BY_PARTNER: (u32, u32) = (8, 49);
+pub(crate) const BY_STATE: (u32, u32) = (57, 17);
+pub(crate) const BY_NUMBER: (u32, u32) = (74, 32);
+/// Longest record.
+pub(crate) const RECORD_BYTES_MAX: u32 = 4 << 20;
+pub(crate) const RECORD_BYTES_MIN: u32 = 106;
+
+pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
+    let mut out = [b' '; N];
+    let bytes = text.as_bytes();
+    let length = bytes.len().min(N);
+    out[..length].copy_from_slice(&bytes[..length]);
+    out
+}
+
+impl Entry {
+    /// Key of the index `partner` up to the time.
+    pub(crate) fn partner_key(kind: Kind, partner: &str, time_ms: Option<u64>) -> Vec<u8> {
+        let mut key = vec![kind.byte()];
+        key.extend_from_slice(&padded::<PARTNER_BYTES>(partner));
+        key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
+        key
+    }
+
+    /// Key of the index `state` up to the time.
+    pub(crate) fn state_key(state: State, time_ms: Option<u64>) -> Vec<u8> {
+        let mut key = vec![state.byte()];
+        key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
+        key
+    }
+
+    /// Key of the index `number` up to the number.
+    pub(crate) fn number_key(kind: Kind, way: Way, context: u64, number: Option<&str>) -> Vec<u8> {
+        let mut key = vec![kind.byte(), way.byte()];
+        key.extend_from_slice(&context.to_be_bytes());
+        key.extend(number.iter().flat_map(|number| padded::<NUMBER_BYTES>(number)));
+        key
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let id = self.id.0.to_be_bytes();
+        let mut out = Vec::with_capacity(FIXED + 512);
+        out.extend_from_slice(&id);
+        out.extend_from_slice(&Entry::partner_key(self.kind, &self.partner, Some(self.time_ms)));
+        out.extend_from_slice(&id);
+        out.extend_from_slice(&Entry::state_key(self.state, Some(self.due_ms)));
+        out.extend_from_slice(&id);
+        out.extend_from_slice(&Entry::number_key(self.kind, self.way, self.context, Some(&self.number)));
+        out.extend_from_slice(&id);
+        debug_assert_eq!(out.len(), FIXED);
+        serde_json::to_writer(&mut out, &self.details).expect("details are text and numbers");
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Entry> {
+        let number = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let text = |at: usize, length: usize| {
+            Some(std::str::from_utf8(bytes.get(at..at + length)?).ok()?.trim_end().to_owned())
+        };
+        Some(Entry {
+            id: EntryId(number(0)?),
+            kind: Kind::of(*bytes.get(8)?)?,
+            partner: text(9, PARTNER_BYTES)?,
+            time_ms: number(41)?,
+            state: State::of(*bytes.get(57)?)?,
+            due_ms: number(58)?,
+            way: if *bytes.get(75)? == b'R' { Way::Received } else { Way::Sent },
+            context: number(76)?,
+            number: text(84, NUMBER_BYTES)?,
+            details: serde_json::from_slice(bytes.get(FIXED..)?).ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back_as_it_was() {
+        let mut details = Details { document: "850".to_owned(), bytes: 7, ..Details::default() };
+        details.happened(5, "received");
+        let entry = Entry {
+            id: EntryId(9),
+            kind: Kind::Transaction,
+            partner: "ACME".to_owned(),
+            time_ms: 5,
+            state: State::Rejected,
+            due_ms: 5,
+            way: Way::Received,
+            context: context_of(&["1", "2"]),
+            number: "0001".to_owned(),
+            details,
+        };
+        let bytes = entry.encode();
+        assert_eq!(Entry::decode(&bytes), Some(entry));
+        assert_eq!(Entry::decode(&bytes[..FIXED]), None);
+    }
+}

@@ -1,0 +1,654 @@
+//! Interchanges as text: transactions taken out of one, put into another, numbers changed.
+//!
+//! The text of a transaction does not change on its way unless the partner's delimiters differ from those of the map's output. So what a map
+//! made, and what was checked, is what is sent. Headers and trailers are written here, from identities, settings and registers.
+
+use quayline_core::{Fault, Finding, Findings, Limits};
+use quayline_edi::acknowledge::Stamp;
+use quayline_edi::{
+    Closed, Delimiters, EndOfInput, EnvelopeReader, Event, Header, Level, Rules, Standard, header_fields,
+};
+
+use crate::codes;
+
+/// A transaction taken out of an interchange.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) delimiters: Delimiters,
+    /// GS01; empty for EDIFACT.
+    pub(crate) functional: String,
+    /// ST01 or the message type.
+    pub(crate) document: String,
+    /// ST03 or GS08; version, release, agency and association of UNH.
+    pub(crate) version: String,
+    /// GS08.
+    pub(crate) group_version: String,
+    /// Qualifier and identification of the receiver that the interchange names.
+    pub(crate) receiver: (String, String),
+    /// From the header to the terminator of the trailer.
+    pub(crate) text: Vec<u8>,
+}
+
+/// The version of a transaction by its headers.
+pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String {
+    let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+    match transaction.delimiters().standard {
+        Standard::X12 => {
+            let own = text(transaction, "implementation");
+            if own.is_empty() { group.map(|group| text(group, "version")).unwrap_or_default() } else { own }
+        }
+        Standard::Edifact => {
+            let parts = ["version", "release", "agency", "association"].map(|name| text(transaction, name));
+            parts.join(":").trim_end_matches(':').to_owned()
+        }
+    }
+}
+
+/// The transactions of interchanges that a map of ours, or a user, wrote.
+pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings> {
+    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
+    let mut pass = reader.over(edi, EndOfInput::Yes);
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    let not_edi = || {
+        let finding =
+            Finding::error(codes::NOT_EDI, Fault::Config, "the document to send is not a whole EDI transaction");
+        Findings::from(finding.hint("send what a map with an EDI target makes, or whole interchanges"))
+    };
+    loop {
+        match pass.advance() {
+            Event::TransactionStart => from = pass.segment_start(),
+            Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
+            Event::TransactionEnd(Closed::ByTrailer) => {
+                let text =
+                    |header: &Header, name: &str| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+                let (transaction, interchange) = (pass.transaction(), pass.interchange());
+                let group = |name: &str| pass.group().map(|group| text(group, name)).unwrap_or_default();
+                pieces.push(Piece {
+                    delimiters: *pass.delimiters(),
+                    functional: if pass.delimiters().standard == Standard::X12 {
+                        group("functional_id")
+                    } else {
+                        String::new()
+                    },
+                    document: text(transaction, "type"),
+                    version: version_of(transaction, pass.group()),
+                    group_version: group("version"),
+                    receiver: (text(interchange, "receiver_qualifier"), text(interchange, "receiver")),
+                    text: edi[from..pass.consumed()].to_vec(),
+                });
+            }
+            Event::Done => break,
+            _ => {}
+        }
+    }
+    drop(pass);
+    let errors: Vec<Finding> = reader
+        .take_faults()
+        .map(|fault| fault.finding(None))
+        .filter(|one| one.severity == quayline_core::Severity::Error)
+        .collect();
+    if errors.is_empty() && !pieces.is_empty() {
+        Ok(pieces)
+    } else if errors.is_empty() {
+        Err(not_edi())
+    } else {
+        Err(Findings(errors))
+    }
+}
+
+/// Visits each segment of a transaction.
+pub(crate) fn each_segment(piece: &Piece, limits: &Limits, visit: &mut dyn FnMut(&quayline_edi::Segment<'_>)) {
+    // A header before it says which delimiters it has.
+    let delimiters = &piece.delimiters;
+    let mut text = match delimiters.standard {
+        Standard::X12 => {
+            let party = Party { qualifier: "ZZ".to_owned(), id: "X".to_owned(), group: String::new() };
+            let envelope = Envelope {
+                delimiters: *delimiters,
+                version: "00501".to_owned(),
+                sender: party.clone(),
+                receiver: party,
+                test: false,
+                stamp: Stamp::from_unix(0),
+                fields: Vec::new(),
+                line_breaks: false,
+            };
+            EnvelopeText::open(&envelope, 1).out
+        }
+        Standard::Edifact => {
+            let mut text = b"UNA".to_vec();
+            let release = delimiters.release.unwrap_or(b' ');
+            text.extend_from_slice(&[delimiters.component, delimiters.element, delimiters.decimal_mark, release]);
+            text.extend_from_slice(&[delimiters.repetition.unwrap_or(b' '), delimiters.terminator]);
+            let version = if delimiters.repetition.is_some() { b'4' } else { b'3' };
+            text.extend_from_slice(b"UNB");
+            text.extend_from_slice(&[delimiters.element]);
+            text.extend_from_slice(b"UNOC");
+            text.extend_from_slice(&[delimiters.component, version, delimiters.element, delimiters.terminator]);
+            text
+        }
+    };
+    text.extend_from_slice(&piece.text);
+    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
+    let mut pass = reader.over(&text, EndOfInput::Yes);
+    loop {
+        match pass.advance() {
+            Event::Segment => visit(&pass.segment()),
+            Event::Done => break,
+            _ => {}
+        }
+    }
+}
+
+/// The text of a transaction with other delimiters.
+pub(crate) fn recode(text: &[u8], from: &Delimiters, to: &Delimiters, line_breaks: bool) -> Result<Vec<u8>, Findings> {
+    let mut out = Vec::with_capacity(text.len() + 16);
+    let refuse = |what: &str| {
+        let message = format!("the document holds {what}, which the partner's delimiters cannot carry");
+        let finding = Finding::error(codes::DELIMITER, Fault::Config, message);
+        Findings::from(
+            finding.hint("choose other delimiters in the partner's settings, or replace the character in the map"),
+        )
+    };
+    let mut bytes = text.iter().copied();
+    let mut between = true;
+    let mut tag: Vec<u8> = Vec::new();
+    let mut in_tag = true;
+    while let Some(byte) = bytes.next() {
+        if between && byte.is_ascii_whitespace() {
+            continue;
+        }
+        between = false;
+        if Some(byte) == from.release {
+            in_tag = false;
+            let Some(data) = bytes.next() else { break };
+            put_data(&mut out, data, to).map_err(|()| refuse("one of them as data"))?;
+        } else if byte == from.element {
+            if matches!(tag.as_slice(), b"BIN" | b"BDS") {
+                return Err(refuse("binary data"));
+            }
+            in_tag = false;
+            out.push(to.element);
+        } else if byte == from.component {
+            out.push(to.component);
+        } else if Some(byte) == from.repetition {
+            out.push(to.repetition.ok_or_else(|| refuse("repetitions"))?);
+        } else if byte == from.terminator {
+            out.push(to.terminator);
+            if line_breaks {
+                out.push(b'\n');
+            }
+            between = true;
+            in_tag = true;
+            tag.clear();
+        } else {
+            if in_tag {
+                tag.push(byte);
+            }
+            put_data(&mut out, byte, to).map_err(|()| refuse("one of them as data"))?;
+        }
+    }
+    Ok(out)
+}
+
+fn put_data(out: &mut Vec<u8>, byte: u8, to: &Delimiters) -> Result<(), ()> {
+    let is_service = byte == to.element
+        || byte == to.component
+        || byte == to.terminator
+        || Some(byte) == to.repetition
+        || Some(byte) == to.release;
+    match (is_service, to.release) {
+        (false, _) => out.push(byte),
+        (true, Some(release)) => out.extend_from_slice(&[release, byte]),
+        (true, None) => return Err(()),
+    }
+    Ok(())
+}
+
+/// Range of an element of a segment, the tag as number 0, release characters minded.
+fn element_range(segment: &[u8], delimiters: &Delimiters, number: usize) -> Option<core::ops::Range<usize>> {
+    let (mut at, mut start, mut count) = (0, 0, 0);
+    while at <= segment.len() {
+        let byte = segment.get(at).copied();
+        if byte.is_some() && byte == delimiters.release {
+            at += 2;
+            continue;
+        }
+        if byte.is_none() || byte == Some(delimiters.element) {
+            if count == number {
+                return Some(start..at);
+            }
+            count += 1;
+            start = at + 1;
+        }
+        at += 1;
+    }
+    None
+}
+
+fn with_element(segment: &[u8], delimiters: &Delimiters, number: usize, value: &[u8]) -> Vec<u8> {
+    match element_range(segment, delimiters, number) {
+        Some(range) => [&segment[..range.start], value, &segment[range.end..]].concat(),
+        None => segment.to_vec(),
+    }
+}
+
+/// A transaction with another control number in header and trailer.
+pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) -> Vec<u8> {
+    let is_end = |at: &usize| text[*at] == delimiters.terminator && !released(text, *at, delimiters);
+    let body = text.trim_ascii_end();
+    let first = (0..body.len()).find(is_end).unwrap_or(body.len());
+    let last_end = body.len().saturating_sub(1);
+    let trailer = (0..last_end).rev().find(is_end).map_or(0, |at| at + 1);
+    let trailer = trailer + body[trailer..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let header_element = if delimiters.standard == Standard::X12 { 2 } else { 1 };
+    let header = with_element(&text[..first], delimiters, header_element, number.as_bytes());
+    let end = with_element(&text[trailer..last_end], delimiters, 2, number.as_bytes());
+    [&header, &text[first..trailer], &end, &text[last_end..]].concat()
+}
+
+fn released(text: &[u8], at: usize, delimiters: &Delimiters) -> bool {
+    let Some(release) = delimiters.release else { return false };
+    text[..at].iter().rev().take_while(|byte| **byte == release).count() % 2 == 1
+}
+
+/// One side of an interchange.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Party {
+    pub(crate) qualifier: String,
+    pub(crate) id: String,
+    pub(crate) group: String,
+}
+
+/// What the header of an interchange says.
+#[derive(Clone, Debug)]
+pub(crate) struct Envelope {
+    pub(crate) delimiters: Delimiters,
+    /// ISA12, or syntax identifier and version.
+    pub(crate) version: String,
+    pub(crate) sender: Party,
+    pub(crate) receiver: Party,
+    pub(crate) test: bool,
+    pub(crate) stamp: Stamp,
+    /// Fields by `interchange.NAME` or `group.NAME`.
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) line_breaks: bool,
+}
+
+/// Writes an interchange.
+#[derive(Debug)]
+pub(crate) struct EnvelopeText<'e> {
+    envelope: &'e Envelope,
+    pub(crate) out: Vec<u8>,
+    number: String,
+    groups: u64,
+    group_number: String,
+    transactions: u64,
+    messages: u64,
+}
+
+impl<'e> EnvelopeText<'e> {
+    /// Writes the header.
+    pub(crate) fn open(envelope: &'e Envelope, number: u64) -> Self {
+        let mut text = EnvelopeText {
+            envelope,
+            out: Vec::new(),
+            number: String::new(),
+            groups: 0,
+            group_number: String::new(),
+            transactions: 0,
+            messages: 0,
+        };
+        match envelope.delimiters.standard {
+            Standard::X12 => {
+                text.number = format!("{number:09}");
+                text.isa();
+            }
+            Standard::Edifact => {
+                text.number = number.to_string();
+                text.unb();
+            }
+        }
+        text
+    }
+
+    fn field(&self, level: &str, name: &str) -> Option<&str> {
+        let is_it = |key: &str| match key.split_once(['.', '-']) {
+            Some((of, field)) if of == "interchange" || of == "group" => of == level && field.replace('-', "_") == name,
+            _ => level == "interchange" && key.replace('-', "_") == name,
+        };
+        self.envelope.fields.iter().find(|(key, _)| is_it(key)).map(|(_, value)| value.as_str())
+    }
+
+    fn isa(&mut self) {
+        let envelope = self.envelope;
+        let (date, time) = (envelope.stamp.short_date().to_vec(), envelope.stamp.time().to_vec());
+        let take = |name: &str, default: &str| self.field("interchange", name).unwrap_or(default).to_owned();
+        let repetition = match envelope.delimiters.repetition {
+            Some(byte) if envelope.version.as_str() >= "00402" => char::from(byte).to_string(),
+            _ => "U".to_owned(),
+        };
+        let elements = [
+            take("authorization_qualifier", "00"),
+            format!("{:<10}", take("authorization", "")),
+            take("security_qualifier", "00"),
+            format!("{:<10}", take("security", "")),
+            envelope.sender.qualifier.clone(),
+            format!("{:<15}", envelope.sender.id),
+            envelope.receiver.qualifier.clone(),
+            format!("{:<15}", envelope.receiver.id),
+            String::from_utf8_lossy(&date).into_owned(),
+            String::from_utf8_lossy(&time).into_owned(),
+            repetition,
+            envelope.version.clone(),
+            self.number.clone(),
+            take("acknowledgment_requested", "0"),
+            if envelope.test { "T" } else { "P" }.to_owned(),
+            char::from(envelope.delimiters.component).to_string(),
+        ];
+        self.segment("ISA", &elements.iter().map(String::as_bytes).collect::<Vec<_>>());
+    }
+
+    fn unb(&mut self) {
+        let envelope = self.envelope;
+        let delimiters = envelope.delimiters;
+        let is_4 = envelope.version.ends_with(":4");
+        let usual = if is_4 { Delimiters::EDIFACT_4 } else { Delimiters::EDIFACT };
+        if delimiters != usual {
+            let last = if is_4 { delimiters.repetition } else { None };
+            let service = [
+                delimiters.component,
+                delimiters.element,
+                delimiters.decimal_mark,
+                delimiters.release.unwrap_or(b' '),
+                last.unwrap_or(b' '),
+                delimiters.terminator,
+            ];
+            self.out.extend_from_slice(b"UNA");
+            self.out.extend_from_slice(&service);
+            self.break_line();
+        }
+        // Elements and components by the standard's table, so that any field of the header can be set.
+        let fields = header_fields(Standard::Edifact, Level::Interchange);
+        let (identifier, version) = envelope.version.split_once(':').unwrap_or(("UNOC", "3"));
+        let stamp = &envelope.stamp;
+        let date = String::from_utf8_lossy(if is_4 { stamp.date() } else { stamp.short_date() }).into_owned();
+        let time = String::from_utf8_lossy(stamp.time()).into_owned();
+        let mut elements: Vec<Vec<String>> = vec![Vec::new(); 12];
+        for field in fields {
+            let value = match field.name {
+                "syntax_identifier" => identifier,
+                "syntax_version" => version,
+                "sender" => &envelope.sender.id,
+                "sender_qualifier" => &envelope.sender.qualifier,
+                "receiver" => &envelope.receiver.id,
+                "receiver_qualifier" => &envelope.receiver.qualifier,
+                "date" => &date,
+                "time" => &time,
+                "control_number" => &self.number,
+                "test" if envelope.test => "1",
+                name => self.field("interchange", name).unwrap_or(""),
+            };
+            let components = &mut elements[field.element];
+            components.resize(components.len().max(field.component), String::new());
+            components[field.component - 1] = value.to_owned();
+        }
+        let join = |components: &Vec<String>| {
+            let mut text = Vec::new();
+            let used = components.iter().rposition(|one| !one.is_empty()).map_or(0, |last| last + 1);
+            for (number, component) in components[..used].iter().enumerate() {
+                if number > 0 {
+                    text.push(delimiters.component);
+                }
+                for byte in component.bytes() {
+                    // EDIFACT has a release character unless the partner turned it off; then the byte is written as it is.
+                    if put_data(&mut text, byte, &delimiters).is_err() {
+                        text.push(byte);
+                    }
+                }
+            }
+            text
+        };
+        let mut elements: Vec<Vec<u8>> = elements[1..].iter().map(join).collect();
+        while elements.last().is_some_and(Vec::is_empty) {
+            elements.pop();
+        }
+        self.segment("UNB", &elements.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    }
+
+    /// Writes the header of a group; EDIFACT has none here.
+    pub(crate) fn open_group(&mut self, functional: &str, version: &str, number: u64) {
+        self.groups += 1;
+        self.transactions = 0;
+        self.group_number = number.to_string();
+        let envelope = self.envelope;
+        let of = |party: &Party| if party.group.is_empty() { party.id.clone() } else { party.group.clone() };
+        let (sender, receiver) = (of(&envelope.sender), of(&envelope.receiver));
+        let agency = self.field("group", "agency").unwrap_or("X").to_owned();
+        let group_number = self.group_number.clone();
+        let elements: [&[u8]; 8] = [
+            functional.as_bytes(),
+            sender.as_bytes(),
+            receiver.as_bytes(),
+            envelope.stamp.date(),
+            envelope.stamp.time(),
+            group_number.as_bytes(),
+            agency.as_bytes(),
+            version.as_bytes(),
+        ];
+        self.segment("GS", &elements);
+    }
+
+    /// Adds a transaction, which has the delimiters of the envelope.
+    pub(crate) fn transaction(&mut self, text: &[u8], number: &str) {
+        self.transactions += 1;
+        self.messages += 1;
+        let text = with_number(text, &self.envelope.delimiters, number);
+        self.out.extend_from_slice(&text);
+    }
+
+    /// Writes the trailer of a group.
+    pub(crate) fn close_group(&mut self) {
+        let (count, number) = (self.transactions.to_string(), self.group_number.clone());
+        self.segment("GE", &[count.as_bytes(), number.as_bytes()]);
+    }
+
+    /// Writes the trailer.
+    pub(crate) fn close(mut self) -> Vec<u8> {
+        let number = self.number.clone();
+        match self.envelope.delimiters.standard {
+            Standard::X12 => self.segment("IEA", &[self.groups.to_string().as_bytes(), number.as_bytes()]),
+            Standard::Edifact => self.segment("UNZ", &[self.messages.to_string().as_bytes(), number.as_bytes()]),
+        }
+        self.out
+    }
+
+    fn segment(&mut self, tag: &str, elements: &[&[u8]]) {
+        self.out.extend_from_slice(tag.as_bytes());
+        for element in elements {
+            self.out.push(self.envelope.delimiters.element);
+            self.out.extend_from_slice(element);
+        }
+        self.out.push(self.envelope.delimiters.terminator);
+        self.break_line();
+    }
+
+    fn break_line(&mut self) {
+        if self.envelope.line_breaks {
+            self.out.push(b'\n');
+        }
+    }
+}
+
+/// An interchange with the next numbers of interchange and groups.
+pub(crate) fn renumbered(
+    edi: &[u8],
+    limits: &Limits,
+    take: &mut dyn FnMut(Level) -> Result<u64, Findings>,
+) -> Result<Vec<u8>, Findings> {
+    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
+    let mut pass = reader.over(edi, EndOfInput::Yes);
+    let mut out = Vec::with_capacity(edi.len());
+    let mut copied = 0;
+    let (mut interchange, mut group) = (String::new(), String::new());
+    loop {
+        let event = pass.advance();
+        let (element, number) = match event {
+            Event::InterchangeStart => {
+                let standard = pass.delimiters().standard;
+                let number = take(Level::Interchange)?;
+                interchange = if standard == Standard::X12 { format!("{number:09}") } else { number.to_string() };
+                (if standard == Standard::X12 { 13 } else { 5 }, &interchange)
+            }
+            Event::GroupStart => {
+                group = take(Level::Group)?.to_string();
+                (if pass.delimiters().standard == Standard::X12 { 6 } else { 5 }, &group)
+            }
+            Event::GroupEnd(Closed::ByTrailer) => (2, &group),
+            Event::InterchangeEnd(Closed::ByTrailer) => (2, &interchange),
+            Event::Done => break,
+            _ => continue,
+        };
+        let start = pass.segment_start();
+        let raw = pass.segment().raw();
+        out.extend_from_slice(&edi[copied..start]);
+        out.extend_from_slice(&with_element(raw, pass.delimiters(), element, number.as_bytes()));
+        copied = start + raw.len();
+    }
+    out.extend_from_slice(&edi[copied..]);
+    Ok(out)
+}
+
+/// A transaction as an interchange of its own, with the headers that it came with.
+pub(crate) fn alone(
+    service: Option<&Delimiters>,
+    interchange: &Header,
+    group: Option<&Header>,
+    transaction: &[u8],
+    out: &mut Vec<u8>,
+) {
+    out.clear();
+    let delimiters = interchange.delimiters();
+    let end = |out: &mut Vec<u8>| out.push(delimiters.terminator);
+    if let Some(service) = service {
+        out.extend_from_slice(b"UNA");
+        let repetition = service.repetition.unwrap_or(b' ');
+        let release = service.release.unwrap_or(b' ');
+        out.extend_from_slice(&[
+            service.component,
+            service.element,
+            service.decimal_mark,
+            release,
+            repetition,
+            service.terminator,
+        ]);
+    }
+    let raw = |header: &Header, element: usize| {
+        header.segment().element(element).map(|element| element.raw().to_vec()).unwrap_or_default()
+    };
+    let is_x12 = delimiters.standard == Standard::X12;
+    out.extend_from_slice(interchange.segment().raw());
+    end(out);
+    if let (true, Some(release)) = (is_x12, delimiters.release) {
+        out.extend_from_slice(&[b'I', b'S', b'X', delimiters.element, release, delimiters.terminator]);
+    }
+    if let Some(group) = group {
+        out.extend_from_slice(group.segment().raw());
+        end(out);
+    }
+    out.extend_from_slice(transaction.trim_ascii_end());
+    if out.last() != Some(&delimiters.terminator) {
+        end(out);
+    }
+    let mut trailer = |tag: &[u8], number: &[u8]| {
+        out.extend_from_slice(tag);
+        out.extend_from_slice(&[delimiters.element, b'1', delimiters.element]);
+        out.extend_from_slice(number);
+        out.push(delimiters.terminator);
+    };
+    if let Some(group) = group {
+        trailer(if is_x12 { b"GE" } else { b"UNE" }, &raw(group, if is_x12 { 6 } else { 5 }));
+    }
+    trailer(if is_x12 { b"IEA" } else { b"UNZ" }, &raw(interchange, if is_x12 { 13 } else { 5 }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(delimiters: Delimiters, version: &str) -> Envelope {
+        let party =
+            |qualifier: &str, id: &str| Party { qualifier: qualifier.into(), id: id.into(), group: String::new() };
+        Envelope {
+            delimiters,
+            version: version.into(),
+            sender: party("ZZ", "US"),
+            receiver: party("14", "ACME"),
+            test: true,
+            stamp: Stamp::new("20260401", "1200").expect("a date and a time"),
+            fields: vec![("interchange.application_reference".into(), "APP+1".into())],
+            line_breaks: false,
+        }
+    }
+
+    #[test]
+    fn an_x12_envelope_has_its_widths_counts_and_numbers() {
+        let envelope = envelope(Delimiters::X12, "00501");
+        let mut text = EnvelopeText::open(&envelope, 7);
+        text.open_group("IN", "005010", 3);
+        text.transaction(b"ST*810*0009~BIG*1~SE*3*0009~", "0001");
+        text.transaction(b"ST*810*0009*X~\nBIG*1~\nSE*3*0009~\n", "0002");
+        text.close_group();
+        let out = String::from_utf8(text.close()).expect("text");
+        assert_eq!(
+            out,
+            "ISA*00*          *00*          *ZZ*US             *14*ACME           *260401*1200*^*00501*000000007*0*T*:~\
+             GS*IN*US*ACME*20260401*1200*3*X*005010~ST*810*0001~BIG*1~SE*3*0001~ST*810*0002*X~\nBIG*1~\nSE*3*0002~\n\
+             GE*2*3~IEA*1*000000007~"
+        );
+        let found = pieces(out.as_bytes(), &Limits::default()).expect("a good interchange");
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].functional.as_str(), found[0].version.as_str()), ("IN", "005010"));
+    }
+
+    #[test]
+    fn an_edifact_envelope_releases_what_it_must() {
+        let envelope = envelope(Delimiters::EDIFACT, "UNOC:3");
+        let mut text = EnvelopeText::open(&envelope, 7);
+        text.transaction(b"UNH+9+INVOIC:D:96A:UN'FTX+AAI+++IT?'S'UNT+3+9'", "1");
+        let out = String::from_utf8(text.close()).expect("text");
+        assert_eq!(
+            out,
+            "UNB+UNOC:3+US:ZZ+ACME:14+260401:1200+7++APP?+1++++1'UNH+1+INVOIC:D:96A:UN'FTX+AAI+++IT?'S'UNT+3+1'UNZ+1+7'"
+        );
+    }
+
+    #[test]
+    fn other_delimiters_are_written_or_refused() {
+        let to = Delimiters { element: b'|', terminator: b'\n', ..Delimiters::X12 };
+        let done = recode(b"ST*850*1~REF*A:B^C*D~", &Delimiters::X12, &to, false).expect("fits");
+        assert_eq!(done, b"ST|850|1\nREF|A:B^C|D\n");
+        let refused = recode(b"ST*850*1~REF*A|B~", &Delimiters::X12, &to, false).expect_err("| is data");
+        assert_eq!(refused.0[0].code, codes::DELIMITER);
+        let back = recode(
+            b"UNH+1'FTX+A?+B|C'",
+            &Delimiters::EDIFACT,
+            &Delimiters { element: b'|', ..Delimiters::EDIFACT },
+            false,
+        );
+        assert_eq!(back.expect("released"), b"UNH|1'FTX|A+B?|C'");
+    }
+
+    #[test]
+    fn numbers_are_replaced_and_nothing_else() {
+        let edi = b"UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+1'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+1'";
+        let mut next = 40;
+        let out = renumbered(edi, &Limits::default(), &mut |_| {
+            next += 1;
+            Ok(next)
+        });
+        let expected = "UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+41'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+41'";
+        assert_eq!(String::from_utf8(out.expect("numbers")).expect("text"), expected);
+    }
+}

@@ -1,0 +1,150 @@
+//! Why a document is handled as it is: its parties, every rule that was looked at, and where each setting comes from.
+
+use quayline_core::Findings;
+use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Standard};
+use quayline_project::partner::{Direction, Settings};
+
+use crate::book::Book;
+use crate::envelope::version_of;
+use crate::rules::{Query, RuleId};
+use crate::watch::Watch;
+
+/// What happens to one document, and why.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Type and version.
+    pub document: (String, String),
+    /// Our identity, by name; `None` where the receiver is not one.
+    pub own: Option<String>,
+    /// The partner, by name; `None` where the sender is not one.
+    pub partner: Option<String>,
+    /// Whether the interchange is a test.
+    pub test: bool,
+    /// Rules in the order in which they are looked at: file and name, and why it does not take the document.
+    pub rules: Vec<(String, Option<String>)>,
+    /// Map and deliveries of the rule that takes it.
+    pub outcome: Option<(String, Vec<String>)>,
+    /// Settings that hold: key, value, and what gives it.
+    pub settings: Vec<(&'static str, String, String)>,
+}
+
+impl Book {
+    /// Explains each transaction of interchanges that were received.
+    ///
+    /// # Errors
+    /// The bytes are not interchanges.
+    pub fn explain(&self, bytes: &[u8]) -> Result<Vec<Explanation>, Findings> {
+        let mut reader = EnvelopeReader::new(self.limits(), Rules::Lenient);
+        let mut pass = reader.over(bytes, EndOfInput::Yes);
+        let mut all = Vec::new();
+        let references = || {
+            let rules = self.partners().iter().flat_map(|partner| &partner.rules);
+            rules.flat_map(|rule| rule.when.iter().map(|(element, _)| element.as_str()))
+        };
+        let mut watch = Watch::of(references());
+        let mut header: Option<(Option<usize>, Option<usize>, Query<'_>, String, String, String)> = None;
+        loop {
+            match pass.advance() {
+                Event::TransactionStart => {
+                    watch.clear();
+                    let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+                    let (sender, receiver) = self.parties(pass.interchange());
+                    let transaction = pass.transaction();
+                    let standard = transaction.delimiters().standard;
+                    let application = match standard {
+                        Standard::X12 => pass.group().map(|group| text(group, "receiver")).unwrap_or_default(),
+                        Standard::Edifact => text(pass.interchange(), "application_reference"),
+                    };
+                    let query = Query {
+                        direction: Direction::Receive,
+                        standard: Some(standard),
+                        document: "",
+                        version: "",
+                        application: "",
+                        test: pass.interchange().is_test(),
+                    };
+                    let own = receiver.filter(|number| self.partner(*number).is_own);
+                    let partner = sender.filter(|number| !self.partner(*number).is_own);
+                    let version = version_of(transaction, pass.group());
+                    header = Some((own, partner, query, text(transaction, "type"), version, application));
+                }
+                Event::Segment if pass.in_transaction() => watch.segment(&pass.segment()),
+                Event::TransactionEnd(_) => {
+                    if let Some((own, partner, query, document, version, application)) = header.take() {
+                        let query =
+                            Query { document: &document, version: &version, application: &application, ..query };
+                        all.push(
+                            self.explain_query(own, partner, &query, &|element| {
+                                watch.value(element).map(str::to_owned)
+                            }),
+                        );
+                    }
+                }
+                Event::Done => break,
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+
+    /// Explains a document by what is known of it; `value` gives elements of its content.
+    #[must_use]
+    pub fn explain_query(
+        &self,
+        own: Option<usize>,
+        partner: Option<usize>,
+        query: &Query<'_>,
+        value: &dyn Fn(&str) -> Option<String>,
+    ) -> Explanation {
+        let ours = own.unwrap_or(self.own()[0]);
+        let mut rules = Vec::new();
+        let mut taken: Option<RuleId> = None;
+        self.rules().each(&Book::owners(ours, partner), query, &mut |id| {
+            let rule = self.rule(id);
+            let name = format!("{}/{}", self.partner(id.owner).name, rule.name);
+            let unmet = rule.when.iter().find(|(element, wanted)| value(element).as_ref() != Some(wanted));
+            let why = unmet.map(|(element, wanted)| match value(element) {
+                Some(_) => format!("{element} is not {wanted}"),
+                None => format!("{element} is missing, expected {wanted}"),
+            });
+            if why.is_none() {
+                taken = Some(id);
+            }
+            rules.push((name, why));
+            taken.is_some()
+        });
+        let outcome = taken.map(|id| {
+            let rule = self.rule(id);
+            let map = rule.map.as_ref().map_or_else(|| "no map".to_owned(), |map| map.display().to_string());
+            let to = rule
+                .deliver
+                .iter()
+                .map(|(name, to)| if name.is_empty() { to.to_string() } else { format!("{name} to {to}") });
+            (map, to.collect())
+        });
+        let mut settings: Vec<(&'static str, String, String)> = Vec::new();
+        if let Some(partner) = partner {
+            for layer in self.layers(ours, partner, taken) {
+                for (key, text) in given(layer.settings) {
+                    if !settings.iter().any(|(known, ..)| *known == key) {
+                        settings.push((key, text, layer.name.clone()));
+                    }
+                }
+            }
+            settings.sort_by_key(|(key, ..)| *key);
+        }
+        Explanation {
+            document: (query.document.to_owned(), query.version.to_owned()),
+            own: own.map(|own| self.partner(own).name.clone()),
+            partner: partner.map(|partner| self.partner(partner).name.clone()),
+            test: query.test,
+            rules,
+            outcome,
+            settings,
+        }
+    }
+}
+
+fn given(settings: &Settings) -> Vec<(&'static str, String)> {
+    settings.given()
+}

@@ -1,0 +1,240 @@
+//! Interchanges that are received: who sent them, whether they are processed, how they are answered.
+
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentReader, MemoryOutput, Stamp};
+use quayline_edi::{EnvelopePass, Header, Level, Standard, ValidationLevel, Validator, ValidatorOptions};
+use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
+
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
+use crate::envelope::renumbered;
+use crate::ledger::{Part, of_store};
+use crate::receive::{KEEP_DAYS, Open, Run, default_folder};
+use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};
+
+impl Run<'_> {
+    pub(crate) fn open_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
+        let book = desk.book;
+        let header = pass.interchange();
+        let (sender, receiver) = book.parties(header);
+        let is_own = |number: &usize| book.partner(*number).is_own;
+        let partner = sender.filter(|number| !is_own(number));
+        let own = receiver.filter(is_own);
+        let settings = match partner {
+            Some(partner) => book.settings(own.unwrap_or(book.own()[0]), partner),
+            None => Arc::default(),
+        };
+        let own_or_first = own.unwrap_or(book.own()[0]);
+        let resumed = self.arrival.entry != 0;
+        let (entry, verdict) = if resumed {
+            let unit = desk.ledger.begin().map_err(of_store)?;
+            let entry = desk.ledger.need(&unit, EntryId(self.arrival.entry))?;
+            let verdict = verdict_of(&entry);
+            (entry, verdict)
+        } else {
+            self.new_interchange(desk, header, (partner, own, own_or_first), &settings)?
+        };
+        let options =
+            acknowledgment_options(&settings, header.delimiters().standard, Stamp::from_unix(desk.now_ms() / 1_000));
+        let acknowledges = partner.is_some() && settings.acknowledge.as_ref().is_none_or(|kinds| !kinds.is_empty());
+        let level = settings.validate.unwrap_or(ValidationLevel::Rules);
+        let guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope && partner.is_some());
+        self.open = Some(Box::new(Open {
+            own: own_or_first,
+            partner,
+            settings,
+            entry,
+            verdict,
+            acknowledger: acknowledges.then(|| Acknowledger::new(options)),
+            acknowledgments: MemoryOutput::default(),
+            validator: Validator::new(ValidatorOptions {
+                level,
+                findings_max: usize::MAX,
+                ..ValidatorOptions::default()
+            }),
+            guides,
+            reader: AcknowledgmentReader::default(),
+            transactions: 0,
+            bad: if resumed { self.arrival.bad } else { 0 },
+            done_before: if resumed { self.arrival.transactions } else { 0 },
+            group_transactions: 0,
+            group: None,
+            una: pass.style().1,
+        }));
+        Ok(())
+    }
+
+    /// The entry of an interchange that is new, and why it is not processed.
+    fn new_interchange(
+        &mut self,
+        desk: &mut Desk<'_>,
+        header: &Header,
+        (partner, own, own_or_first): (Option<usize>, Option<usize>, usize),
+        settings: &Settings,
+    ) -> Result<(Entry, Option<(State, Finding)>), Findings> {
+        let book = desk.book;
+        let text = |name: &str| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+        let standard = header.delimiters().standard;
+        let number = text("control_number");
+        let party = |qualifier: &str, id: &str| format!("{}:{}", text(qualifier), text(id));
+        let (sender, receiver) = (party("sender_qualifier", "sender"), party("receiver_qualifier", "receiver"));
+        let context = context_of(&[standard.name(), &sender, &receiver]);
+        let now = desk.now_ms();
+        let id = desk.next_id()?;
+        let at = header.position();
+        let place = Place { file: Some(self.name.into()), byte: Some(at.byte), ..Place::default() };
+        let verdict = self.verdict(desk, header, (partner, own), settings, (context, &number))?;
+        let verdict = verdict.map(|(state, finding)| (state, finding.at(place.clone())));
+        let mut details = Details {
+            standard: standard.name().to_owned(),
+            own: book.partner(own_or_first).name.clone(),
+            sender,
+            receiver,
+            interchange: number.clone(),
+            test: header.is_test(),
+            source: self.name.to_owned(),
+            keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
+            ..Details::default()
+        };
+        if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)
+            && let Some(partner) = partner
+            && let Some(finding) = gap(desk, standard, (own_or_first, partner), &number, settings)?
+        {
+            let finding = finding.at(place);
+            self.report.find(id, &finding);
+            details.add_findings([&finding]);
+        }
+        if let Some((_, finding)) = &verdict {
+            self.report.find(id, finding);
+            details.add_findings([finding]);
+        }
+        details.happened(now, "received");
+        let entry = Entry {
+            id,
+            kind: Kind::Interchange,
+            partner: partner.map(|partner| book.partner(partner).name.clone()).unwrap_or_default(),
+            time_ms: now,
+            state: verdict.as_ref().map_or(State::Receiving, |(state, _)| *state),
+            due_ms: now,
+            way: Way::Received,
+            context,
+            number,
+            details,
+        };
+        let ledger = desk.ledger;
+        ledger.insert(desk.unit()?, &entry).map_err(of_store)?;
+        self.arrival.entry = id.0;
+        Ok((entry, verdict))
+    }
+
+    /// Why nothing of an interchange is processed.
+    fn verdict(
+        &self,
+        desk: &mut Desk<'_>,
+        header: &Header,
+        (partner, own): (Option<usize>, Option<usize>),
+        settings: &Settings,
+        (context, number): (u64, &str),
+    ) -> Result<Option<(State, Finding)>, Findings> {
+        let error = |code, message: &str, hint: &str| Finding::error(code, Fault::Sender, message).hint(hint);
+        if partner.is_none() {
+            let hint = "add the sender's qualifier and id to a partner file, then `quayline transaction reprocess` its entries";
+            return Ok(Some((State::Unrouted, error(codes::UNKNOWN_SENDER, "the sender is not a partner", hint))));
+        }
+        if own.is_none() {
+            let hint =
+                "add the receiver's identity to your own file if it is yours; otherwise return the file to its sender";
+            let finding = error(codes::UNKNOWN_RECEIVER, "the receiver is not one of our identities", hint);
+            return Ok(Some((State::Unrouted, finding)));
+        }
+        let usage = settings.usage.unwrap_or(Usage::Production);
+        let wrong = match (header.is_test(), usage) {
+            (true, Usage::Production) => Some("the interchange is a test, but the partner is in production"),
+            (false, Usage::Test) => Some("the interchange is for production, but the partner is in test"),
+            _ => None,
+        };
+        if let Some(message) = wrong {
+            let hint = "ask the partner for the right test indicator, or set `usage` in the partner's settings";
+            return Ok(Some((State::Rejected, error(codes::USAGE, message, hint))));
+        }
+        let policy = settings.duplicates.unwrap_or(DuplicatePolicy::Reject);
+        if policy != DuplicatePolicy::Accept {
+            let earlier = processed_before(desk, context, number)?;
+            if let Some(earlier) = earlier {
+                let message = format!("the interchange number came before, in entry {earlier}");
+                let hint = "the partner sent it twice, or reused a number; `duplicates = \"accept\"` processes such interchanges";
+                if policy == DuplicatePolicy::Reject {
+                    return Ok(Some((State::Duplicate, error(codes::DUPLICATE, &message, hint))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Numbers the acknowledgment, stores it and hands it to its delivery.
+    pub(crate) fn acknowledge(&mut self, desk: &mut Desk<'_>, open: &mut Open) -> Result<(), Findings> {
+        let Some(partner) = open.partner else { return Ok(()) };
+        let (own, settings) = (open.own, Arc::clone(&open.settings));
+        let limits = desk.book.limits().clone();
+        let standard = if open.entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
+        let written = open.acknowledgments.written().to_vec();
+        let mut number = String::new();
+        let text = renumbered(&written, &limits, &mut |level| {
+            let range = match level {
+                Level::Interchange => settings.interchange_numbers,
+                Level::Group | Level::Transaction => settings.group_numbers,
+            };
+            let taken = desk.control_number(standard, level, (own, partner), range.unwrap_or(NumberRange::ALL))?;
+            if level == Level::Interchange {
+                number = if standard == Standard::X12 { format!("{taken:09}") } else { taken.to_string() };
+            }
+            Ok(taken)
+        })?;
+        let id = desk.next_id()?;
+        let now = desk.now_ms();
+        let book = desk.book;
+        let to = settings.acknowledge_to.clone().or_else(|| settings.send_to.clone());
+        let to = to.unwrap_or_else(|| default_folder(&book.partner(partner).name));
+        let extension = if standard == Standard::X12 { "x12" } else { "edi" };
+        let name = format!("{}-acknowledgment-{id}.{extension}", book.partner(partner).name);
+        let place = desk.deliver(&to, id, 0, &name, &text)?;
+        let mut details = Details {
+            standard: open.entry.details.standard.clone(),
+            document: "acknowledgment".to_owned(),
+            own: open.entry.details.own.clone(),
+            sender: open.entry.details.receiver.clone(),
+            receiver: open.entry.details.sender.clone(),
+            interchange: number.clone(),
+            test: open.entry.details.test,
+            about: open.entry.id.0,
+            bytes: text.len() as u64,
+            outputs: vec![place],
+            keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
+            ..Details::default()
+        };
+        details.happened(now, format!("acknowledges entry {}", open.entry.id));
+        let context = context_of(&[&details.standard, &details.sender, &details.receiver]);
+        let entry = Entry {
+            id,
+            kind: Kind::Interchange,
+            partner: open.entry.partner.clone(),
+            time_ms: now,
+            state: State::Sent,
+            due_ms: now,
+            way: Way::Sent,
+            context,
+            number,
+            details,
+        };
+        let ledger = desk.ledger;
+        let unit = desk.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        ledger.put_body(unit, id, Part::Document, &text).map_err(of_store)?;
+        open.entry.details.happened(now, format!("acknowledged by entry {id}"));
+        self.report.acknowledgments += 1;
+        Ok(())
+    }
+}

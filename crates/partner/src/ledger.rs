@@ -1,0 +1,318 @@
+//! The transaction store: record files of the unit-of-work store, and what is read from and written to them.
+//!
+//! | file | key | record |
+//! |---|---|---|
+//! | `PARTNER.ENTRIES` | id | an [`Entry`], with the indexes `partner`, `state` and `number` |
+//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else |
+//! | `PARTNER.BODIES` | id (8), part (1) | bytes, compressed |
+//! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
+//! | `PARTNER.PENDING` | envelope (16), group (16), id (8) | a document that waits for its envelope |
+//! | `PARTNER.ENVELOPES` | envelope (16) | how many documents wait, and since when |
+//! | `PARTNER.ARRIVALS` | digest of a source (16) | how far the source is processed |
+
+use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_store::record_file::{
+    AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
+};
+use quayline_store::{LockWait, Store, StoreError, Unit};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::codes;
+use crate::entry::{self, Entry, EntryId, padded};
+
+/// The open transaction store. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    store: Store,
+    pub(crate) entries: RecordFile,
+    pub(crate) fields: RecordFile,
+    bodies: RecordFile,
+    pub(crate) outbox: RecordFile,
+    pub(crate) pending: RecordFile,
+    pub(crate) envelopes: RecordFile,
+    pub(crate) arrivals: RecordFile,
+}
+
+/// Name of the sequence that entries are numbered by.
+const IDS: &str = "partner/entries";
+const NAME_BYTES: usize = 16;
+const VALUE_BYTES: usize = 40;
+/// Bytes of a field's key before the id.
+pub(crate) const FIELD_KEY_BYTES: usize = NAME_BYTES + VALUE_BYTES;
+/// Longest body: one transaction, or an interchange that was sent.
+const BODY_BYTES_MAX: u32 = 100 << 20;
+
+/// Which bytes of an entry.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// As received or sent: a whole interchange that can be processed again.
+    Document,
+    /// What came before the map, of documents to send.
+    Source,
+}
+
+impl Part {
+    fn byte(self) -> u8 {
+        match self {
+            Part::Document => 0,
+            Part::Source => 1,
+        }
+    }
+}
+
+impl Ledger {
+    /// Opens the files, and defines those that are missing.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn open(store: &Store) -> Result<Ledger, StoreError> {
+        let index = |name: &str, (offset, length): (u32, u32)| AlternateIndex {
+            name: name.to_owned(),
+            place: KeyPlace { offset, length },
+            duplicates: Duplicates::Unique,
+        };
+        let file = |name: &str, key: u32, max: u32| FileDefinition {
+            name: format!("PARTNER.{name}"),
+            organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: key }),
+            record_bytes_min: key,
+            record_bytes_max: max,
+            alternates: Vec::new(),
+        };
+        let entries = FileDefinition {
+            record_bytes_min: entry::RECORD_BYTES_MIN,
+            alternates: vec![
+                index("partner", entry::BY_PARTNER),
+                index("state", entry::BY_STATE),
+                index("number", entry::BY_NUMBER),
+            ],
+            ..file("ENTRIES", 8, entry::RECORD_BYTES_MAX)
+        };
+        let open = |definition: FileDefinition| -> Result<RecordFile, StoreError> {
+            let mut unit = store.begin()?;
+            match store.file(&unit, &definition.name) {
+                Err(StoreError::FileMissing { .. }) => {
+                    let file = store.define_file(&mut unit, definition)?;
+                    unit.commit()?;
+                    Ok(file)
+                }
+                found => found,
+            }
+        };
+        Ok(Ledger {
+            entries: open(entries)?,
+            fields: open(file("FIELDS", 64, 64))?,
+            bodies: open(file("BODIES", 9, BODY_BYTES_MAX))?,
+            outbox: open(file("OUTBOX", 10, BODY_BYTES_MAX))?,
+            pending: open(file("PENDING", 40, BODY_BYTES_MAX))?,
+            envelopes: open(file("ENVELOPES", 16, 4096))?,
+            arrivals: open(file("ARRIVALS", 16, 4096))?,
+            store: store.clone(),
+        })
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Begins a unit of work.
+    ///
+    /// # Errors
+    /// Limits of the store.
+    pub fn begin(&self) -> Result<Unit, StoreError> {
+        self.store.begin()
+    }
+
+    /// The next number of an entry. Another unit of work that wants one waits for the outcome of this one.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn next_id(&self, unit: &mut Unit) -> Result<EntryId, StoreError> {
+        Ok(EntryId(unit.next_number(IDS)?))
+    }
+
+    /// The number of the newest entry.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn last_id(&self, unit: &Unit) -> Result<EntryId, StoreError> {
+        Ok(EntryId(unit.last_number(IDS)?))
+    }
+
+    /// Adds an entry with its fields.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn insert(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        for (name, value) in &entry.details.fields {
+            self.fields.insert(unit, &field_record(name, value, entry.id))?;
+        }
+        self.entries.insert(unit, &entry.encode()).map(|_| ())
+    }
+
+    /// Replaces an entry; its fields stay as they are.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn update(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        self.entries.rewrite_by_key(unit, &entry.encode()).map(|_| ())
+    }
+
+    /// An entry.
+    ///
+    /// # Errors
+    /// Errors of the store, and entries that cannot be read.
+    pub fn get(&self, unit: &Unit, id: EntryId) -> Result<Option<Entry>, Findings> {
+        match self.entries.read(unit, By::Key(&id.0.to_be_bytes()), Relation::Equal) {
+            Ok(record) => decoded(&record.bytes).map(Some),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.finding().into()),
+        }
+    }
+
+    /// An entry that must be there.
+    ///
+    /// # Errors
+    /// A finding that names what is missing.
+    pub fn need(&self, unit: &Unit, id: EntryId) -> Result<Entry, Findings> {
+        self.get(unit, id)?.ok_or_else(|| {
+            let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("there is no entry {id}"));
+            finding.hint("list entries with `quayline transaction list`; a purge may have removed it").into()
+        })
+    }
+
+    /// The same, locked for an update.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn locked(&self, unit: &mut Unit, id: EntryId) -> Result<Entry, Findings> {
+        let key = id.0.to_be_bytes();
+        let record = self.entries.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default);
+        decoded(&record.map_err(|error| Findings::from(error.finding()))?.bytes)
+    }
+
+    /// The first entry under a control number.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn numbered(&self, unit: &Unit, key: &[u8]) -> Result<Option<Entry>, Findings> {
+        match self.entries.read(unit, By::Alternate("number", key), Relation::Equal) {
+            Ok(record) => decoded(&record.bytes).map(Some),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.finding().into()),
+        }
+    }
+
+    /// Keeps bytes of an entry.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn put_body(&self, unit: &mut Unit, id: EntryId, part: Part, bytes: &[u8]) -> Result<(), StoreError> {
+        let mut record = Vec::with_capacity(10 + bytes.len() / 2);
+        record.extend_from_slice(&id.0.to_be_bytes());
+        record.push(part.byte());
+        record.extend_from_slice(&packed(bytes));
+        self.bodies.insert(unit, &record).map(|_| ())
+    }
+
+    /// Bytes of an entry.
+    ///
+    /// # Errors
+    /// Errors of the store, and bytes that cannot be read.
+    pub fn body(&self, unit: &Unit, id: EntryId, part: Part) -> Result<Option<Vec<u8>>, Findings> {
+        match self.bodies.read(unit, By::Key(&body_key(id, part)), Relation::Equal) {
+            Ok(record) => unpacked(&record.bytes[9..]).map(Some),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.finding().into()),
+        }
+    }
+
+    /// Removes an entry with its fields and bytes.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn remove(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        for (name, value) in &entry.details.fields {
+            remove_key(&self.fields, unit, &field_record(name, value, entry.id))?;
+        }
+        for part in [Part::Document, Part::Source] {
+            remove_key(&self.bodies, unit, &body_key(entry.id, part))?;
+        }
+        remove_key(&self.entries, unit, &entry.id.0.to_be_bytes())
+    }
+}
+
+/// Removes a record if it is there.
+pub(crate) fn remove_key(file: &RecordFile, unit: &mut Unit, key: &[u8]) -> Result<(), StoreError> {
+    match file.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
+        Ok(record) => file.delete(unit, &record),
+        Err(StoreError::NotFound { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+pub(crate) fn decoded(record: &[u8]) -> Result<Entry, Findings> {
+    Entry::decode(record).ok_or_else(|| damaged("an entry of the transaction store is not readable"))
+}
+
+pub(crate) fn damaged(what: &str) -> Findings {
+    let place = Place { path: Some("PARTNER.ENTRIES".to_owned()), ..Place::default() };
+    let finding = Finding::error(codes::DAMAGED, Fault::Environment, what).at(place);
+    finding.hint("check the store with `quayline store check`; a newer version of Quayline may have written it").into()
+}
+
+fn body_key(id: EntryId, part: Part) -> [u8; 9] {
+    let mut key = [part.byte(); 9];
+    key[..8].copy_from_slice(&id.0.to_be_bytes());
+    key
+}
+
+/// Name and value of a field as a key, to which an id is added. A value that does not fit ends with its digest.
+pub(crate) fn field_key(name: &str, value: &str) -> [u8; FIELD_KEY_BYTES] {
+    let mut key = [b' '; FIELD_KEY_BYTES];
+    key[..NAME_BYTES].copy_from_slice(&padded::<NAME_BYTES>(name));
+    let value = value.trim();
+    if value.len() <= VALUE_BYTES {
+        key[NAME_BYTES..].copy_from_slice(&padded::<VALUE_BYTES>(value));
+    } else {
+        key[NAME_BYTES..FIELD_KEY_BYTES - 8].copy_from_slice(&value.as_bytes()[..VALUE_BYTES - 8]);
+        key[FIELD_KEY_BYTES - 8..].copy_from_slice(&xxh3_64(value.as_bytes()).to_be_bytes());
+    }
+    key
+}
+
+fn field_record(name: &str, value: &str, id: EntryId) -> [u8; 64] {
+    let mut record = [0; 64];
+    record[..FIELD_KEY_BYTES].copy_from_slice(&field_key(name, value));
+    record[FIELD_KEY_BYTES..].copy_from_slice(&id.0.to_be_bytes());
+    record
+}
+
+/// Bytes with their form before them: 0 as they are, 1 a Snappy block.
+pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![1];
+    match snap::raw::Encoder::new().compress_vec(bytes) {
+        Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
+        _ => {
+            out[0] = 0;
+            out.extend_from_slice(bytes);
+        }
+    }
+    out
+}
+
+pub(crate) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+    match bytes.split_first() {
+        Some((0, rest)) => Ok(rest.to_vec()),
+        Some((1, rest)) => {
+            snap::raw::Decoder::new().decompress_vec(rest).map_err(|_| damaged("stored bytes are not readable"))
+        }
+        _ => Err(damaged("stored bytes are of no known form")),
+    }
+}
+
+/// A store's error as findings.
+pub(crate) fn of_store(error: StoreError) -> Findings {
+    error.finding().into()
+}

@@ -1,0 +1,53 @@
+//! Trading partners: rules, receiving, enveloping, acknowledgments and the transaction store.
+//!
+//! ```text
+//!  partners/*.toml ─▶ Book: identities, rules, settings, maps, guides
+//!                      │
+//!  file, stdin ─▶ survey ─▶ receive: envelope ─▶ validate ─▶ rule ─▶ map ─▶ deliver (folder, queue)
+//!                      │        └─▶ TA1, 997, 999, CONTRL ─▶ numbered ─▶ deliver
+//!                      │        └─▶ reports of the partner's acknowledgments ─▶ entries of what was sent
+//!  documents ─▶ send: rule ─▶ map ─▶ envelope at once, or wait ─▶ release ─▶ numbered ─▶ deliver
+//!                      └── Ledger: entries, fields, bodies, outbox, waiting documents ── one unit of work
+//! ```
+//!
+//! - **One unit of work.** Output, control numbers, acknowledgment, entries and the place to resume from commit together, some transactions
+//!   at a time ([`DeskLimits`]). A transaction is in one unit of work with everything made from it.
+//! - **Resuming reads again, and does nothing twice.** After a crash the interchange is read again from its first byte, because an acknowledgment
+//!   says something about all of it. Transactions that are committed are checked again, which gives the same findings, but neither mapped nor
+//!   stored again. The place to resume from belongs to the digest of the source, so another file under the same name starts anew.
+//! - **A survey comes first.** One pass over the envelopes finds groups and interchanges that are rejected for their trailers, so nothing of them
+//!   is delivered although their end comes last. The same pass computes the digest.
+//! - **Everything is kept.** A document that nothing takes, or that is rejected, is an entry with its findings and its bytes.
+
+mod book;
+mod codes;
+mod desk;
+mod entry;
+mod envelope;
+mod explain;
+mod interchange;
+mod ledger;
+mod matching;
+mod receive;
+mod resend;
+mod rules;
+mod search;
+mod send;
+mod survey;
+mod time;
+mod verdict;
+mod waiting;
+mod watch;
+mod work;
+
+pub use book::{Book, Layer, LoadedMap, OutputFacts};
+pub use desk::{Desk, DeskLimits};
+pub use entry::{Details, Entry, EntryId, FINDINGS_KEPT_MAX, HistoryLine, Kind, State, StoredFinding, Way, context_of};
+pub use explain::Explanation;
+pub use ledger::{Ledger, Part};
+pub use receive::{Again, ReceiveReport, Source};
+pub use rules::{Query, RuleId, RuleIndex};
+pub use search::{Corrected, Filter, Found};
+pub use send::{SendReport, SendRequest};
+pub use time::{time_of, time_text};
+pub use waiting::{Release, Waiting};

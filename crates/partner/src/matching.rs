@@ -1,0 +1,250 @@
+//! Acknowledgments of partners, matched to what was sent.
+//!
+//! | report | is about | found by |
+//! |---|---|---|
+//! | TA1, UCI | an interchange | its number, between the same parties |
+//! | AK1 and AK9, UCF | a group | its number, between the same parties |
+//! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
+//!
+//! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. A report about
+//! something that was never sent is a finding of the acknowledgment's own entry, which is found by search.
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_edi::acknowledge::{AcknowledgmentCode, GroupReport, Outcome, Report, TransactionReport};
+use quayline_store::StoreError;
+use quayline_store::record_file::{By, Relation};
+
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
+use crate::ledger::{self, of_store};
+use crate::work::Work;
+
+/// The context of numbers of groups that were sent: within a pair of parties and a standard.
+pub(crate) fn group_context(standard: &str, sender: &str, receiver: &str) -> u64 {
+    context_of(&["group", standard, sender, receiver])
+}
+
+/// The context of numbers of transactions that were sent in a group, or in an interchange without groups.
+pub(crate) fn transaction_context(standard: &str, sender: &str, receiver: &str, around: &str) -> u64 {
+    context_of(&["transaction", standard, sender, receiver, around.trim_start_matches('0')])
+}
+
+/// Applies reports to the entries that they are about. Returns how many there were.
+pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]) -> Result<u64, Findings> {
+    let mut matched = 0;
+    // What we sent went the other way.
+    let (sender, receiver) = (work.details.receiver.clone(), work.details.sender.clone());
+    let standard = work.details.standard.clone();
+    // Groups last: they decide about what is left.
+    let of_groups = reports.iter().filter(|report| matches!(report, Report::Group(_)));
+    let others = reports.iter().filter(|report| !matches!(report, Report::Group(_)));
+    for report in others.chain(of_groups) {
+        let found = match report {
+            Report::Interchange(one) => {
+                let context = context_of(&[&standard, &sender, &receiver]);
+                let number =
+                    if standard == "X12" { padded_number(&one.control_number) } else { one.control_number.clone() };
+                let state = state_of(Some(&one.outcome));
+                let found = settle(desk, work, Kind::Interchange, context, &number, state, &one.codes)?;
+                if let (Some(id), true) = (found, standard == "EDIFACT" || one.outcome.is_rejected()) {
+                    children(desk, work, id, state)?;
+                }
+                found
+            }
+            Report::Group(one) => group(desk, work, one, (&standard, &sender, &receiver))?,
+            Report::Transaction(one) => transaction(desk, work, one, (&standard, &sender, &receiver))?,
+        };
+        match found {
+            Some(_) => matched += 1,
+            None => {
+                let (what, number) = match report {
+                    Report::Interchange(one) => ("interchange", &one.control_number),
+                    Report::Group(one) => ("group", &one.control_number),
+                    Report::Transaction(one) => ("transaction", &one.control_number),
+                };
+                let message = format!("it acknowledges {what} {number}, which was never sent to this partner");
+                let finding = Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message);
+                work.find(
+                    finding.hint("ask the partner what was acknowledged; a purge may also have removed the entry"),
+                );
+            }
+        }
+    }
+    Ok(matched)
+}
+
+fn padded_number(number: &str) -> String {
+    format!("{:0>9}", number.trim())
+}
+
+fn state_of(outcome: Option<&Outcome>) -> State {
+    match outcome {
+        Some(Outcome::Accepted | Outcome::Received) => State::Accepted,
+        Some(Outcome::AcceptedWithErrors | Outcome::Other(_)) | None => State::AcceptedWithErrors,
+        Some(Outcome::PartiallyAccepted) => State::PartlyAccepted,
+        Some(_) => State::Refused,
+    }
+}
+
+fn group(
+    desk: &mut Desk<'_>,
+    work: &mut Work<'_>,
+    report: &GroupReport,
+    (standard, sender, receiver): (&str, &str, &str),
+) -> Result<Option<EntryId>, Findings> {
+    let context = group_context(standard, sender, receiver);
+    let number = report.control_number.trim().trim_start_matches('0').to_owned();
+    let state = state_of(report.outcome.as_ref());
+    let found = settle(desk, work, Kind::Group, context, &number, state, &report.codes)?;
+    if let Some(id) = found
+        && matches!(state, State::Accepted | State::AcceptedWithErrors | State::Refused)
+    {
+        let context = transaction_context(standard, sender, receiver, &number);
+        let rest = if state == State::Refused { State::Refused } else { State::Accepted };
+        for entry in sent_in(desk, context)? {
+            if entry.details.group == number && entry.details.parent != 0 && is_open(entry.state) {
+                set(desk, entry.id, rest, &format!("its group {id} was answered in entry {}", work.id))?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn transaction(
+    desk: &mut Desk<'_>,
+    work: &mut Work<'_>,
+    report: &TransactionReport,
+    (standard, sender, receiver): (&str, &str, &str),
+) -> Result<Option<EntryId>, Findings> {
+    let around = report.group.as_deref().or(report.interchange.as_deref()).unwrap_or("");
+    let context = transaction_context(standard, sender, receiver, around.trim());
+    let state = state_of(report.outcome.as_ref());
+    settle(desk, work, Kind::Transaction, context, report.control_number.trim(), state, &report.codes)
+}
+
+/// Sets the state of the newest entry with a number.
+fn settle(
+    desk: &mut Desk<'_>,
+    work: &mut Work<'_>,
+    kind: Kind,
+    context: u64,
+    number: &str,
+    state: State,
+    reasons: &[AcknowledgmentCode],
+) -> Result<Option<EntryId>, Findings> {
+    let key = Entry::number_key(kind, Way::Sent, context, Some(number));
+    let ledger = desk.ledger;
+    let mut newest = None;
+    let unit = desk.unit()?;
+    let mut browse = ledger.entries.browse_by("number").map_err(of_store)?;
+    match browse.start(unit, By::Alternate("number", &key), Relation::Equal) {
+        Ok(()) => loop {
+            match browse.next(unit) {
+                Ok(record) => {
+                    let entry = ledger::decoded(&record.bytes)?;
+                    if entry.kind != kind || entry.context != context || entry.number != number {
+                        break;
+                    }
+                    newest = Some(entry.id);
+                }
+                Err(StoreError::EndOfFile { .. }) => break,
+                Err(error) => return Err(of_store(error)),
+            }
+        },
+        Err(StoreError::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(of_store(error)),
+    }
+    let Some(id) = newest else { return Ok(None) };
+    let words: Vec<&str> = reasons.iter().map(AcknowledgmentCode::words).collect();
+    let why = if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) };
+    set(desk, id, state, &format!("{} in entry {}{why}", state.name(), work.id))?;
+    work.details.happened(
+        work.details.history.last().map_or(0, |line| line.at_ms),
+        format!("{} of entry {id}: {}", kind.name(), state.name()),
+    );
+    if state == State::Refused {
+        let message = format!("the partner refused the {} of entry {id}{why}", kind.name());
+        let finding = Finding::warning(codes::REFUSED, Fault::Sender, message);
+        work.find(
+            finding.hint(format!(
+                "`quayline transaction show {id}` has the reasons; correct the document and send it again"
+            )),
+        );
+    }
+    Ok(Some(id))
+}
+
+fn set(desk: &mut Desk<'_>, id: EntryId, state: State, what: &str) -> Result<(), Findings> {
+    let now = desk.now_ms();
+    let ledger = desk.ledger;
+    let unit = desk.unit()?;
+    let mut entry = ledger.locked(unit, id)?;
+    entry.state = state;
+    entry.due_ms = now;
+    entry.details.happened(now, what);
+    ledger.update(unit, &entry).map_err(of_store)
+}
+
+fn is_open(state: State) -> bool {
+    matches!(state, State::Sent | State::Expecting)
+}
+
+/// Entries of transactions that were sent in a group or interchange.
+fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
+    let key = Entry::number_key(Kind::Transaction, Way::Sent, context, None);
+    let ledger = desk.ledger;
+    let unit = desk.unit()?;
+    let mut browse = ledger.entries.browse_by("number").map_err(of_store)?;
+    match browse.start(unit, By::Alternate("number", &key), Relation::Equal) {
+        Ok(()) => {}
+        Err(StoreError::NotFound { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(of_store(error)),
+    }
+    let mut entries = Vec::new();
+    loop {
+        match browse.next(unit) {
+            Ok(record) => {
+                let entry = ledger::decoded(&record.bytes)?;
+                if entry.context != context || entry.kind != Kind::Transaction {
+                    return Ok(entries);
+                }
+                entries.push(entry);
+            }
+            Err(StoreError::EndOfFile { .. }) => return Ok(entries),
+            Err(error) => return Err(of_store(error)),
+        }
+    }
+}
+
+/// What was sent in an interchange and is not answered yet: refused with it, or accepted with an EDIFACT interchange.
+fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: State) -> Result<(), Findings> {
+    let ledger = desk.ledger;
+    let entry = {
+        let unit = desk.unit()?;
+        ledger.need(unit, interchange)?
+    };
+    let (standard, sender, receiver) = (&entry.details.standard, &entry.details.sender, &entry.details.receiver);
+    let rest = if state == State::Refused { State::Refused } else { State::Accepted };
+    let what = format!("its interchange {interchange} was answered in entry {}", work.id);
+    // Groups and transactions of an interchange have the numbers after its own.
+    let mut contexts = vec![transaction_context(standard, sender, receiver, &entry.number)];
+    for group in entry.details.group.split(',').filter(|group| !group.is_empty()) {
+        contexts.push(transaction_context(standard, sender, receiver, group));
+        let key = Entry::number_key(Kind::Group, Way::Sent, group_context(standard, sender, receiver), Some(group));
+        let unit = desk.unit()?;
+        if let Some(found) = ledger.numbered(unit, &key)?
+            && is_open(found.state)
+        {
+            set(desk, found.id, rest, &what)?;
+        }
+    }
+    for context in contexts {
+        for one in sent_in(desk, context)? {
+            if one.details.parent == interchange.0 && is_open(one.state) {
+                set(desk, one.id, rest, &what)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,728 @@
+//! Interchanges from partners.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
+use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentReader, MemoryOutput};
+use quayline_edi::guide::GuideSet;
+use quayline_edi::{EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
+use quayline_project::partner::{Delivery, Direction, KeepPolicy, LowestRefused, Settings};
+use quayline_store::record_file::{By, Relation};
+use quayline_store::{LockWait, StoreError};
+use serde::{Deserialize, Serialize};
+
+use crate::book::Book;
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
+use crate::envelope::{alone, version_of};
+use crate::ledger::{self, Part, of_store};
+use crate::matching;
+use crate::survey::{Feed, Survey, survey};
+use crate::verdict::answer_of;
+use crate::watch::Watch;
+use crate::work::Work;
+
+/// A source of interchanges.
+pub trait Source: Read + Seek {}
+impl<S: Read + Seek> Source for S {}
+
+/// What came of a source.
+#[derive(Clone, Debug, Default)]
+pub struct ReceiveReport {
+    /// Interchanges, those that an earlier run processed too.
+    pub interchanges: u64,
+    /// Transactions of this run.
+    pub transactions: u64,
+    /// Of them delivered, acknowledgments included.
+    pub delivered: u64,
+    /// Of them rejected, or in an interchange that came before.
+    pub rejected: u64,
+    /// Of them taken by nothing.
+    pub unrouted: u64,
+    /// Acknowledgments that were sent.
+    pub acknowledgments: u64,
+    /// Reports of acknowledgments that were matched to what was sent.
+    pub matched: u64,
+    /// Whether the run continued an earlier one.
+    pub resumed: bool,
+    /// Findings with the entry that they are about, at most [`ReceiveReport::FINDINGS_MAX`].
+    pub findings: Vec<(EntryId, Finding)>,
+    /// Findings beyond those.
+    pub findings_more: u64,
+}
+
+impl ReceiveReport {
+    /// Findings that a report keeps.
+    pub const FINDINGS_MAX: usize = 100;
+
+    /// Whether everything was delivered.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.rejected == 0
+            && self.unrouted == 0
+            && !self.findings.iter().any(|(_, finding)| finding.severity == Severity::Error)
+    }
+
+    pub(crate) fn find(&mut self, id: EntryId, finding: &Finding) {
+        if self.findings.len() < ReceiveReport::FINDINGS_MAX {
+            self.findings.push((id, finding.clone()));
+        } else {
+            self.findings_more += 1;
+        }
+    }
+}
+
+/// Whether a source that was processed before is processed again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Again {
+    /// It is refused.
+    No,
+    /// It is processed; duplicates are found by their control numbers.
+    Yes,
+}
+
+/// How far a source is processed.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Arrival {
+    /// Interchanges that are done.
+    pub(crate) interchanges: u32,
+    /// Transactions of the next one that are done.
+    pub(crate) transactions: u64,
+    /// Of them not delivered.
+    pub(crate) bad: u64,
+    /// The entry of the next one, 0 before it has one.
+    pub(crate) entry: u64,
+    pub(crate) done: bool,
+    pub(crate) at_ms: u64,
+}
+
+/// The interchange that is open.
+pub(crate) struct Open {
+    pub(crate) own: usize,
+    pub(crate) partner: Option<usize>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) entry: Entry,
+    /// Why nothing of it is processed.
+    pub(crate) verdict: Option<(State, Finding)>,
+    pub(crate) acknowledger: Option<Acknowledger>,
+    pub(crate) acknowledgments: MemoryOutput,
+    pub(crate) validator: Validator,
+    pub(crate) guides: Option<Arc<GuideSet>>,
+    pub(crate) reader: AcknowledgmentReader,
+    pub(crate) transactions: u64,
+    pub(crate) bad: u64,
+    /// Transactions that an earlier run processed.
+    pub(crate) done_before: u64,
+    pub(crate) group_transactions: u64,
+    pub(crate) group: Option<GroupFacts>,
+    pub(crate) una: bool,
+}
+
+/// What the header of a group says.
+pub(crate) struct GroupFacts {
+    /// Numbers of interchange and group in the source.
+    place: (u32, u32),
+    number: String,
+    functional: String,
+    version: String,
+}
+
+/// What is known of the transaction that is open.
+#[derive(Default)]
+pub(crate) struct Transaction {
+    pub(crate) text: Vec<u8>,
+    /// Where it begins in the buffer, while it is read.
+    pub(crate) from: Option<usize>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) more: u64,
+    pub(crate) has_errors: bool,
+    pub(crate) has_warnings: bool,
+    pub(crate) too_large: bool,
+    pub(crate) reports: Vec<quayline_edi::acknowledge::Report>,
+}
+
+impl Desk<'_> {
+    /// Receives interchanges. `name` names the source in entries.
+    ///
+    /// A run that stopped in the middle continues where it stopped, when it is given the same bytes.
+    ///
+    /// # Errors
+    /// What stops the run: the source, the store or a delivery fails. What was committed before stays.
+    pub fn receive(&mut self, name: &str, source: &mut dyn Source, again: Again) -> Result<ReceiveReport, Findings> {
+        let limits = self.book.limits().clone();
+        let survey = survey(&mut *source, &limits).map_err(|error| unreadable(name, &error))?;
+        source.seek(SeekFrom::Start(0)).map_err(|error| unreadable(name, &error))?;
+        let arrival = self.arrival(&survey.digest)?;
+        let mut report =
+            ReceiveReport { resumed: arrival.as_ref().is_some_and(|one| !one.done), ..ReceiveReport::default() };
+        if survey.interchanges == 0 {
+            let place = Place { file: Some(name.into()), ..Place::default() };
+            let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Sender, "the source holds no interchange");
+            let finding = finding.at(place).hint("`quayline inspect` shows what the file is");
+            self.unknown_source(name, source, &survey, &finding, &mut report)?;
+            return Ok(report);
+        }
+        if let Some(arrival) = arrival.as_ref().filter(|one| one.done && again == Again::No) {
+            let place = Place { file: Some(name.into()), ..Place::default() };
+            let message = format!("the same bytes were received before, at {}", crate::time_text(arrival.at_ms));
+            let finding = Finding::error(codes::SAME_FILE, Fault::Sender, message).at(place);
+            let finding = finding.hint("nothing was done; --again receives them again, and finds duplicates by number");
+            report.find(EntryId(0), &finding);
+            report.rejected = 1;
+            return Ok(report);
+        }
+        let arrival = arrival.filter(|one| !one.done).unwrap_or_default();
+        let mut run = Run {
+            name,
+            survey: &survey,
+            arrival,
+            report,
+            open: None,
+            transaction: Transaction::default(),
+            watch: Watch::default(),
+            watches: HashMap::new(),
+            unit_text: Vec::new(),
+        };
+        let done = run.pass_over(self, source, &limits);
+        let Run { report, .. } = run;
+        match done.and_then(|()| self.finish()) {
+            Ok(()) => Ok(report),
+            Err(findings) => {
+                self.roll_back();
+                Err(findings)
+            }
+        }
+    }
+
+    fn arrival(&mut self, digest: &[u8; 16]) -> Result<Option<Arrival>, Findings> {
+        let unit = self.ledger.begin().map_err(of_store)?;
+        match self.ledger.arrivals.read(&unit, By::Key(digest), Relation::Equal) {
+            Ok(record) => {
+                let arrival = serde_json::from_slice(&record.bytes[16..]);
+                arrival.map(Some).map_err(|_| ledger::damaged("the state of an arrival is not readable"))
+            }
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(of_store(error)),
+        }
+    }
+
+    /// Keeps how far the source is processed, in the unit of work that is open.
+    fn keep_arrival(&mut self, digest: &[u8; 16], arrival: &Arrival) -> Result<(), Findings> {
+        let mut record = digest.to_vec();
+        serde_json::to_writer(&mut record, arrival).expect("numbers");
+        let file = &self.ledger.arrivals;
+        let unit = self.unit()?;
+        match file.read_for_update(unit, By::Key(digest), Relation::Equal, LockWait::Default) {
+            Ok(_) => file.rewrite_by_key(unit, &record).map(|_| ()),
+            Err(StoreError::NotFound { .. }) => file.insert(unit, &record).map(|_| ()),
+            Err(error) => Err(error),
+        }
+        .map_err(of_store)
+    }
+
+    /// A source without an interchange is kept whole, up to the limit of a transaction.
+    fn unknown_source(
+        &mut self,
+        name: &str,
+        source: &mut dyn Source,
+        survey: &Survey,
+        finding: &Finding,
+        report: &mut ReceiveReport,
+    ) -> Result<(), Findings> {
+        let mut bytes = Vec::new();
+        let most = self.limits.transaction_bytes_max as u64;
+        source.take(most).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
+        let id = self.next_id()?;
+        let now = self.now_ms();
+        let mut details = Details { bytes: survey.bytes, source: name.to_owned(), ..Details::default() };
+        details.add_findings([finding]);
+        details.happened(now, "received; nothing of it can be processed");
+        let entry = Entry {
+            id,
+            kind: Kind::Interchange,
+            partner: String::new(),
+            time_ms: now,
+            state: State::Unrouted,
+            due_ms: now,
+            way: Way::Received,
+            context: 0,
+            number: String::new(),
+            details,
+        };
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        ledger.put_body(unit, id, Part::Document, &bytes).map_err(of_store)?;
+        report.find(id, finding);
+        report.unrouted += 1;
+        self.finish()
+    }
+}
+
+/// One run over a source.
+pub(crate) struct Run<'r> {
+    pub(crate) name: &'r str,
+    pub(crate) survey: &'r Survey,
+    pub(crate) arrival: Arrival,
+    pub(crate) report: ReceiveReport,
+    pub(crate) open: Option<Box<Open>>,
+    pub(crate) transaction: Transaction,
+    pub(crate) watch: Watch,
+    /// By our identity, partner and type.
+    pub(crate) watches: HashMap<(usize, Option<usize>, String), Watch>,
+    pub(crate) unit_text: Vec<u8>,
+}
+
+impl Run<'_> {
+    fn pass_over(&mut self, desk: &mut Desk<'_>, source: &mut dyn Source, limits: &Limits) -> Result<(), Findings> {
+        let limits = Limits { findings_max: usize::MAX, ..limits.clone() };
+        let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
+        let mut feed = Feed::new(source);
+        let mut done = 0;
+        let mut faults: Vec<EdiFault> = Vec::new();
+        loop {
+            feed.advance(done, &mut |_| ()).map_err(|error| unreadable(self.name, &error))?;
+            let end = feed.end();
+            let input = &feed.buffer[..feed.filled];
+            let mut pass = reader.over(input, end);
+            let finished = loop {
+                let event = pass.advance();
+                let skip = match event {
+                    Event::InterchangeStart => {
+                        self.report.interchanges += 1;
+                        let number = pass.interchange().position().interchange;
+                        number <= self.arrival.interchanges
+                    }
+                    _ => false,
+                };
+                if event == Event::InterchangeStart && !skip {
+                    self.open_interchange(desk, &pass)?;
+                }
+                if let Some(open) = &mut self.open {
+                    match event {
+                        Event::TransactionStart => {
+                            open.validator.begin_by(open.guides.as_deref(), &mut pass);
+                        }
+                        Event::Segment => {
+                            if pass.in_transaction() {
+                                self.watch.segment(&pass.segment());
+                            }
+                            open.validator.segment(&pass);
+                        }
+                        Event::TransactionEnd(closed) => {
+                            open.validator.end(closed, &pass);
+                        }
+                        _ => {}
+                    }
+                }
+                faults.clear();
+                if pass.has_faults() {
+                    faults.extend(pass.take_faults());
+                }
+                if let Some(open) = &mut self.open
+                    && open.validator.has_faults()
+                {
+                    faults.extend(open.validator.take_faults());
+                }
+                self.event(desk, event, &pass, &mut faults, input)?;
+                match event {
+                    Event::NeedMore => break false,
+                    Event::Done => break true,
+                    _ => {}
+                }
+            };
+            done = pass.finish();
+            if let Some(from) = self.transaction.from {
+                self.transaction.keep(&input[from.min(done)..done], desk.limits.transaction_bytes_max);
+                self.transaction.from = Some(0);
+            }
+            if finished {
+                self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
+                return desk.keep_arrival(&self.survey.digest, &self.arrival);
+            }
+        }
+    }
+
+    fn event(
+        &mut self,
+        desk: &mut Desk<'_>,
+        event: Event,
+        pass: &EnvelopePass<'_>,
+        faults: &mut Vec<EdiFault>,
+        input: &[u8],
+    ) -> Result<(), Findings> {
+        if self.open.is_none() {
+            return Ok(());
+        }
+        if event == Event::TransactionStart {
+            self.open_transaction(desk, pass);
+        }
+        let open = self.open.as_mut().expect("looked at above");
+        if event == Event::InterchangeStart
+            && let Some(fault) = open.verdict.as_ref().and_then(|(_, finding)| answer_of(finding, pass.interchange()))
+        {
+            faults.push(fault);
+        }
+        let settings = Arc::clone(&open.settings);
+        if !faults.is_empty() {
+            if settings.reject_on == Some(LowestRefused::Warning) {
+                faults.iter_mut().filter(|fault| fault.severity == Severity::Warning).for_each(|fault| {
+                    fault.severity = Severity::Error;
+                });
+            }
+            self.take_faults(faults, pass, event);
+        }
+        let open = self.open.as_mut().expect("looked at above");
+        if let Some(acknowledger) = &mut open.acknowledger {
+            acknowledger.event(event, pass, faults, &mut open.acknowledgments);
+        }
+        if open.partner.is_some() && open.verdict.is_none() {
+            let reports = &mut self.transaction.reports;
+            open.reader.event(event, pass, &mut |report| reports.push(report));
+        }
+        match event {
+            Event::TransactionEnd(closed) => {
+                let end = match closed {
+                    quayline_edi::Closed::ByTrailer => pass.consumed(),
+                    quayline_edi::Closed::Unclosed => pass.segment_start(),
+                };
+                let from = self.transaction.from.take().unwrap_or(end);
+                self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
+                if closed == quayline_edi::Closed::Unclosed {
+                    self.transaction.has_errors = true;
+                }
+                self.close_transaction(desk, pass)
+            }
+            Event::GroupStart => {
+                open.group_transactions = 0;
+                // When the group ends, its header may be gone.
+                open.group = pass.group().map(|header| {
+                    let text = |name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+                    let at = header.position();
+                    let (interchange, group) = (at.interchange, at.group);
+                    GroupFacts {
+                        place: (interchange, group),
+                        number: text("control_number"),
+                        functional: text("functional_id"),
+                        version: text("version"),
+                    }
+                });
+                Ok(())
+            }
+            Event::GroupEnd(_) => self.close_group(desk),
+            Event::InterchangeEnd(_) => self.close_interchange(desk, pass),
+            _ => Ok(()),
+        }
+    }
+
+    /// Findings belong to the transaction that is open, or that has just ended, and otherwise to the interchange.
+    fn take_faults(&mut self, faults: &[EdiFault], pass: &EnvelopePass<'_>, event: Event) {
+        let file: Arc<str> = self.name.into();
+        let in_transaction = pass.in_transaction() || matches!(event, Event::TransactionEnd(_));
+        for fault in faults {
+            let finding = fault.finding(Some(&file));
+            if in_transaction {
+                self.transaction.has_errors |= fault.severity == Severity::Error;
+                self.transaction.has_warnings |= fault.severity == Severity::Warning;
+                if self.transaction.findings.len() < crate::FINDINGS_KEPT_MAX {
+                    self.transaction.findings.push(finding);
+                } else {
+                    self.transaction.more += 1;
+                }
+            } else if let Some(open) = &mut self.open {
+                open.entry.details.add_findings([&finding]);
+                if fault.severity == Severity::Error {
+                    self.report.find(open.entry.id, &finding);
+                }
+            }
+        }
+    }
+
+    fn open_transaction(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
+        let Some(open) = &mut self.open else { return };
+        let transaction = &mut self.transaction;
+        transaction.text.clear();
+        transaction.from = Some(pass.segment_start());
+        transaction.findings.clear();
+        transaction.more = 0;
+        transaction.has_errors = false;
+        transaction.has_warnings = false;
+        transaction.too_large = false;
+        transaction.reports.clear();
+        let document = String::from_utf8_lossy(&pass.transaction().transaction_type()).into_owned();
+        let key = (open.own, open.partner, document);
+        if !self.watches.contains_key(&key) {
+            let owners = Book::owners(open.own, open.partner);
+            let rules = owners.iter().flat_map(|owner| &desk.book.partner(*owner).rules).filter(|rule| {
+                rule.direction == Direction::Receive && rule.document.as_ref().is_none_or(|document| *document == key.2)
+            });
+            let references = rules.flat_map(|rule| {
+                rule.when
+                    .iter()
+                    .map(|(element, _)| element.as_str())
+                    .chain(rule.fields.iter().map(|(_, element)| element.as_str()))
+            });
+            let watch = Watch::of(references);
+            if self.watches.len() >= WATCHES_MAX {
+                self.watches.clear();
+            }
+            self.watches.insert(key.clone(), watch);
+        }
+        self.watch.clone_from(&self.watches[&key]);
+        self.watch.clear();
+    }
+
+    fn close_transaction(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
+        let open = self.open.as_mut().expect("a transaction is in an interchange");
+        open.transactions += 1;
+        open.group_transactions += 1;
+        if open.transactions <= open.done_before {
+            return Ok(());
+        }
+        let id = desk.next_id()?;
+        let now = desk.now_ms();
+        let header = pass.transaction();
+        let at = header.position();
+        let (standard, group) = (header.delimiters().standard, pass.group());
+        let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+        let application = match standard {
+            Standard::X12 => group.map(|group| text(group, "receiver")).unwrap_or_default(),
+            Standard::Edifact => text(pass.interchange(), "application_reference"),
+        };
+        let service = open.una.then(|| pass.interchange().delimiters());
+        alone(service, pass.interchange(), group, &self.transaction.text, &mut self.unit_text);
+        let mut details = Details {
+            standard: standard.name().to_owned(),
+            document: text(header, "type"),
+            version: version_of(header, group),
+            own: open.entry.details.own.clone(),
+            sender: open.entry.details.sender.clone(),
+            receiver: open.entry.details.receiver.clone(),
+            interchange: open.entry.number.clone(),
+            group: group.map(|group| text(group, "control_number")).unwrap_or_default(),
+            test: open.entry.details.test,
+            parent: open.entry.id.0,
+            bytes: self.transaction.text.len() as u64,
+            source: self.name.to_owned(),
+            keep_days: open.settings.keep_days.unwrap_or(KEEP_DAYS),
+            ..Details::default()
+        };
+        details.findings_more = self.transaction.more;
+        details.add_findings(&self.transaction.findings);
+        details.happened(now, "received");
+        let place = Place {
+            file: Some(self.name.into()),
+            byte: Some(at.byte),
+            path: Some(details.document.clone()),
+            ..Place::default()
+        };
+        let mut work = Work {
+            id,
+            own: open.own,
+            partner: open.partner,
+            details,
+            place,
+            application,
+            bytes: &self.unit_text,
+            watch: &self.watch,
+            findings: Vec::new(),
+        };
+        let rejects = open.settings.reject_on.unwrap_or(LowestRefused::Error);
+        let around = self.survey.bad_interchanges.contains(&at.interchange)
+            || self.survey.bad_groups.contains(&(at.interchange, at.group));
+        let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
+        let state =
+            if let Some((state, finding)) = &open.verdict {
+                let message = format!("its interchange is not processed: {}", finding.message);
+                work.find(
+                    Finding::error(codes::REJECTED_WITH, Fault::Sender, message)
+                        .hint(finding.hint.clone().unwrap_or_default()),
+                );
+                *state
+            } else if self.transaction.too_large {
+                let message = format!("the transaction is larger than {} bytes", desk.limits.transaction_bytes_max);
+                let finding = Finding::error(codes::TOO_LARGE, Fault::Sender, message);
+                work.find(finding.hint(
+                    "its beginning is kept; translate the file with `quayline translate`, which has no such limit",
+                ));
+                State::Rejected
+            } else if self.transaction.has_errors && rejects != LowestRefused::Nothing {
+                work.findings.clone_from(&self.transaction.findings);
+                State::Rejected
+            } else if around {
+                let message = "its group or interchange is rejected for its envelope";
+                let finding = Finding::error(codes::REJECTED_WITH, Fault::Sender, message);
+                work.find(finding.hint(
+                    "see the findings of the interchange; reprocess the document if it is to be taken all the same",
+                ));
+                State::Rejected
+            } else if is_acknowledgment {
+                let matched = matching::apply(desk, &mut work, &self.transaction.reports)?;
+                self.report.matched += matched;
+                State::Delivered
+            } else {
+                work.process(desk)?
+            };
+        let Work { mut details, findings, .. } = work;
+        match state {
+            State::Delivered => self.report.delivered += 1,
+            State::Unrouted => self.report.unrouted += 1,
+            _ => self.report.rejected += 1,
+        }
+        if state != State::Delivered {
+            open.bad += 1;
+        }
+        details.happened(now, state.name());
+        findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .for_each(|finding| self.report.find(id, finding));
+        self.report.transactions += 1;
+        let entry = Entry {
+            id,
+            kind: Kind::Transaction,
+            partner: open.entry.partner.clone(),
+            time_ms: now,
+            state,
+            due_ms: now,
+            way: Way::Received,
+            context: context_of(&["in", &open.entry.id.to_string()]),
+            number: text(header, "control_number"),
+            details,
+        };
+        let keep = open.settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All || state != State::Delivered;
+        let ledger = desk.ledger;
+        let unit = desk.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        if keep {
+            ledger.put_body(unit, id, Part::Document, &self.unit_text).map_err(of_store)?;
+        }
+        let (transactions, bad) = (open.transactions, open.bad);
+        let bytes = self.unit_text.len();
+        if desk.is_full_after(bytes) {
+            self.arrival = Arrival { transactions, bad, ..self.arrival.clone() };
+            desk.keep_arrival(&self.survey.digest, &self.arrival)?;
+        }
+        desk.counted(bytes)
+    }
+
+    fn close_group(&mut self, desk: &mut Desk<'_>) -> Result<(), Findings> {
+        let open = self.open.as_mut().expect("a group is in an interchange");
+        // A unit of work ends with a transaction, so a group is committed with a later transaction, or with the interchange.
+        if open.transactions < open.done_before {
+            return Ok(());
+        }
+        let Some(group) = open.group.take() else { return Ok(()) };
+        let now = desk.now_ms();
+        let id = desk.next_id()?;
+        let around =
+            self.survey.bad_interchanges.contains(&group.place.0) || self.survey.bad_groups.contains(&group.place);
+        let state = match &open.verdict {
+            Some((state, _)) => *state,
+            None if around => State::Rejected,
+            None => State::Delivered,
+        };
+        let entry = Entry {
+            id,
+            kind: Kind::Group,
+            partner: open.entry.partner.clone(),
+            time_ms: now,
+            state,
+            due_ms: now,
+            way: Way::Received,
+            context: context_of(&["in", &open.entry.id.to_string()]),
+            number: group.number,
+            details: Details {
+                standard: open.entry.details.standard.clone(),
+                document: group.functional,
+                version: group.version,
+                interchange: open.entry.number.clone(),
+                parent: open.entry.id.0,
+                transactions: open.group_transactions,
+                keep_days: open.settings.keep_days.unwrap_or(KEEP_DAYS),
+                ..Details::default()
+            },
+        };
+        let ledger = desk.ledger;
+        ledger.insert(desk.unit()?, &entry).map_err(of_store)
+    }
+
+    fn close_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
+        let mut open = self.open.take().expect("an interchange is open");
+        let now = desk.now_ms();
+        let at = pass.interchange().position();
+        if open.verdict.is_none() && open.partner.is_some() {
+            // TA1 segments are outside of transactions.
+            let reports = std::mem::take(&mut self.transaction.reports);
+            let outside: Vec<_> = reports
+                .into_iter()
+                .filter(|report| matches!(report, quayline_edi::acknowledge::Report::Interchange(one) if one.kind == quayline_edi::acknowledge::AcknowledgmentKind::Ta1))
+                .collect();
+            if !outside.is_empty() {
+                let mut work = Work {
+                    id: open.entry.id,
+                    own: open.own,
+                    partner: open.partner,
+                    details: std::mem::take(&mut open.entry.details),
+                    place: Place { file: Some(self.name.into()), ..Place::default() },
+                    application: String::new(),
+                    bytes: &[],
+                    watch: &self.watch,
+                    findings: Vec::new(),
+                };
+                self.report.matched += matching::apply(desk, &mut work, &outside)?;
+                let Work { details, findings, .. } = work;
+                findings.iter().for_each(|finding| self.report.find(open.entry.id, finding));
+                open.entry.details = details;
+            }
+        }
+        if !open.acknowledgments.written().is_empty() {
+            self.acknowledge(desk, &mut open)?;
+        }
+        let is_bad = self.survey.bad_interchanges.contains(&at.interchange);
+        open.entry.state = match &open.verdict {
+            Some((state, _)) => *state,
+            None if is_bad => State::Rejected,
+            None => State::Delivered,
+        };
+        open.entry.details.transactions = open.transactions;
+        open.entry.details.transactions_bad = open.bad;
+        open.entry.details.happened(now, open.entry.state.name());
+        if open.transactions == 0 && open.entry.state != State::Delivered {
+            self.report.rejected += 1;
+        }
+        let ledger = desk.ledger;
+        ledger.update(desk.unit()?, &open.entry).map_err(of_store)?;
+        self.arrival = Arrival { interchanges: at.interchange, ..Arrival::default() };
+        desk.keep_arrival(&self.survey.digest, &self.arrival)
+    }
+}
+
+impl Transaction {
+    fn keep(&mut self, bytes: &[u8], most: usize) {
+        let room = most.saturating_sub(self.text.len());
+        self.too_large |= bytes.len() > room;
+        self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+/// Kinds of documents whose watched elements are remembered.
+const WATCHES_MAX: usize = 10_000;
+
+/// Days that entries are kept by default: seven years.
+pub(crate) const KEEP_DAYS: u64 = 2_555;
+
+/// Where interchanges to a partner go if nothing is said.
+pub(crate) fn default_folder(partner: &str) -> Delivery {
+    Delivery::Folder(format!("outbox/{partner}").into())
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Findings {
+    let place = Place { file: Some(name.into()), ..Place::default() };
+    let message = format!("the source cannot be read: {}", system_error_text(error));
+    let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Environment, message).at(place);
+    finding.hint("correct the cause; the same command then continues where it stopped").into()
+}

@@ -1,0 +1,150 @@
+//! What was sent, sent again: the same bytes, or the same documents with new numbers.
+
+use quayline_core::{Fault, Finding, Findings};
+
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
+use crate::envelope::{pieces, recode};
+use crate::ledger::{Part, of_store};
+use crate::receive::default_folder;
+use crate::send::{Document, Route, SendReport, delimiters_for, no_bytes};
+use crate::waiting::Waiting;
+
+impl Desk<'_> {
+    /// Sends the bytes of an interchange again, as they were.
+    ///
+    /// # Errors
+    /// The entry is not an interchange that was sent, or its bytes are not kept.
+    pub fn resend(&mut self, id: EntryId) -> Result<String, Findings> {
+        let done = self.resend_one(id).and_then(|place| self.finish().map(|()| place));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn resend_one(&mut self, id: EntryId) -> Result<String, Findings> {
+        let now = self.now_ms();
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        let mut entry = ledger.need(unit, id)?;
+        if entry.kind != Kind::Interchange || entry.way != Way::Sent {
+            let message = format!("entry {id} is not an interchange that was sent");
+            let hint = "`quayline transaction show` names the interchange of a transaction in `parent`";
+            return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
+        }
+        let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
+        let times = entry.details.history.iter().filter(|line| line.what.starts_with("sent again")).count() + 1;
+        let book = self.book;
+        let waiting = Waiting {
+            partner: entry.partner.clone(),
+            own: entry.details.own.clone(),
+            standard: entry.details.standard.clone(),
+            test: entry.details.test,
+            count: 0,
+            bytes: 0,
+            since_ms: 0,
+        };
+        let (own, partner) = self.of_waiting(&waiting)?;
+        let settings = book.settings(own, partner);
+        let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&entry.partner));
+        let extension = if entry.details.standard == "X12" { "x12" } else { "edi" };
+        let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
+        let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, &bytes)?;
+        entry.details.happened(now, format!("sent again to {place}"));
+        ledger.update(self.unit()?, &entry).map_err(of_store)?;
+        Ok(place)
+    }
+
+    /// Puts the transactions of an interchange that was sent into a new one, with new numbers. The old entries are replaced.
+    ///
+    /// # Errors
+    /// The entry is not an interchange that was sent, or its bytes are not kept.
+    pub fn reenvelope(&mut self, id: EntryId) -> Result<SendReport, Findings> {
+        let done = self.reenvelope_one(id).and_then(|report| self.finish().map(|()| report));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn reenvelope_one(&mut self, id: EntryId) -> Result<SendReport, Findings> {
+        let now = self.now_ms();
+        let ledger = self.ledger;
+        let limits = self.book.limits().clone();
+        let unit = self.unit()?;
+        let mut old = ledger.need(unit, id)?;
+        if old.kind != Kind::Interchange
+            || old.way != Way::Sent
+            || old.details.transactions == 0
+            || old.state == State::Replaced
+        {
+            let message = format!("entry {id} is not an interchange of documents that were sent");
+            let hint = "name the entry of an interchange; acknowledgments are not put into new envelopes";
+            return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
+        }
+        let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
+        let all = pieces(&bytes, &limits)?;
+        let Some(first) = all.first() else {
+            let message = format!("the interchange of entry {id} holds no document");
+            return Err(Finding::error(codes::NO_ENVELOPE, Fault::Caller, message).hint("choose another entry").into());
+        };
+        let standard = first.delimiters.standard;
+        let waiting = Waiting {
+            partner: old.partner.clone(),
+            own: old.details.own.clone(),
+            standard: old.details.standard.clone(),
+            test: old.details.test,
+            count: 0,
+            bytes: 0,
+            since_ms: 0,
+        };
+        let (own, partner) = self.of_waiting(&waiting)?;
+        let settings = self.book.settings(own, partner);
+        let mut report = SendReport::default();
+        let mut documents = Vec::new();
+        for piece in all {
+            let document = self.next_id()?;
+            let delimiters = delimiters_for(&settings, &piece);
+            let text = recode(&piece.text, &piece.delimiters, &delimiters, settings.line_breaks.unwrap_or(false))?;
+            let mut details = Details {
+                standard: standard.name().to_owned(),
+                document: piece.document,
+                version: piece.version,
+                own: old.details.own.clone(),
+                sender: old.details.sender.clone(),
+                receiver: old.details.receiver.clone(),
+                test: old.details.test,
+                about: id.0,
+                bytes: text.len() as u64,
+                keep_days: old.details.keep_days,
+                ..Details::default()
+            };
+            details.happened(now, format!("taken from interchange {id}"));
+            let entry = Entry {
+                id: document,
+                kind: Kind::Transaction,
+                partner: old.partner.clone(),
+                time_ms: now,
+                state: State::Sent,
+                due_ms: now,
+                way: Way::Sent,
+                context: 0,
+                number: String::new(),
+                details,
+            };
+            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+            documents.push(Document { id: document, functional: piece.functional, version: piece.group_version, text });
+            report.transactions += 1;
+            report.sent += 1;
+        }
+        let route = Route { own, partner, standard, test: old.details.test, settings };
+        self.write_interchange(&route, documents, &mut report)?;
+        old.state = State::Replaced;
+        old.due_ms = now;
+        old.details.happened(now, "its documents were put into a new interchange");
+        ledger.update(self.unit()?, &old).map_err(of_store)?;
+        Ok(report)
+    }
+}

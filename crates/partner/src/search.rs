@@ -1,0 +1,484 @@
+//! Finding entries, and what can be done with those that were found: reprocess, purge.
+//!
+//! Every search walks one index, the one whose condition is the most selective: business field, state, partner and time, or all entries by
+//! number. Other conditions are looked at on the way. A page ends after so many entries were found or looked at, and says where the next one
+//! begins, so the cost of a page does not depend on the number of entries in the store.
+
+use std::ops::ControlFlow;
+
+use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions};
+use quayline_store::record_file::{Browse, By, Record, Relation};
+use quayline_store::{StoreError, Unit};
+
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
+use crate::envelope::version_of;
+use crate::ledger::{self, FIELD_KEY_BYTES, Ledger, Part, of_store};
+use crate::watch::Watch;
+use crate::work::Work;
+
+/// What to look for; an absent condition holds for every entry.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Interchanges, groups or transactions.
+    pub kind: Option<Kind>,
+    /// Partner, by name.
+    pub partner: Option<String>,
+    /// State.
+    pub state: Option<State>,
+    /// Which way.
+    pub way: Option<Way>,
+    /// Type of document.
+    pub document: Option<String>,
+    /// Control number of the entry, its group or its interchange.
+    pub number: Option<String>,
+    /// Name and value of a business field.
+    pub field: Option<(String, String)>,
+    /// Milliseconds since 1970: not before.
+    pub from_ms: Option<u64>,
+    /// Milliseconds since 1970: before.
+    pub to_ms: Option<u64>,
+    /// Expected acknowledgments that are overdue at this time, in milliseconds since 1970.
+    pub overdue_at_ms: Option<u64>,
+    /// Entries of a page.
+    pub limit: usize,
+    /// Where the page begins: [`Found::next`] of the page before.
+    pub after: Option<Vec<u8>>,
+}
+
+/// A page of entries, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Vec<u8>>,
+}
+
+/// Entries that one page looks at.
+const LOOKED_AT_MAX: usize = 20_000;
+
+/// An index to walk: keys begin with `prefix`, and the walk begins at its end.
+struct Walk {
+    index: Option<&'static str>,
+    prefix: Vec<u8>,
+    /// Where to begin, exclusive.
+    from: Vec<u8>,
+}
+
+impl Ledger {
+    /// Searches.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn search(&self, filter: &Filter) -> Result<Found, Findings> {
+        let unit = self.begin().map_err(of_store)?;
+        if let Some((name, value)) = &filter.field {
+            return self.by_field(&unit, filter, &ledger::field_key(name, value));
+        }
+        let mut walk = walk_of(filter);
+        if let Some(after) = &filter.after {
+            walk.from.clone_from(after);
+        }
+        let mut found = Found::default();
+        let mut looked_at = 0;
+        self.walk_back(&unit, &walk, &mut |key, record| {
+            let entry = ledger::decoded(&record.bytes)?;
+            looked_at += 1;
+            // Times descend in these indexes, so nothing earlier follows.
+            if walk.index == Some("partner") && filter.from_ms.is_some_and(|from| entry.time_ms < from) {
+                return Ok(ControlFlow::Break(()));
+            }
+            if fits(filter, &entry) {
+                found.entries.push(entry);
+            }
+            if found.entries.len() >= filter.limit.max(1) || looked_at >= LOOKED_AT_MAX {
+                found.next = Some(key.to_vec());
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Walks an index backwards.
+    fn walk_back(
+        &self,
+        unit: &Unit,
+        walk: &Walk,
+        visit: &mut dyn FnMut(&[u8], &Record) -> Result<ControlFlow<()>, Findings>,
+    ) -> Result<(), Findings> {
+        let mut browse: Browse = match walk.index {
+            Some(index) => self.entries.browse_by(index).map_err(of_store)?,
+            None => self.entries.browse(),
+        };
+        let by = match walk.index {
+            Some(index) => By::Alternate(index, &walk.from),
+            None => By::Key(&walk.from),
+        };
+        match browse.start(unit, by, Relation::AtLeast) {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => {
+                browse = match walk.index {
+                    Some(index) => self.entries.browse_by(index).map_err(of_store)?,
+                    None => self.entries.browse(),
+                };
+                browse.to_end();
+            }
+            Err(error) => return Err(of_store(error)),
+        }
+        loop {
+            let record = match browse.previous(unit) {
+                Ok(record) => record,
+                Err(StoreError::EndOfFile { .. }) => return Ok(()),
+                Err(error) => return Err(of_store(error)),
+            };
+            let key = key_of(walk.index, &record.bytes)?;
+            if key >= walk.from.as_slice() {
+                continue;
+            }
+            if !key.starts_with(&walk.prefix) {
+                return Ok(());
+            }
+            if visit(key, &record)?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn by_field(&self, unit: &Unit, filter: &Filter, key: &[u8; FIELD_KEY_BYTES]) -> Result<Found, Findings> {
+        let mut browse = self.fields.browse();
+        let mut found = Found::default();
+        let from = filter.after.clone().unwrap_or_else(|| [&key[..], &[0xff; 8]].concat());
+        match browse.start(unit, By::Key(&from), Relation::AtLeast) {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => {
+                browse = self.fields.browse();
+                browse.to_end();
+            }
+            Err(error) => return Err(of_store(error)),
+        }
+        for _ in 0..LOOKED_AT_MAX {
+            let record = match browse.previous(unit) {
+                Ok(record) => record,
+                Err(StoreError::EndOfFile { .. }) => return Ok(found),
+                Err(error) => return Err(of_store(error)),
+            };
+            if record.key.as_slice() >= from.as_slice() {
+                continue;
+            }
+            let Some(id) = record.key.strip_prefix(&key[..]) else { return Ok(found) };
+            let id = EntryId(u64::from_be_bytes(id.try_into().unwrap_or_default()));
+            if let Some(entry) = self.get(unit, id)?
+                && fits(filter, &entry)
+            {
+                found.entries.push(entry);
+            }
+            if found.entries.len() >= filter.limit.max(1) {
+                found.next = Some(record.key);
+                return Ok(found);
+            }
+            found.next = Some(record.key);
+        }
+        Ok(found)
+    }
+
+    /// Removes entries that are older than their policy says, or than `days`, in units of work of some hundred, so that other work continues.
+    /// Waiting documents, and interchanges that are being received, stay. Returns the number of entries removed.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn purge(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
+        let mut removed = 0;
+        let mut after = EntryId(0);
+        loop {
+            let mut unit = self.begin().map_err(of_store)?;
+            let mut browse = self.entries.browse();
+            match browse.start(&unit, By::Key(&(after.0 + 1).to_be_bytes()), Relation::AtLeast) {
+                Ok(()) => {}
+                Err(StoreError::NotFound { .. }) => return Ok(removed),
+                Err(error) => return Err(of_store(error)),
+            }
+            let mut page = Vec::new();
+            let mut ended = false;
+            while page.len() < PURGE_PAGE {
+                match browse.next(&unit) {
+                    Ok(record) => page.push(ledger::decoded(&record.bytes)?),
+                    Err(StoreError::EndOfFile { .. }) => {
+                        ended = true;
+                        break;
+                    }
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            let Some(last) = page.last() else { return Ok(removed) };
+            after = last.id;
+            let mut changed = false;
+            for entry in &page {
+                let keep_days = days.unwrap_or(if entry.details.keep_days == 0 {
+                    crate::receive::KEEP_DAYS
+                } else {
+                    entry.details.keep_days
+                });
+                let old = entry.time_ms.saturating_add(keep_days.saturating_mul(86_400_000)) <= now_ms;
+                if old && !matches!(entry.state, State::Waiting | State::Receiving) {
+                    self.remove(&mut unit, entry).map_err(of_store)?;
+                    removed += 1;
+                    changed = true;
+                }
+            }
+            if changed {
+                unit.commit().map_err(of_store)?;
+            }
+            if ended {
+                return Ok(removed);
+            }
+        }
+    }
+}
+
+/// Entries that a unit of work of a purge looks at.
+const PURGE_PAGE: usize = 256;
+
+/// The index key of a stored entry.
+fn key_of<'r>(index: Option<&str>, record: &'r [u8]) -> Result<&'r [u8], Findings> {
+    let (offset, length) = match index {
+        Some("partner") => crate::entry::BY_PARTNER,
+        Some("state") => crate::entry::BY_STATE,
+        Some(_) => crate::entry::BY_NUMBER,
+        None => (0, 8),
+    };
+    let range = usize::try_from(offset).unwrap_or(0)..usize::try_from(offset + length).unwrap_or(0);
+    record.get(range).ok_or_else(|| ledger::damaged("an entry of the transaction store is not readable"))
+}
+
+fn walk_of(filter: &Filter) -> Walk {
+    // Sixteen bytes of time and id follow in both indexes.
+    let end = |prefix: &[u8]| [prefix, &[0xff; 16]].concat();
+    let bounded = |prefix: Vec<u8>, index| match filter.to_ms {
+        Some(to) => {
+            let from = [&prefix[..], &to.to_be_bytes()].concat();
+            Walk { index, prefix, from }
+        }
+        None => Walk { index, from: end(&prefix), prefix },
+    };
+    match (filter.state, filter.kind, &filter.partner) {
+        (Some(state), _, _) if filter.partner.is_none() || filter.overdue_at_ms.is_some() => {
+            let prefix = Entry::state_key(state, None);
+            let from = match filter.overdue_at_ms {
+                Some(at) => Entry::state_key(state, Some(at)),
+                None => end(&prefix),
+            };
+            Walk { index: Some("state"), prefix, from }
+        }
+        (_, Some(kind), Some(partner)) => bounded(Entry::partner_key(kind, partner, None), Some("partner")),
+        _ => Walk { index: None, prefix: Vec::new(), from: vec![0xff; 8] },
+    }
+}
+
+fn fits(filter: &Filter, entry: &Entry) -> bool {
+    let details = &entry.details;
+    let number = |wanted: &String| {
+        let same =
+            |number: &str| !number.is_empty() && number.trim_start_matches('0') == wanted.trim_start_matches('0');
+        same(&entry.number) || same(&details.group) || same(&details.interchange)
+    };
+    filter.kind.is_none_or(|kind| kind == entry.kind)
+        && filter.partner.as_ref().is_none_or(|partner| *partner == entry.partner)
+        && filter.state.is_none_or(|state| state == entry.state)
+        && filter.way.is_none_or(|way| way == entry.way)
+        && filter.document.as_ref().is_none_or(|document| *document == details.document)
+        && filter.number.as_ref().is_none_or(number)
+        && filter.from_ms.is_none_or(|from| entry.time_ms >= from)
+        && filter.to_ms.is_none_or(|to| entry.time_ms < to)
+        && filter.overdue_at_ms.is_none_or(|at| entry.state == State::Expecting && entry.due_ms < at)
+}
+
+/// A document that is processed again.
+#[derive(Clone, Debug)]
+pub struct Corrected {
+    /// The new entry.
+    pub entry: EntryId,
+    /// What became of it.
+    pub state: State,
+    /// Findings of the document.
+    pub findings: Vec<Finding>,
+    /// Where its output went.
+    pub outputs: Vec<String>,
+}
+
+impl Desk<'_> {
+    /// Processes a received document again: as it is kept, or with corrected bytes, which are an interchange with one transaction.
+    ///
+    /// The document is checked, mapped and delivered by the definitions of now. It is not acknowledged again. The old entry is replaced.
+    ///
+    /// # Errors
+    /// The entry is not a received document, or its bytes are not kept or not one transaction.
+    pub fn reprocess(&mut self, id: EntryId, corrected: Option<&[u8]>) -> Result<Corrected, Findings> {
+        let done = self.reprocess_one(id, corrected).and_then(|done| self.finish().map(|()| done));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn reprocess_one(&mut self, id: EntryId, corrected: Option<&[u8]>) -> Result<Corrected, Findings> {
+        let now = self.now_ms();
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        let mut old = ledger.need(unit, id)?;
+        let wrong = |what: &str, hint: &str| -> Findings {
+            Finding::error(codes::STATE, Fault::Caller, format!("entry {id} {what}")).hint(hint).into()
+        };
+        if old.kind != Kind::Transaction || old.way != Way::Received {
+            return Err(wrong(
+                "is not a document that was received",
+                "send documents again with `quayline partner send`",
+            ));
+        }
+        if old.state == State::Replaced {
+            let hint = format!("reprocess entry {} instead", old.details.replaced_by);
+            return Err(wrong("is replaced already", &hint));
+        }
+        let bytes = match corrected {
+            Some(bytes) => bytes.to_vec(),
+            None => ledger.body(unit, id, Part::Document)?.ok_or_else(|| crate::send::no_bytes(id))?,
+        };
+        let new = self.next_id()?;
+        let checked = self.check(&bytes, new, &old)?;
+        let (mut details, watch, findings, application, parties) = checked;
+        details.about = id.0;
+        details.parent = old.details.parent;
+        details.source.clone_from(&old.details.source);
+        details.happened(now, format!("processed again, from entry {id}"));
+        let has_errors = findings.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
+        details.add_findings(&findings);
+        let place = Place { path: Some(format!("entry {new}")), ..Place::default() };
+        let (own, partner) = parties;
+        let mut work =
+            Work { id: new, own, partner, details, place, application, bytes: &bytes, watch: &watch, findings };
+        let state = if has_errors { State::Rejected } else { work.process(self)? };
+        let Work { mut details, findings, .. } = work;
+        details.happened(now, state.name());
+        let outputs = details.outputs.clone();
+        let entry = Entry {
+            id: new,
+            partner: partner.map(|partner| self.book.partner(partner).name.clone()).unwrap_or_default(),
+            time_ms: now,
+            due_ms: now,
+            state,
+            context: context_of(&["in", &old.details.parent.to_string()]),
+            details,
+            ..old.clone()
+        };
+        old.state = State::Replaced;
+        old.due_ms = now;
+        old.details.replaced_by = new.0;
+        old.details.happened(now, format!("replaced by entry {new}"));
+        let unit = self.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        ledger.put_body(unit, new, Part::Document, &bytes).map_err(of_store)?;
+        ledger.update(unit, &old).map_err(of_store)?;
+        Ok(Corrected { entry: new, state, findings, outputs })
+    }
+
+    /// Checks an interchange with one transaction.
+    #[expect(clippy::type_complexity, reason = "one caller")]
+    fn check(
+        &self,
+        bytes: &[u8],
+        id: EntryId,
+        old: &Entry,
+    ) -> Result<(crate::entry::Details, Watch, Vec<Finding>, String, (usize, Option<usize>)), Findings> {
+        let book = self.book;
+        let mut reader = EnvelopeReader::new(book.limits(), Rules::Lenient);
+        let mut pass = reader.over(bytes, EndOfInput::Yes);
+        let mut validator = Validator::new(ValidatorOptions::default());
+        let mut guides = None;
+        let mut watch = Watch::default();
+        let mut findings = Vec::new();
+        let mut details = crate::entry::Details::default();
+        let mut application = String::new();
+        let mut parties = (book.own()[0], None);
+        let mut transactions = 0;
+        let file: std::sync::Arc<str> = format!("entry {id}").into();
+        loop {
+            let event = pass.advance();
+            match event {
+                Event::InterchangeStart => {
+                    let (sender, receiver) = book.parties(pass.interchange());
+                    let is_own = |number: &usize| book.partner(*number).is_own;
+                    parties =
+                        (receiver.filter(is_own).unwrap_or(book.own()[0]), sender.filter(|number| !is_own(number)));
+                    if let Some(partner) = parties.1 {
+                        let settings = book.settings(parties.0, partner);
+                        let level = settings.validate.unwrap_or(ValidationLevel::Rules);
+                        validator = Validator::new(ValidatorOptions { level, ..ValidatorOptions::default() });
+                        guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope);
+                        details.keep_days = settings.keep_days.unwrap_or(0);
+                    }
+                }
+                Event::TransactionStart => {
+                    transactions += 1;
+                    validator.begin_by(guides.as_deref(), &mut pass);
+                    let header = pass.transaction();
+                    let text = |header: &quayline_edi::Header, name: &str| {
+                        String::from_utf8_lossy(&header.field(name)).into_owned()
+                    };
+                    let standard = header.delimiters().standard;
+                    let party = |qualifier, id| {
+                        format!("{}:{}", text(pass.interchange(), qualifier), text(pass.interchange(), id))
+                    };
+                    details.standard = standard.name().to_owned();
+                    details.document = text(header, "type");
+                    details.version = version_of(header, pass.group());
+                    details.own.clone_from(&book.partner(parties.0).name);
+                    details.sender = party("sender_qualifier", "sender");
+                    details.receiver = party("receiver_qualifier", "receiver");
+                    details.interchange = text(pass.interchange(), "control_number");
+                    details.group = pass.group().map(|group| text(group, "control_number")).unwrap_or_default();
+                    details.test = pass.interchange().is_test();
+                    application = match standard {
+                        quayline_edi::Standard::X12 => {
+                            pass.group().map(|group| text(group, "receiver")).unwrap_or_default()
+                        }
+                        quayline_edi::Standard::Edifact => text(pass.interchange(), "application_reference"),
+                    };
+                    let owners = crate::Book::owners(parties.0, parties.1);
+                    let rules = owners.iter().flat_map(|owner| &book.partner(*owner).rules);
+                    watch = Watch::of(rules.flat_map(|rule| {
+                        let when = rule.when.iter().map(|(element, _)| element.as_str());
+                        when.chain(rule.fields.iter().map(|(_, element)| element.as_str()))
+                    }));
+                }
+                Event::Segment => {
+                    if pass.in_transaction() {
+                        watch.segment(&pass.segment());
+                    }
+                    validator.segment(&pass);
+                }
+                Event::TransactionEnd(closed) => {
+                    validator.end(closed, &pass);
+                }
+                _ => {}
+            }
+            findings.extend(pass.take_faults().map(|fault| fault.finding(Some(&file))));
+            findings.extend(validator.take_faults().map(|fault| fault.finding(Some(&file))));
+            if event == Event::Done {
+                break;
+            }
+        }
+        if transactions != 1 {
+            let message = format!("the bytes hold {transactions} transactions, expected one");
+            let hint = format!(
+                "write the interchange of one document: `quayline transaction show {} --bytes` prints it",
+                old.id
+            );
+            return Err(Finding::error(codes::NOT_EDI, Fault::Caller, message).hint(hint).into());
+        }
+        details.bytes = bytes.len() as u64;
+        Ok((details, watch, findings, application, parties))
+    }
+}

@@ -1,0 +1,715 @@
+//! Documents to partners.
+//!
+//! A document becomes a transaction by the map of its rule, or is a transaction already. Then it is put into an interchange at once, or it waits:
+//! all documents of one kind to one partner in one group, all groups in one interchange. A waiting document is in the store with its entry;
+//! the release takes numbers, writes the interchange, changes the entries and removes the waiting documents in one unit of work.
+
+use std::io::{Read, SeekFrom};
+use std::sync::Arc;
+
+use quayline_core::{Fault, Finding, Findings, Place, Severity, system_error_text};
+use quayline_edi::acknowledge::Stamp;
+use quayline_edi::{Delimiters, Level, Standard};
+use quayline_project::partner::{
+    AckKind, Direction, EnvelopePolicy, KeepPolicy, NumberRange, Settings, Usage, delimiters_of,
+};
+use quayline_store::record_file::{By, Relation};
+use quayline_store::{LockWait, StoreError};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::book::PLACEHOLDER;
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
+use crate::envelope::{Envelope, EnvelopeText, Party, Piece, pieces, recode};
+use crate::ledger::{self, Part, of_store};
+use crate::matching::{group_context, transaction_context};
+use crate::receive::{Again, KEEP_DAYS, Source, default_folder};
+use crate::rules::{Query, RuleId};
+use crate::watch::Watch;
+
+/// What is to be sent.
+#[derive(Clone, Debug)]
+pub struct SendRequest<'a> {
+    /// Names the source in entries.
+    pub name: &'a str,
+    /// The partner, by name; absent, the receiver in the interchange that the map makes.
+    pub to: Option<&'a str>,
+    /// Our identity, by name; absent, the first of our files.
+    pub from: Option<&'a str>,
+    /// The kind of document, which rules look at.
+    pub document: &'a str,
+    /// Whether a source that was sent before is sent again.
+    pub again: Again,
+}
+
+/// What came of documents to send.
+#[derive(Clone, Debug, Default)]
+pub struct SendReport {
+    /// Documents of this run.
+    pub transactions: u64,
+    /// Of them put into interchanges at once.
+    pub sent: u64,
+    /// Of them waiting for their envelope.
+    pub waiting: u64,
+    /// Of them rejected.
+    pub rejected: u64,
+    /// Interchanges written.
+    pub interchanges: u64,
+    /// Whether the run continued an earlier one.
+    pub resumed: bool,
+    /// Whether the same bytes were sent before, so that nothing was done.
+    pub repeated: bool,
+    /// Findings with the entry that they are about, at most 100.
+    pub findings: Vec<(EntryId, Finding)>,
+}
+
+/// How far a source of documents is sent.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+struct SendState {
+    documents: u64,
+    done: bool,
+    at_ms: u64,
+}
+
+/// Where a document goes.
+pub(crate) struct Target {
+    pub(crate) own: usize,
+    pub(crate) partner: usize,
+    pub(crate) rule: Option<RuleId>,
+    pub(crate) settings: Arc<Settings>,
+}
+
+impl Desk<'_> {
+    /// Sends the documents of a source. A run that stopped in the middle continues, when it is given the same bytes.
+    ///
+    /// # Errors
+    /// What stops the run: the source, a definition, the store or a delivery fails. What was committed before stays.
+    pub fn send(&mut self, request: &SendRequest<'_>, source: &mut dyn Source) -> Result<SendReport, Findings> {
+        let done = self.send_all(request, source).and_then(|report| self.finish().map(|()| report));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn send_all(&mut self, request: &SendRequest<'_>, source: &mut dyn Source) -> Result<SendReport, Findings> {
+        let mut input = Vec::new();
+        let most = self.limits.send_bytes_max;
+        let io = |error: std::io::Error| -> Findings {
+            let message = format!("the source cannot be read: {}", system_error_text(&error));
+            let place = Place { file: Some(request.name.into()), ..Place::default() };
+            let finding = Finding::error(codes::NOT_EDI, Fault::Environment, message).at(place);
+            finding.hint("correct the cause and send it again").into()
+        };
+        source.seek(SeekFrom::Start(0)).map_err(io)?;
+        source.take(most + 1).read_to_end(&mut input).map_err(io)?;
+        if input.len() as u64 > most {
+            let message = format!("the source is larger than {most} bytes (send_bytes_max)");
+            return Err(Finding::error(codes::TOO_LARGE, Fault::Caller, message)
+                .hint("split it into several files")
+                .into());
+        }
+        let book = self.book;
+        let own = match request.from {
+            None => book.own()[0],
+            Some(name) => book.named(name).filter(|number| book.partner(*number).is_own).ok_or_else(|| {
+                let message = format!("`{name}` is not one of your own files");
+                Findings::from(
+                    Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint("name a file with own = true"),
+                )
+            })?,
+        };
+        let to = match request.to {
+            None => None,
+            Some(name) => Some(book.named(name).filter(|number| !book.partner(*number).is_own).ok_or_else(|| {
+                let names = book.partners().iter().filter(|one| !one.is_own).map(|one| one.name.as_str());
+                let hint = match quayline_core::nearest(name, names) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "`quayline partner list` lists partners".to_owned(),
+                };
+                let message = format!("there is no partner `{name}`");
+                Findings::from(Finding::error(codes::NO_PARTNER, Fault::Caller, message).hint(hint))
+            })?),
+        };
+        let key = xxh3_128(
+            &[
+                &xxh3_128(&input).to_le_bytes()[..],
+                request.document.as_bytes(),
+                b"\0",
+                request.to.unwrap_or("").as_bytes(),
+            ]
+            .concat(),
+        );
+        let key = key.to_be_bytes();
+        let mut state = self.send_state(&key)?;
+        let mut report = SendReport { resumed: state.documents > 0 && !state.done, ..SendReport::default() };
+        if state.done && request.again == Again::No {
+            let place = Place { file: Some(request.name.into()), ..Place::default() };
+            let message = format!("the same bytes were sent before, at {}", crate::time_text(state.at_ms));
+            let finding = Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place);
+            report
+                .findings
+                .push((EntryId(0), finding.hint("nothing was done; --again sends them again, with new numbers")));
+            report.repeated = true;
+            return Ok(report);
+        }
+        if state.done {
+            state = SendState::default();
+        }
+        let done_before = state.documents;
+        let rule = self.send_rule(own, to, request.document)?;
+        let (documents, rejected) = self.documents(request, &input, rule, &mut report)?;
+        let total = documents.len() as u64;
+        for (number, piece) in (1..).zip(documents) {
+            if number <= done_before {
+                continue;
+            }
+            let target = self.target(own, to, rule, request.document, &piece);
+            let bytes = piece.text.len();
+            self.send_one(request, piece, target, &mut report)?;
+            report.transactions += 1;
+            if self.is_full_after(bytes) || number == total {
+                state = SendState { documents: number, ..state };
+                self.keep_send_state(&key, &state)?;
+            }
+            self.counted(bytes)?;
+        }
+        if let Some((bytes, findings)) = rejected {
+            self.reject(request, own, to, rule, &bytes, &findings, &mut report)?;
+        }
+        let state = SendState { documents: total, done: true, at_ms: self.now_ms() };
+        self.keep_send_state(&key, &state)?;
+        Ok(report)
+    }
+
+    fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {
+        let unit = self.ledger.begin().map_err(of_store)?;
+        match self.ledger.arrivals.read(&unit, By::Key(key), Relation::Equal) {
+            Ok(record) => serde_json::from_slice(&record.bytes[16..])
+                .map_err(|_| ledger::damaged("the state of a source is not readable")),
+            Err(StoreError::NotFound { .. }) => Ok(SendState::default()),
+            Err(error) => Err(of_store(error)),
+        }
+    }
+
+    fn keep_send_state(&mut self, key: &[u8; 16], state: &SendState) -> Result<(), Findings> {
+        let mut record = key.to_vec();
+        serde_json::to_writer(&mut record, state).expect("numbers");
+        let file = &self.ledger.arrivals;
+        let unit = self.unit()?;
+        match file.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
+            Ok(_) => file.rewrite_by_key(unit, &record).map(|_| ()),
+            Err(StoreError::NotFound { .. }) => file.insert(unit, &record).map(|_| ()),
+            Err(error) => Err(error),
+        }
+        .map_err(of_store)
+    }
+
+    /// The rule for the documents of a source.
+    fn send_rule(&self, own: usize, to: Option<usize>, document: &str) -> Result<Option<RuleId>, Findings> {
+        let query =
+            Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
+        let found = self.book.choose(own, to, &query, &|_, _| false);
+        if found.is_none() && !document.is_empty() {
+            let message = match to {
+                Some(to) => format!("no rule sends `{document}` to {}", self.book.partner(to).name),
+                None => format!("no rule of your own file sends `{document}`"),
+            };
+            let hint = "add a [[rule]] with direction = \"send\" and this document, or name the partner with --to";
+            return Err(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint).into());
+        }
+        Ok(found)
+    }
+
+    /// The transactions of a source, and what the map rejected.
+    #[expect(clippy::type_complexity, reason = "one caller")]
+    fn documents(
+        &mut self,
+        request: &SendRequest<'_>,
+        input: &[u8],
+        rule: Option<RuleId>,
+        report: &mut SendReport,
+    ) -> Result<(Vec<Piece>, Option<(Vec<u8>, Vec<Finding>)>), Findings> {
+        let limits = self.book.limits().clone();
+        let book = self.book;
+        let Some(map) = rule.and_then(|id| book.rule(id).map.as_deref()) else {
+            return Ok((pieces(input, &limits)?, None));
+        };
+        let lane = self.lane(map)?;
+        let name: Arc<str> = request.name.into();
+        let done = lane.lane.run(&name, input, &mut lane.buffers);
+        let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+        if let Some(lost) = done.lost {
+            return Err(lost);
+        }
+        let mut all = Vec::new();
+        for edi in edi.iter().filter(|edi| !edi.is_empty()) {
+            all.extend(pieces(edi, &limits)?);
+        }
+        let (errors, others): (Vec<_>, Vec<_>) =
+            done.findings.into_iter().partition(|one| one.severity == Severity::Error);
+        report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
+        let rejected = (done.tally.records_rejected > 0).then_some((done.rejects, errors));
+        Ok((all, rejected))
+    }
+
+    /// The partner and settings of a document.
+    fn target(
+        &self,
+        own: usize,
+        to: Option<usize>,
+        rule: Option<RuleId>,
+        _document: &str,
+        piece: &Piece,
+    ) -> Result<Target, Box<Finding>> {
+        let book = self.book;
+        let (qualifier, id) = &piece.receiver;
+        let partner = match to {
+            Some(to) => Some(to),
+            None if id == PLACEHOLDER => None,
+            None => book.identified(piece.delimiters.standard, qualifier, id).or_else(|| {
+                // Maps often give the id alone: it is enough where one partner has it.
+                let mut with_id = book.partners().iter().enumerate().filter(|(_, one)| {
+                    !one.is_own
+                        && one
+                            .identities
+                            .iter()
+                            .any(|known| known.standard == piece.delimiters.standard && known.id == *id)
+                });
+                match (with_id.next(), with_id.next()) {
+                    (Some((number, _)), None) => Some(number),
+                    _ => None,
+                }
+            }),
+        };
+        let Some(partner) = partner.filter(|number| !book.partner(*number).is_own) else {
+            let message = "the document names no partner as its receiver";
+            let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
+            return Err(Box::new(finding.hint("name the partner with --to, or set interchange.receiver in the map")));
+        };
+        let standard = piece.delimiters.standard;
+        for number in [own, partner] {
+            if book.partner(number).identity(standard).is_none() {
+                let message = format!("{} has no {} identity", book.partner(number).name, standard.name());
+                let finding = Finding::error(codes::NO_IDENTITY, Fault::Config, message);
+                return Err(Box::new(
+                    finding.hint("add [[identity]] to the file, or send a document of another standard"),
+                ));
+            }
+        }
+        Ok(Target { own, partner, rule, settings: book.settings_of_rule(own, partner, rule) })
+    }
+
+    /// One document: enveloped at once, made to wait, or rejected.
+    fn send_one(
+        &mut self,
+        request: &SendRequest<'_>,
+        piece: Piece,
+        target: Result<Target, Box<Finding>>,
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        let id = self.next_id()?;
+        let now = self.now_ms();
+        let mut details = Details {
+            standard: piece.delimiters.standard.name().to_owned(),
+            document: piece.document.clone(),
+            version: piece.version.clone(),
+            bytes: piece.text.len() as u64,
+            source: request.name.to_owned(),
+            keep_days: KEEP_DAYS,
+            ..Details::default()
+        };
+        details.happened(now, "made");
+        let mut entry = Entry {
+            id,
+            kind: Kind::Transaction,
+            partner: String::new(),
+            time_ms: now,
+            state: State::Rejected,
+            due_ms: now,
+            way: Way::Sent,
+            context: 0,
+            number: String::new(),
+            details,
+        };
+        let target = match target {
+            Ok(target) => target,
+            Err(finding) => return self.refuse(entry, &piece.text, &finding, report),
+        };
+        let book = self.book;
+        let (own, partner) = (book.partner(target.own), book.partner(target.partner));
+        entry.partner = partner.name.clone();
+        entry.details.own = own.name.clone();
+        entry.details.keep_days = target.settings.keep_days.unwrap_or(KEEP_DAYS);
+        entry.details.test = target.settings.usage == Some(Usage::Test);
+        let party = |of: &quayline_project::partner::PartnerFile| {
+            of.identity(piece.delimiters.standard)
+                .map(|one| format!("{}:{}", one.qualifier, one.id))
+                .unwrap_or_default()
+        };
+        entry.details.sender = party(own);
+        entry.details.receiver = party(partner);
+        if let Some(rule) = target.rule {
+            let of = book.rule(rule);
+            entry.details.rule = format!("{}/{}", book.partner(rule.owner).name, of.name);
+            if let Some(map) = &of.map {
+                entry.details.map = book.map(map).map(|map| format!("{:016x}", map.digest)).unwrap_or_default();
+            }
+            entry.details.fields = fields_of(&piece, &of.fields, book.limits());
+        }
+        let delimiters = delimiters_for(&target.settings, &piece);
+        let line_breaks = target.settings.line_breaks.unwrap_or(false);
+        let text = if delimiters == piece.delimiters && !line_breaks {
+            Ok(piece.text.clone())
+        } else {
+            recode(&piece.text, &piece.delimiters, &delimiters, line_breaks)
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report),
+        };
+        let delayed = target.settings.envelope == Some(EnvelopePolicy::Delayed);
+        entry.state = if delayed { State::Waiting } else { State::Sent };
+        let document =
+            Document { id, functional: piece.functional.clone(), version: piece.group_version.clone(), text };
+        let ledger = self.ledger;
+        ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+        if delayed {
+            report.waiting += 1;
+            return self.wait(&target, &entry, &document, report);
+        }
+        report.sent += 1;
+        self.write_interchange(&Route::of(&target, &entry), vec![document], report)
+    }
+
+    fn refuse(
+        &mut self,
+        mut entry: Entry,
+        text: &[u8],
+        finding: &Finding,
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        entry.details.add_findings([finding]);
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        ledger.put_body(unit, entry.id, Part::Document, text).map_err(of_store)?;
+        report.rejected += 1;
+        if report.findings.len() < 100 {
+            report.findings.push((entry.id, finding.clone()));
+        }
+        Ok(())
+    }
+
+    /// What the map rejected is kept in the form of its source.
+    #[expect(clippy::too_many_arguments, reason = "one caller")]
+    fn reject(
+        &mut self,
+        request: &SendRequest<'_>,
+        own: usize,
+        to: Option<usize>,
+        rule: Option<RuleId>,
+        bytes: &[u8],
+        findings: &[Finding],
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        let id = self.next_id()?;
+        let now = self.now_ms();
+        let book = self.book;
+        let mut details = Details {
+            document: request.document.to_owned(),
+            own: book.partner(own).name.clone(),
+            bytes: bytes.len() as u64,
+            source: request.name.to_owned(),
+            rule: rule.map(|id| format!("{}/{}", book.partner(id.owner).name, book.rule(id).name)).unwrap_or_default(),
+            keep_days: KEEP_DAYS,
+            ..Details::default()
+        };
+        details.add_findings(findings);
+        details.happened(now, "rejected by the map");
+        let entry = Entry {
+            id,
+            kind: Kind::Transaction,
+            partner: to.map(|to| book.partner(to).name.clone()).unwrap_or_default(),
+            time_ms: now,
+            state: State::Rejected,
+            due_ms: now,
+            way: Way::Sent,
+            context: 0,
+            number: String::new(),
+            details,
+        };
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        ledger.put_body(unit, id, Part::Source, bytes).map_err(of_store)?;
+        report.rejected += 1;
+        report.findings.extend(findings.iter().take(100).map(|finding| (id, finding.clone())));
+        Ok(())
+    }
+
+    /// Writes an interchange of documents, whose entries are there: numbers, entries and delivery in the unit of work that is open.
+    pub(crate) fn write_interchange(
+        &mut self,
+        route: &Route,
+        mut documents: Vec<Document>,
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        let settings = Arc::clone(&route.settings);
+        let parties = (route.own, route.partner);
+        let standard = route.standard;
+        let now = self.now_ms();
+        let envelope = self.envelope(route)?;
+        // Documents of one kind in one group, in the order in which they came.
+        documents.sort_by(|a, b| (&a.functional, &a.version, a.id).cmp(&(&b.functional, &b.version, b.id)));
+        let number = self.control_number(
+            standard,
+            Level::Interchange,
+            parties,
+            settings.interchange_numbers.unwrap_or(NumberRange::ALL),
+        )?;
+        let mut text = EnvelopeText::open(&envelope, number);
+        let number = if standard == Standard::X12 { format!("{number:09}") } else { number.to_string() };
+        let interchange = self.next_id()?;
+        let sender = format!("{}:{}", envelope.sender.qualifier, envelope.sender.id);
+        let receiver = format!("{}:{}", envelope.receiver.qualifier, envelope.receiver.id);
+        let mut groups = Vec::new();
+        let mut at = 0;
+        while at < documents.len() {
+            let (functional, version) = (documents[at].functional.clone(), documents[at].version.clone());
+            let same = |one: &Document| {
+                standard == Standard::Edifact || (one.functional == functional && one.version == version)
+            };
+            let count = documents[at..].iter().take_while(|one| same(one)).count();
+            let mut group = String::new();
+            if standard == Standard::X12 {
+                let taken = self.control_number(
+                    standard,
+                    Level::Group,
+                    parties,
+                    settings.group_numbers.unwrap_or(NumberRange::ALL),
+                )?;
+                group = taken.to_string();
+                text.open_group(&functional, &version, taken);
+            }
+            let around = if standard == Standard::X12 { &group } else { &number };
+            let context = transaction_context(standard.name(), &sender, &receiver, around);
+            for (place, document) in (1_u64..).zip(&documents[at..at + count]) {
+                let taken = match settings.transaction_numbers {
+                    Some(range) => self.control_number(standard, Level::Transaction, parties, range)?,
+                    None => place,
+                };
+                let taken = if standard == Standard::X12 { format!("{taken:04}") } else { taken.to_string() };
+                text.transaction(&document.text, &taken);
+                let ledger = self.ledger;
+                let unit = self.unit()?;
+                let mut entry = ledger.locked(unit, document.id)?;
+                entry.state = State::Sent;
+                entry.due_ms = now;
+                entry.context = context;
+                entry.number = taken;
+                entry.details.parent = interchange.0;
+                entry.details.interchange.clone_from(&number);
+                entry.details.group.clone_from(&group);
+                entry.details.happened(now, format!("sent in interchange {number}, entry {interchange}"));
+                ledger.update(unit, &entry).map_err(of_store)?;
+            }
+            if standard == Standard::X12 {
+                text.close_group();
+                groups.push((group, functional, version, count as u64));
+            }
+            at += count;
+        }
+        let bytes = text.close();
+        let book = self.book;
+        let partner = book.partner(route.partner).name.clone();
+        let due = now + settings.due_s.unwrap_or(DUE_S) * 1_000;
+        let expects = |kinds: &[AckKind]| settings.expect.is_some_and(|kind| kinds.contains(&kind));
+        let (state_of_groups, state) = (
+            if expects(&[AckKind::Functional, AckKind::Implementation]) { State::Expecting } else { State::Sent },
+            if expects(&[AckKind::Ta1, AckKind::Contrl]) { State::Expecting } else { State::Sent },
+        );
+        let details = Details {
+            standard: standard.name().to_owned(),
+            own: book.partner(route.own).name.clone(),
+            sender: sender.clone(),
+            receiver: receiver.clone(),
+            interchange: number.clone(),
+            test: route.test,
+            keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
+            ..Details::default()
+        };
+        for (group, functional, version, count) in &groups {
+            let id = self.next_id()?;
+            let mut details = Details {
+                document: functional.clone(),
+                version: version.clone(),
+                group: group.clone(),
+                parent: interchange.0,
+                transactions: *count,
+                ..details.clone()
+            };
+            details.happened(now, "sent");
+            let entry = Entry {
+                id,
+                kind: Kind::Group,
+                partner: partner.clone(),
+                time_ms: now,
+                state: state_of_groups,
+                due_ms: if state_of_groups == State::Expecting { due } else { now },
+                way: Way::Sent,
+                context: group_context(standard.name(), &sender, &receiver),
+                number: group.clone(),
+                details,
+            };
+            let ledger = self.ledger;
+            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+        }
+        let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&partner));
+        let extension = if standard == Standard::X12 { "x12" } else { "edi" };
+        let place =
+            self.deliver(&to, interchange, 0, &format!("{partner}-{number}-{interchange}.{extension}"), &bytes)?;
+        let mut details = Details {
+            bytes: bytes.len() as u64,
+            transactions: documents.len() as u64,
+            group: groups.iter().map(|(group, ..)| group.as_str()).collect::<Vec<_>>().join(","),
+            outputs: vec![place],
+            ..details
+        };
+        details.happened(now, "sent");
+        let entry = Entry {
+            id: interchange,
+            kind: Kind::Interchange,
+            partner,
+            time_ms: now,
+            state,
+            due_ms: if state == State::Expecting { due } else { now },
+            way: Way::Sent,
+            context: context_of(&[standard.name(), &sender, &receiver]),
+            number,
+            details,
+        };
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        ledger.insert(unit, &entry).map_err(of_store)?;
+        // Without its bytes it could not be sent again.
+        if settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All {
+            ledger.put_body(unit, interchange, Part::Document, &bytes).map_err(of_store)?;
+        }
+        report.interchanges += 1;
+        Ok(())
+    }
+
+    fn envelope(&self, route: &Route) -> Result<Envelope, Findings> {
+        let book = self.book;
+        let settings = &route.settings;
+        let party = |number: usize| -> Result<Party, Findings> {
+            let partner = book.partner(number);
+            let identity = partner.identity(route.standard).ok_or_else(|| {
+                let message = format!("{} has no {} identity", partner.name, route.standard.name());
+                Findings::from(
+                    Finding::error(codes::NO_IDENTITY, Fault::Config, message).hint("add [[identity]] to its file"),
+                )
+            })?;
+            Ok(Party { qualifier: identity.qualifier.clone(), id: identity.id.clone(), group: identity.group.clone() })
+        };
+        let mut fields = Vec::new();
+        for (name, value) in settings.fields.iter().flatten() {
+            fields.push((name.clone(), book.field_value(name, value)?));
+        }
+        let is_x12 = route.standard == Standard::X12;
+        let usual = if is_x12 { "00501" } else { "UNOC:3" };
+        let version = settings.version.clone().filter(|version| version.contains(':') != is_x12);
+        let envelope = Envelope {
+            delimiters: delimiters_of_settings(settings, route.standard),
+            version: version.unwrap_or_else(|| usual.to_owned()),
+            sender: party(route.own)?,
+            receiver: party(route.partner)?,
+            test: route.test,
+            stamp: Stamp::from_unix(self.now_ms() / 1_000),
+            fields,
+            line_breaks: settings.line_breaks.unwrap_or(false),
+        };
+        let delimiters = &envelope.delimiters;
+        let texts = [&envelope.sender, &envelope.receiver]
+            .into_iter()
+            .flat_map(|party| [&party.qualifier, &party.id, &party.group]);
+        let texts = texts.chain(envelope.fields.iter().map(|(_, value)| value));
+        let service = |byte: u8| {
+            [delimiters.element, delimiters.component, delimiters.terminator].contains(&byte)
+                || Some(byte) == delimiters.repetition
+        };
+        let holds_service = texts.into_iter().any(|text| text.bytes().any(service));
+        if is_x12 && holds_service {
+            let message = "an identity or header field holds a delimiter of the partner";
+            return Err(Finding::error(codes::DELIMITER, Fault::Config, message)
+                .hint("choose other delimiters")
+                .into());
+        }
+        Ok(envelope)
+    }
+}
+
+/// Seconds until an expected acknowledgment is overdue by default.
+const DUE_S: u64 = 86_400;
+
+pub(crate) fn no_bytes(id: EntryId) -> Findings {
+    let message = format!("the bytes of entry {id} are not kept");
+    let finding = Finding::error(codes::NO_BYTES, Fault::Caller, message);
+    finding.hint("`keep = \"all\"` in the partner's settings keeps the bytes of later documents").into()
+}
+
+/// A document on its way into an interchange.
+pub(crate) struct Document {
+    pub(crate) id: EntryId,
+    pub(crate) functional: String,
+    pub(crate) version: String,
+    pub(crate) text: Vec<u8>,
+}
+
+/// From whom to whom.
+pub(crate) struct Route {
+    pub(crate) own: usize,
+    pub(crate) partner: usize,
+    pub(crate) standard: Standard,
+    pub(crate) test: bool,
+    pub(crate) settings: Arc<Settings>,
+}
+
+impl Route {
+    fn of(target: &Target, entry: &Entry) -> Self {
+        let standard = if entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
+        let settings = Arc::clone(&target.settings);
+        Route { own: target.own, partner: target.partner, standard, test: entry.details.test, settings }
+    }
+
+    /// The key of the envelope: a digest, because names are longer than keys should be.
+    pub(crate) fn key(entry: &Entry) -> [u8; 16] {
+        let Details { own, standard, test, .. } = &entry.details;
+        let text = format!("{own}\u{1f}{}\u{1f}{standard}\u{1f}{test}", entry.partner);
+        xxh3_128(text.as_bytes()).to_be_bytes()
+    }
+}
+
+fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters {
+    let usual = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
+    settings.delimiters.as_deref().and_then(|text| delimiters_of(text, standard)).unwrap_or(usual)
+}
+
+pub(crate) fn delimiters_for(settings: &Settings, piece: &Piece) -> Delimiters {
+    let wanted = delimiters_of_settings(settings, piece.delimiters.standard);
+    Delimiters { decimal_mark: piece.delimiters.decimal_mark, ..wanted }
+}
+
+/// Fields of a document that is sent.
+fn fields_of(piece: &Piece, fields: &[(String, String)], limits: &quayline_core::Limits) -> Vec<(String, String)> {
+    if fields.is_empty() {
+        return Vec::new();
+    }
+    let mut watch = Watch::of(fields.iter().map(|(_, element)| element.as_str()));
+    crate::envelope::each_segment(piece, limits, &mut |segment| watch.segment(segment));
+    let value = |element: &str| watch.value(element).filter(|value| !value.is_empty()).map(str::to_owned);
+    fields.iter().filter_map(|(name, element)| Some((name.clone(), value(element)?))).collect()
+}

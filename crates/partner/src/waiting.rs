@@ -1,0 +1,308 @@
+//! Documents that wait for their envelope, and envelopes that close.
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_edi::Standard;
+use quayline_project::partner::ClosePolicy;
+use quayline_store::record_file::{By, Relation};
+use quayline_store::{LockWait, StoreError};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Entry, EntryId};
+use crate::ledger::{self, of_store};
+use crate::send::{Document, Route, SendReport, Target};
+
+/// One envelope that documents wait for.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Waiting {
+    /// The partner.
+    pub partner: String,
+    /// Our identity.
+    pub own: String,
+    /// `X12` or `EDIFACT`.
+    pub standard: String,
+    /// Whether it is a test.
+    pub test: bool,
+    /// Documents that wait.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Milliseconds since 1970 when the first came.
+    pub since_ms: u64,
+}
+
+/// Which envelopes to close.
+#[derive(Clone, Debug)]
+pub enum Release<'a> {
+    /// Those whose close policy says so now.
+    Due,
+    /// All.
+    All,
+    /// Those of a partner.
+    Partner(&'a str),
+}
+
+impl Desk<'_> {
+    /// Puts a document among those that wait; closes the envelope if it is full.
+    pub(crate) fn wait(
+        &mut self,
+        target: &Target,
+        entry: &Entry,
+        document: &Document,
+        report: &mut SendReport,
+    ) -> Result<(), Findings> {
+        let key = Route::key(entry);
+        let now = self.now_ms();
+        let record = pending_record(&key, document);
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        ledger.pending.insert(unit, &record).map_err(of_store)?;
+        let mut waiting =
+            match ledger.envelopes.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default) {
+                Ok(record) => waiting_of(&record.bytes)?,
+                Err(StoreError::NotFound { .. }) => Waiting {
+                    partner: entry.partner.clone(),
+                    own: entry.details.own.clone(),
+                    standard: entry.details.standard.clone(),
+                    test: entry.details.test,
+                    count: 0,
+                    bytes: 0,
+                    since_ms: now,
+                },
+                Err(error) => return Err(of_store(error)),
+            };
+        let is_new = waiting.count == 0;
+        waiting.count += 1;
+        waiting.bytes += document.text.len() as u64;
+        let mut record = key.to_vec();
+        serde_json::to_writer(&mut record, &waiting).expect("text and numbers");
+        let kept = if is_new {
+            ledger.envelopes.insert(unit, &record).map(|_| ())
+        } else {
+            ledger.envelopes.rewrite_by_key(unit, &record).map(|_| ())
+        };
+        kept.map_err(of_store)?;
+        let close = target.settings.close.clone().unwrap_or_default();
+        let full = close.count.is_some_and(|count| waiting.count >= count)
+            || waiting.bytes >= close.bytes.unwrap_or(ENVELOPE_BYTES_MAX).min(ENVELOPE_BYTES_MAX);
+        if full {
+            self.release_one(&key, &waiting, report)?;
+        }
+        Ok(())
+    }
+
+    /// Envelopes that documents wait for.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn waiting(&self) -> Result<Vec<Waiting>, Findings> {
+        let unit = self.ledger.begin().map_err(of_store)?;
+        let mut all = Vec::new();
+        let mut browse = self.ledger.envelopes.browse();
+        loop {
+            match browse.next(&unit) {
+                Ok(record) => all.push(waiting_of(&record.bytes)?),
+                Err(StoreError::EndOfFile { .. }) => return Ok(all),
+                Err(error) => return Err(of_store(error)),
+            }
+        }
+    }
+
+    /// Closes envelopes, each in a unit of work of its own.
+    ///
+    /// # Errors
+    /// Errors of the store and of deliveries. What was closed before stays closed.
+    pub fn release(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
+        let mut report = SendReport::default();
+        let mut after: Option<[u8; 16]> = None;
+        loop {
+            // One at a time, so that any number of envelopes needs the memory of one.
+            let unit = self.ledger.begin().map_err(of_store)?;
+            let mut browse = self.ledger.envelopes.browse();
+            if let Some(after) = &after {
+                match browse.start(&unit, By::Key(after), Relation::AtLeast) {
+                    Ok(()) => {}
+                    Err(StoreError::NotFound { .. }) => break,
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            let record = loop {
+                match browse.next(&unit) {
+                    Ok(record) if after.as_ref().is_some_and(|after| record.key == after) => {}
+                    Ok(record) => break Some(record),
+                    Err(StoreError::EndOfFile { .. }) => break None,
+                    Err(error) => return Err(of_store(error)),
+                }
+            };
+            drop(unit);
+            let Some(record) = record else { break };
+            let key: [u8; 16] = record
+                .key
+                .as_slice()
+                .try_into()
+                .map_err(|_| ledger::damaged("the key of an envelope is not readable"))?;
+            after = Some(key);
+            let waiting = waiting_of(&record.bytes)?;
+            let close = match which {
+                Release::All => true,
+                Release::Partner(name) => waiting.partner == *name,
+                Release::Due => self.is_due(&waiting)?,
+            };
+            if close {
+                let done = self.release_one(&key, &waiting, &mut report).and_then(|()| self.finish());
+                if done.is_err() {
+                    self.roll_back();
+                    done?;
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    fn is_due(&self, waiting: &Waiting) -> Result<bool, Findings> {
+        let (own, partner) = self.of_waiting(waiting)?;
+        let settings = self.book.settings(own, partner);
+        let close = settings.close.clone().unwrap_or_default();
+        Ok(is_due(&close, waiting, self.now_ms()))
+    }
+
+    pub(crate) fn of_waiting(&self, waiting: &Waiting) -> Result<(usize, usize), Findings> {
+        let book = self.book;
+        book.named(&waiting.own).zip(book.named(&waiting.partner)).ok_or_else(|| {
+            let message = format!("documents wait for {}, which has no partner file any more", waiting.partner);
+            let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
+            finding.hint("restore the file of the partner and your own, then release again").into()
+        })
+    }
+
+    /// Closes one envelope in the unit of work that is open.
+    fn release_one(&mut self, key: &[u8; 16], waiting: &Waiting, report: &mut SendReport) -> Result<(), Findings> {
+        let (own, partner) = self.of_waiting(waiting)?;
+        let standard = if waiting.standard == "X12" { Standard::X12 } else { Standard::Edifact };
+        let mut documents = Vec::new();
+        let ledger = self.ledger;
+        {
+            let unit = self.unit()?;
+            let mut browse = ledger.pending.browse();
+            match browse.start(unit, By::Key(key), Relation::Equal) {
+                Ok(()) => {}
+                Err(StoreError::NotFound { .. }) => return Ok(()),
+                Err(error) => return Err(of_store(error)),
+            }
+            let mut keys = Vec::new();
+            loop {
+                match browse.next(unit) {
+                    Ok(record) if record.key.starts_with(key) => {
+                        documents.push(document_of(&record.bytes)?);
+                        keys.push(record.key);
+                    }
+                    Ok(_) | Err(StoreError::EndOfFile { .. }) => break,
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            for key in keys {
+                ledger::remove_key(&ledger.pending, unit, &key).map_err(of_store)?;
+            }
+            ledger::remove_key(&ledger.envelopes, unit, key).map_err(of_store)?;
+        }
+        let route = Route { own, partner, standard, test: waiting.test, settings: self.book.settings(own, partner) };
+        self.write_interchange(&route, documents, report)
+    }
+}
+
+/// Bytes of one interchange: those of documents that wait for it reach at most so much.
+const ENVELOPE_BYTES_MAX: u64 = 64 << 20;
+fn pending_record(envelope: &[u8; 16], document: &Document) -> Vec<u8> {
+    let mut record = envelope.to_vec();
+    record.extend_from_slice(&xxh3_64(document.functional.as_bytes()).to_be_bytes());
+    record.extend_from_slice(&xxh3_64(document.version.as_bytes()).to_be_bytes());
+    record.extend_from_slice(&document.id.0.to_be_bytes());
+    for text in [&document.functional, &document.version] {
+        record.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        record.extend_from_slice(&text.as_bytes()[..text.len().min(255)]);
+    }
+    record.extend_from_slice(&ledger::packed(&document.text));
+    record
+}
+
+fn document_of(record: &[u8]) -> Result<Document, Findings> {
+    let read = || -> Option<(EntryId, String, String, &[u8])> {
+        let id = u64::from_be_bytes(record.get(32..40)?.try_into().ok()?);
+        let mut rest = record.get(40..)?;
+        let mut texts = Vec::new();
+        for _ in 0..2 {
+            let (length, after) = rest.split_first()?;
+            let (text, after) = after.split_at_checked(usize::from(*length))?;
+            texts.push(std::str::from_utf8(text).ok()?.to_owned());
+            rest = after;
+        }
+        let version = texts.pop()?;
+        Some((EntryId(id), texts.pop()?, version, rest))
+    };
+    let (id, functional, version, rest) =
+        read().ok_or_else(|| ledger::damaged("a waiting document is not readable"))?;
+    Ok(Document { id, functional, version, text: ledger::unpacked(rest)? })
+}
+
+fn waiting_of(record: &[u8]) -> Result<Waiting, Findings> {
+    let rest = record.get(16..).unwrap_or_default();
+    serde_json::from_slice(rest).map_err(|_| ledger::damaged("the state of an envelope is not readable"))
+}
+
+/// Whether an envelope closes now.
+fn is_due(close: &ClosePolicy, waiting: &Waiting, now_ms: u64) -> bool {
+    if waiting.count == 0 {
+        return false;
+    }
+    let old = close.age_s.is_some_and(|age| now_ms >= waiting.since_ms.saturating_add(age * 1_000));
+    // A time of day that passed since the first document came.
+    let struck = close.at_minutes.iter().any(|minutes| {
+        let (day, at) = (86_400_000, minutes * 60_000);
+        let last = now_ms.saturating_sub(at) / day * day + at;
+        now_ms >= at && last > waiting.since_ms && last <= now_ms
+    });
+    let full = close.count.is_some_and(|count| waiting.count >= count)
+        || close.bytes.is_some_and(|bytes| waiting.bytes >= bytes);
+    old || struck || full
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_closes_by_count_bytes_age_or_clock() {
+        let hour = 3_600_000;
+        let waiting = |count, since_ms| Waiting {
+            partner: "ACME".into(),
+            own: "US".into(),
+            standard: "X12".into(),
+            test: false,
+            count,
+            bytes: count * 100,
+            since_ms,
+        };
+        let by = |count, bytes, age_s, at_minutes: &[u64]| ClosePolicy {
+            count,
+            bytes,
+            age_s,
+            at_minutes: at_minutes.to_vec(),
+        };
+        let day = 24 * hour;
+        assert!(!is_due(&by(None, None, None, &[]), &waiting(5, day), 9 * day));
+        assert!(is_due(&by(Some(5), None, None, &[]), &waiting(5, day), day));
+        assert!(!is_due(&by(Some(6), Some(501), None, &[]), &waiting(5, day), day));
+        assert!(is_due(&by(None, Some(500), None, &[]), &waiting(5, day), day));
+        assert!(!is_due(&by(None, None, Some(3_600), &[]), &waiting(5, day), day + hour - 1));
+        assert!(is_due(&by(None, None, Some(3_600), &[]), &waiting(5, day), day + hour));
+        // 18:00: a document that came at 17:00 leaves at 18:00, one of 19:00 the next day.
+        let at_six = by(None, None, None, &[18 * 60]);
+        assert!(!is_due(&at_six, &waiting(1, day + 17 * hour), day + 18 * hour - 1));
+        assert!(is_due(&at_six, &waiting(1, day + 17 * hour), day + 18 * hour));
+        assert!(!is_due(&at_six, &waiting(1, day + 19 * hour), day + 23 * hour));
+        assert!(is_due(&at_six, &waiting(1, day + 19 * hour), 2 * day + 18 * hour));
+        assert!(!is_due(&at_six, &waiting(0, day), 9 * day));
+    }
+}

@@ -1,0 +1,72 @@
+//! Values of elements that rules look at, taken while a transaction is read.
+
+use quayline_edi::{Segment, Standard};
+
+/// Elements to look at, and what was found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    items: Vec<Item>,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    reference: String,
+    tag: Vec<u8>,
+    element: usize,
+    component: usize,
+    value: Option<String>,
+}
+
+/// Longest value that is kept: rules compare short ones, and searches need no more.
+const VALUE_BYTES_MAX: usize = 256;
+
+impl Watch {
+    /// Watches these elements, such as `BEG03` or `BGM01-1`.
+    pub(crate) fn of<'r>(references: impl IntoIterator<Item = &'r str>) -> Self {
+        let mut items: Vec<Item> = Vec::new();
+        for reference in references {
+            if items.iter().any(|item| item.reference == reference) {
+                continue;
+            }
+            let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
+            let (tag, number) = element.split_at(element.len().saturating_sub(2));
+            items.push(Item {
+                reference: reference.to_owned(),
+                tag: tag.as_bytes().to_vec(),
+                element: number.parse().unwrap_or(0),
+                component: component.parse().unwrap_or(1),
+                value: None,
+            });
+        }
+        Watch { items }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.items.iter_mut().for_each(|item| item.value = None);
+    }
+
+    /// Looks at a segment; the first with a tag decides.
+    #[inline]
+    pub(crate) fn segment(&mut self, segment: &Segment<'_>) {
+        for item in &mut self.items {
+            if item.value.is_none() && segment.tag() == item.tag.as_slice() {
+                let part = segment.element(item.element).and_then(|element| element.component(item.component));
+                let mut scratch = Vec::new();
+                let data = part.map(|part| part.data(&mut scratch).bytes().to_vec()).unwrap_or_default();
+                let data = if segment.delimiters().standard == Standard::X12 { data.trim_ascii_end() } else { &data };
+                let mut text = String::from_utf8_lossy(data).into_owned();
+                let mut end = text.len().min(VALUE_BYTES_MAX);
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
+                text.truncate(end);
+                item.value = Some(text);
+            }
+        }
+    }
+
+    /// What was found.
+    pub(crate) fn value(&self, reference: &str) -> Option<&str> {
+        self.items.iter().find(|item| item.reference == reference).and_then(|item| item.value.as_deref())
+    }
+}

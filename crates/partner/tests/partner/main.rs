@@ -1,0 +1,7 @@
+//! Receiving, sending, enveloping, acknowledgments and the transaction store, over the in-memory engine and folders of a test.
+
+mod crash;
+mod receive;
+mod send;
+mod store;
+mod world;

@@ -1,0 +1,179 @@
+//! Interchanges of partners.
+
+use quayline_partner::{Again, Filter, Kind, State, Way};
+
+use crate::world::{World, interchange, orders};
+
+#[test]
+fn an_order_is_checked_mapped_delivered_acknowledged_and_found() {
+    let world = World::new();
+    let report = world.receive(&orders(7, &["PO1", "PO2"]));
+    assert_eq!((report.transactions, report.delivered, report.acknowledgments), (2, 2, 1), "{report:?}");
+    assert!(report.is_good());
+    let files = world.files("orders");
+    assert_eq!(files.len(), 2);
+    assert!(files[0].1.contains(r#""number":"PO1""#), "{files:?}");
+    let acknowledgments = world.files("outbox/ACME");
+    assert_eq!(acknowledgments.len(), 1);
+    let text = &acknowledgments[0].1;
+    assert!(text.contains("*ZZ*US             *01*ACME           *") && text.contains("AK1*PO*7*005010~"), "{text}");
+    assert!(text.contains("AK9*A*2*2*2~") && text.contains("IEA*1*000000001~"), "{text}");
+    let by_field = Filter { field: Some(("order".into(), "PO2".into())), limit: 10, ..Filter::default() };
+    let found = world.search(&by_field);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].state, found[0].details.interchange.as_str()), (State::Delivered, "000000007"));
+    assert_eq!(found[0].details.rule, "ACME/orders");
+    let interchanges = world.entries(Kind::Interchange);
+    let received: Vec<_> = interchanges.iter().filter(|entry| entry.way == Way::Received).collect();
+    assert_eq!((received.len(), received[0].state, received[0].details.transactions), (1, State::Delivered, 2));
+}
+
+#[test]
+fn the_same_bytes_are_refused_and_the_same_number_is_answered_as_a_duplicate() {
+    let world = World::with("usage = \"both\"\nacknowledge = [\"997\", \"ta1\"]", "");
+    world.receive(&orders(7, &["PO1"]));
+    let again = world.receive(&orders(7, &["PO1"]));
+    assert_eq!(again.findings[0].1.code.0, "PTN-106");
+    assert_eq!(world.entries(Kind::Transaction).len(), 1);
+    let duplicate = world.receive(&orders(7, &["PO9"]));
+    assert_eq!((duplicate.rejected, duplicate.delivered), (1, 0));
+    assert_eq!(duplicate.findings[0].1.code.0, "PTN-103");
+    assert_eq!(world.files("orders").len(), 1);
+    let answers = world.files("outbox/ACME");
+    assert!(answers.iter().any(|(_, text)| text.contains("TA1*000000007*260401*1200*R*025~")), "{answers:?}");
+    let kept = world.search(&Filter { state: Some(State::Duplicate), limit: 10, ..Filter::default() });
+    assert_eq!(kept.len(), 3, "the interchange, its group and its document");
+    // Said to be received again, the same bytes are a duplicate too.
+    assert_eq!(world.receive_again(&orders(7, &["PO1"]), Again::Yes).findings[0].1.code.0, "PTN-103");
+}
+
+#[test]
+fn missing_numbers_are_a_warning() {
+    let world = World::new();
+    world.receive(&orders(7, &["PO1"]));
+    let report = world.receive(&orders(10, &["PO2"]));
+    assert_eq!(report.delivered, 1);
+    assert_eq!(report.findings[0].1.code.0, "PTN-104");
+    assert!(report.findings[0].1.message.contains("2 interchange numbers are missing before this one: 8 to 9"));
+    // An older one that comes late is no gap, nor is the next.
+    assert!(world.receive(&orders(8, &["PO3"])).findings.is_empty());
+    assert!(world.receive(&orders(11, &["PO4"])).findings.is_empty());
+}
+
+#[test]
+fn unknown_senders_receivers_and_wrong_tests_are_named_and_kept() {
+    let world = World::with("usage = \"production\"\nacknowledge = [\"ta1\"]", "");
+    for (edi, code, state) in [
+        (orders(1, &["PO1"]).replace("01*ACME  ", "01*OTHER "), "PTN-100", State::Unrouted),
+        (orders(2, &["PO1"]).replace("ZZ*US     ", "ZZ*NOBODY "), "PTN-101", State::Unrouted),
+        (interchange(3, "T", &[("PO1", "SA")]), "PTN-102", State::Rejected),
+    ] {
+        let report = world.receive(&edi);
+        assert_eq!(report.delivered, 0, "{code}");
+        assert_eq!(report.findings[0].1.code.0, code);
+        let kept =
+            world.search(&Filter { kind: Some(Kind::Transaction), state: Some(state), limit: 10, ..Filter::default() });
+        assert!(!kept.is_empty(), "{code}");
+    }
+    assert!(world.files("orders").is_empty());
+    let answers: String = world.files("outbox/ACME").into_iter().map(|(_, text)| text).collect();
+    // The unknown sender has no answer, the others have.
+    assert!(!answers.contains("TA1*000000001"), "{answers}");
+    assert!(answers.contains("TA1*000000002*260401*1200*R*008~"), "{answers}");
+    assert!(answers.contains("TA1*000000003*260401*1200*R*020~"), "{answers}");
+}
+
+#[test]
+fn a_bad_document_is_rejected_kept_whole_corrected_and_processed_again() {
+    let world = World::new();
+    let bad =
+        orders(7, &["PO1", "PO2"]).replacen("N1*BY*ACME~PO1*1*1*EA*1**VP*X~", "N1*BY*ACME~PO1*1*X*EA*1**VP*X~", 1);
+    let report = world.receive(&bad);
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    let answer = &world.files("outbox/ACME")[0].1;
+    assert!(answer.contains("AK9*P*2*2*1~"), "{answer}");
+    let rejected = world.search(&Filter { state: Some(State::Rejected), limit: 10, ..Filter::default() });
+    let entry = &rejected[0];
+    assert!(entry.details.findings.iter().any(|finding| finding.severity == "error"), "{entry:?}");
+    let ledger = world.ledger();
+    let unit = ledger.begin().expect("a unit");
+    let kept = ledger.body(&unit, entry.id, quayline_partner::Part::Document).expect("read").expect("kept");
+    let kept = String::from_utf8(kept).expect("text");
+    assert!(kept.starts_with("ISA*") && kept.contains("PO1*1*X*EA") && kept.ends_with("IEA*1*000000007~"), "{kept}");
+    drop(unit);
+    let still =
+        world.at_desk(quayline_partner::DeskLimits::default(), |desk| desk.reprocess(entry.id, None)).expect("done");
+    assert_eq!(still.state, State::Rejected, "nothing changed");
+    let corrected = kept.replace("PO1*1*X*EA", "PO1*1*5*EA");
+    let done = world.at_desk(quayline_partner::DeskLimits::default(), |desk| {
+        desk.reprocess(still.entry, Some(corrected.as_bytes()))
+    });
+    let done = done.expect("done");
+    assert_eq!(done.state, State::Delivered, "{done:?}");
+    assert_eq!(world.files("orders").len(), 2);
+    let replaced = world.search(&Filter { state: Some(State::Replaced), limit: 10, ..Filter::default() });
+    assert_eq!(replaced.len(), 2);
+    let twice = world.at_desk(quayline_partner::DeskLimits::default(), |desk| desk.reprocess(entry.id, None));
+    assert_eq!(twice.expect_err("replaced").0[0].code.0, "PTN-303");
+}
+
+#[test]
+fn a_group_that_ends_wrong_delivers_nothing() {
+    let world = World::new();
+    let report = world.receive(&orders(7, &["PO1", "PO2"]).replace("GE*2*7~", "GE*3*7~"));
+    assert_eq!((report.delivered, report.rejected), (0, 2), "{report:?}");
+    assert!(world.files("orders").is_empty());
+    let answer = &world.files("outbox/ACME")[0].1;
+    assert!(answer.contains("AK9*R*3*2*0*5~"), "{answer}");
+}
+
+#[test]
+fn a_document_that_no_rule_takes_waits_for_one() {
+    let world = World::new();
+    let invoice = orders(7, &["PO1"]).replace("ST*850*", "ST*855*").replace("GS*PO", "GS*PR");
+    world.write(
+        "partners/acme.toml",
+        &std::fs::read_to_string(world.path("partners/acme.toml"))
+            .expect("text")
+            .replace("guides = [\"tiny.guide\"]\n", ""),
+    );
+    let report = world.receive(&invoice);
+    assert_eq!((report.unrouted, report.findings[0].1.code.0), (1, "PTN-105"));
+    // It is acknowledged all the same.
+    assert!(world.files("outbox/ACME")[0].1.contains("AK9*A*1*1*1~"));
+    let entry = world.search(&Filter { state: Some(State::Unrouted), limit: 1, ..Filter::default() }).remove(0);
+    let text = std::fs::read_to_string(world.path("partners/acme.toml")).expect("text");
+    let rule = "\n[[rule]]\nname = \"rest\"\ndirection = \"receive\"\ndeliver = \"folder:rest\"\n";
+    world.write("partners/acme.toml", &(text + rule));
+    let done =
+        world.at_desk(quayline_partner::DeskLimits::default(), |desk| desk.reprocess(entry.id, None)).expect("done");
+    assert_eq!(done.state, State::Delivered);
+    let files = world.files("rest");
+    assert!(files.len() == 1 && files[0].1.contains("ST*855*0001~"), "{files:?}");
+}
+
+#[test]
+fn content_chooses_the_rule_and_queues_take_output() {
+    let rule = "[[rule]]\nname = \"release\"\ndirection = \"receive\"\ndocument = \"850\"\nmap = \"maps/in.qmap\"\ndeliver = \"queue:RELEASES\"\nwhen = { BEG02 = \"RL\" }\n";
+    let world = World::with("usage = \"both\"", rule);
+    let store = world.store();
+    let mut unit = store.begin().expect("a unit");
+    store.define_queue(&mut unit, quayline_store::queue::QueueDefinition::local("RELEASES")).expect("a queue");
+    unit.commit().expect("committed");
+    let edi = interchange(1, "P", &[("PO1", "RL"), ("PO2", "SA")]);
+    let mut source = std::io::Cursor::new(edi.into_bytes());
+    let limits = quayline_partner::DeskLimits::default();
+    let report =
+        world.at_desk_over(&store, limits, |desk| desk.receive("in.x12", &mut source, Again::No)).expect("done");
+    assert_eq!(report.delivered, 2, "{report:?}");
+    assert_eq!(store.queue("RELEASES").expect("a queue").facts().expect("facts").depth, 1);
+    assert_eq!(world.files("orders").len(), 1);
+}
+
+#[test]
+fn a_file_without_an_interchange_is_kept() {
+    let world = World::new();
+    let report = world.receive("not EDI at all");
+    assert_eq!((report.unrouted, report.findings[0].1.code.0), (1, "PTN-110"));
+    assert_eq!(world.entries(Kind::Interchange).len(), 1);
+}

@@ -1,0 +1,161 @@
+//! Documents to partners, and their acknowledgments.
+
+use quayline_partner::{Filter, Kind, Release, State, Way};
+
+use crate::world::{NOON_MS, World};
+
+fn order(number: &str) -> String {
+    format!("{{\"number\":\"{number}\",\"kind\":\"SA\"}}\n")
+}
+
+/// A 997 of ACME for a group that we sent.
+fn answer(interchange: u32, body: &str) -> String {
+    let segments = body.matches('~').count() + 2;
+    format!(
+        "ISA*00*          *00*          *01*ACME           *ZZ*US             *260401*1200*^*00501*{interchange:09}*0*P*:~\
+         GS*FA*ACME*US*20260401*1200*{interchange}*X*005010~ST*997*0001~{body}SE*{segments}*0001~GE*1*{interchange}~IEA*1*{interchange:09}~"
+    )
+}
+
+#[test]
+fn documents_are_sent_at_once_with_numbers_that_count_up() {
+    let world = World::new();
+    let report = world.send(Some("ACME"), "order", &(order("A1") + &order("A2"))).expect("sent");
+    assert_eq!((report.sent, report.interchanges), (2, 2), "{report:?}");
+    let files = world.files("outbox/ACME");
+    assert!(files[0].1.starts_with("ISA*00*          *00*          *ZZ*US             *01*ACME           *260401*1200*^*00501*000000001*0*P*:~GS*PO*US*ACME*"), "{files:?}");
+    assert!(
+        files[0].1.contains("ST*850*0001~BEG*00*SA*A1**20260401~") && files[1].1.contains("*000000002*0*P*"),
+        "{files:?}"
+    );
+    let sent = world.search(&Filter { field: Some(("order".into(), "A2".into())), limit: 10, ..Filter::default() });
+    assert_eq!((sent.len(), sent[0].state, sent[0].details.interchange.as_str()), (1, State::Sent, "000000002"));
+}
+
+#[test]
+fn delayed_documents_go_in_one_group_and_close_by_count_age_and_command() {
+    let world = World::with("usage = \"production\"\nenvelope = \"delayed\"\nclose = { count = 3, age = \"1h\" }", "");
+    let report = world.send(Some("ACME"), "order", &(order("A1") + &order("A2"))).expect("sent");
+    assert_eq!((report.waiting, report.interchanges), (2, 0));
+    assert!(world.files("outbox/ACME").is_empty());
+    let report = world.send(Some("ACME"), "order", &order("A3")).expect("sent");
+    assert_eq!(report.interchanges, 1);
+    let files = world.files("outbox/ACME");
+    let text = &files[0].1;
+    assert_eq!(text.matches("GS*").count(), 1);
+    for (number, order) in ["0001", "0002", "0003"].iter().zip(["A1", "A2", "A3"]) {
+        assert!(text.contains(&format!("ST*850*{number}~BEG*00*SA*{order}*")), "{text}");
+    }
+    assert!(text.contains("GE*3*1~IEA*1*000000001~"), "{text}");
+    world.send(Some("ACME"), "order", &order("A4")).expect("sent");
+    assert_eq!(world.release(&Release::Due).interchanges, 0);
+    world.now_ms.set(NOON_MS + 3_600_000);
+    assert_eq!(world.release(&Release::Due).interchanges, 1);
+    world.send(Some("ACME"), "order", &order("A5")).expect("sent");
+    assert_eq!(world.release(&Release::Partner("OTHER")).interchanges, 0);
+    assert_eq!(world.release(&Release::Partner("ACME")).interchanges, 1);
+    assert_eq!(world.release(&Release::All).interchanges, 0);
+    let states: Vec<_> = world.entries(Kind::Transaction).iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [State::Sent; 5]);
+    assert!(world.files("outbox/ACME")[2].1.contains("*000000003*0*P*"));
+}
+
+#[test]
+fn acknowledgments_are_matched_also_partial_and_rejected_ones() {
+    let world = World::with(
+        "usage = \"production\"\nenvelope = \"delayed\"\nclose = { count = 2 }\nexpect = \"997\"\ndue = \"2h\"",
+        "",
+    );
+    world.send(Some("ACME"), "order", &(order("A1") + &order("A2"))).expect("sent");
+    let overdue = |at: u64| {
+        let filter = Filter { state: Some(State::Expecting), overdue_at_ms: Some(at), limit: 10, ..Filter::default() };
+        world.search(&filter).len()
+    };
+    assert_eq!(overdue(NOON_MS + 3_600_000), 0);
+    assert_eq!(overdue(NOON_MS + 3 * 3_600_000), 1);
+    let report = world.receive(&answer(1, "AK1*PO*1~AK2*850*0001~AK5*A~AK2*850*0002~AK5*R*5~AK9*P*2*2*1~"));
+    assert_eq!((report.delivered, report.matched), (1, 3), "{report:?}");
+    let state = |kind| {
+        let all = world.entries(kind);
+        all.iter()
+            .filter(|entry| entry.way == Way::Sent && entry.details.document != "acknowledgment")
+            .map(|entry| entry.state)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(state(Kind::Transaction), [State::Accepted, State::Refused]);
+    assert_eq!(state(Kind::Group), [State::PartlyAccepted]);
+    assert_eq!(overdue(NOON_MS + 3 * 3_600_000), 0);
+    let refused = world.search(&Filter { state: Some(State::Refused), limit: 10, ..Filter::default() });
+    assert!(
+        refused[0].details.history.iter().any(|line| line.what.contains("one or more segments are wrong")),
+        "{refused:?}"
+    );
+    // A group that is accepted as a whole accepts what it holds.
+    world.send(Some("ACME"), "order", &(order("A3") + &order("A4"))).expect("sent");
+    world.receive(&answer(2, "AK1*PO*2~AK9*A*2*2*2~"));
+    assert_eq!(state(Kind::Transaction), [State::Accepted, State::Refused, State::Accepted, State::Accepted]);
+    // A 997 is not answered.
+    assert_eq!(world.files("outbox/ACME").len(), 2);
+}
+
+#[test]
+fn an_acknowledgment_of_what_was_never_sent_is_named() {
+    let world = World::new();
+    let report = world.receive(&answer(1, "AK1*PO*77~AK9*A*1*1*1~"));
+    assert_eq!(report.findings[0].1.code.0, "PTN-107");
+    let entry = &world.entries(Kind::Transaction)[0];
+    assert!(entry.details.findings[0].message.contains("group 77, which was never sent"), "{entry:?}");
+}
+
+#[test]
+fn the_same_bytes_are_sent_again_and_new_numbers_replace_an_interchange() {
+    let world = World::new();
+    world.send(Some("ACME"), "order", &order("A1")).expect("sent");
+    let sent = world.entries(Kind::Interchange).remove(0);
+    let limits = quayline_partner::DeskLimits::default;
+    world.at_desk(limits(), |desk| desk.resend(sent.id)).expect("sent again");
+    let files = world.files("outbox/ACME");
+    assert_eq!(files.len(), 2);
+    assert_eq!(files[0].1, files[1].1);
+    let report = world.at_desk(limits(), |desk| desk.reenvelope(sent.id)).expect("in a new envelope");
+    assert_eq!((report.sent, report.interchanges), (1, 1));
+    let files = world.files("outbox/ACME");
+    assert!(
+        files.iter().any(|(_, text)| text.contains("*000000002*0*P*") && text.contains("BEG*00*SA*A1*")),
+        "{files:?}"
+    );
+    assert_eq!(world.entries(Kind::Interchange)[0].state, State::Replaced);
+    let twice = world.at_desk(limits(), |desk| desk.reenvelope(sent.id));
+    assert_eq!(twice.expect_err("replaced").0[0].code.0, "PTN-303");
+}
+
+#[test]
+fn numbers_have_their_range_and_delimiters_their_setting() {
+    let world = World::with(
+        "usage = \"test\"\ninterchange-numbers = { first = 7, last = 8 }\ndelimiters = \"|>^~\"\nline-breaks = true\nfields = { \"interchange.acknowledgment_requested\" = \"1\" }",
+        "",
+    );
+    for order_number in ["A1", "A2", "A3"] {
+        world.send(Some("ACME"), "order", &order(order_number)).expect("sent");
+    }
+    let files = world.files("outbox/ACME");
+    let numbers: Vec<&str> = files.iter().map(|(_, text)| &text[90..99]).collect();
+    // By name: the first and the third, then the second.
+    assert_eq!(numbers, ["000000007", "000000007", "000000008"]);
+    assert!(
+        files[0].1.contains("|1|T|>~\nGS|PO|US|ACME|") && files[0].1.contains("~\nBEG|00|SA|A1||20260401~\n"),
+        "{files:?}"
+    );
+}
+
+#[test]
+fn documents_for_nobody_are_refused_and_kept() {
+    let world = World::new();
+    let unknown = world.send(Some("ACNE"), "order", &order("A1")).expect_err("no such partner");
+    assert_eq!((unknown.0[0].code.0, unknown.0[0].hint.as_deref()), ("PTN-200", Some("did you mean `ACME`?")));
+    assert_eq!(world.send(None, "invoice", "{}").expect_err("no rule").0[0].code.0, "PTN-105");
+    // The map names no receiver.
+    let report = world.send(None, "order", &order("A1")).expect("kept");
+    assert_eq!((report.rejected, report.findings[0].1.code.0), (1, "PTN-200"));
+    assert_eq!(world.entries(Kind::Transaction)[0].state, State::Rejected);
+}

@@ -1,0 +1,85 @@
+//! Searching and purging the transaction store.
+
+use quayline_partner::{Filter, Kind, State};
+
+use crate::world::{NOON_MS, World, orders};
+
+const DAY_MS: u64 = 86_400_000;
+
+/// Ten days with an interchange of thirty orders each.
+fn filled() -> World {
+    let world = World::with("usage = \"both\"\nkeep = \"rejected\"\nkeep-days = 5", "");
+    for day in 0..10_u32 {
+        world.now_ms.set(NOON_MS + u64::from(day) * DAY_MS);
+        let names: Vec<String> = (0..30).map(|order| format!("PO{day}-{order}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let report = world.receive(&orders(day + 1, &names));
+        assert_eq!(report.delivered, 30, "{report:?}");
+    }
+    world
+}
+
+#[test]
+fn every_search_pages_through_the_same_entries() {
+    let world = filled();
+    let ledger = world.ledger();
+    let all = |filter: &Filter| {
+        let mut filter = Filter { limit: 7, ..filter.clone() };
+        let mut ids = Vec::new();
+        loop {
+            let found = ledger.search(&filter).expect("a search");
+            ids.extend(found.entries.iter().map(|entry| entry.id));
+            match found.next {
+                Some(next) => filter.after = Some(next),
+                None => break,
+            }
+        }
+        assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "the newest first, none twice");
+        ids.len()
+    };
+    let transactions = Filter { kind: Some(Kind::Transaction), ..Filter::default() };
+    let of_acme = Filter { partner: Some("ACME".into()), ..transactions.clone() };
+    let day = |from: u64, to: u64| Filter {
+        from_ms: Some(NOON_MS + from * DAY_MS - 1),
+        to_ms: Some(NOON_MS + to * DAY_MS),
+        ..of_acme.clone()
+    };
+    assert_eq!(all(&transactions), 300);
+    assert_eq!(all(&of_acme), 300);
+    assert_eq!(all(&day(3, 5)), 60);
+    assert_eq!(all(&Filter { partner: None, ..day(3, 5) }), 60);
+    assert_eq!(all(&Filter { state: Some(State::Delivered), ..transactions.clone() }), 300);
+    assert_eq!(all(&Filter { state: Some(State::Rejected), ..transactions.clone() }), 0);
+    assert_eq!(
+        all(&Filter {
+            number: Some("4".into()),
+            partner: Some("ACME".into()),
+            kind: Some(Kind::Interchange),
+            ..Filter::default()
+        }),
+        2
+    );
+    assert_eq!(all(&Filter { field: Some(("order".into(), "PO4-17".into())), ..Filter::default() }), 1);
+    assert_eq!(all(&Filter { field: Some(("order".into(), "PO4".into())), ..Filter::default() }), 0);
+    assert_eq!(all(&Filter { document: Some("855".into()), ..transactions }), 0);
+}
+
+#[test]
+fn a_purge_removes_what_is_old_with_its_fields() {
+    let world = filled();
+    let ledger = world.ledger();
+    // Day 9 is now; entries of days 0 to 4 are at least five days old.
+    let removed = ledger.purge(NOON_MS + 9 * DAY_MS, None).expect("purged");
+    let transactions = Filter { kind: Some(Kind::Transaction), limit: 1_000, ..Filter::default() };
+    assert_eq!(ledger.search(&transactions).expect("a search").entries.len(), 150);
+    // Documents and groups; interchanges, and the acknowledgments of ours.
+    assert_eq!(removed, 5 * (30 + 1 + 2));
+    let field = |order: &str| Filter { field: Some(("order".into(), order.into())), limit: 10, ..Filter::default() };
+    assert_eq!(ledger.search(&field("PO4-1")).expect("a search").entries.len(), 0);
+    assert_eq!(ledger.search(&field("PO5-1")).expect("a search").entries.len(), 1);
+    assert_eq!(ledger.purge(NOON_MS + 9 * DAY_MS, Some(0)).expect("purged"), 5 * 33);
+    // Numbers go on.
+    let report = world.receive(&orders(11, &["PO1"]));
+    assert_eq!(report.delivered, 1);
+    assert!(world.entries(Kind::Transaction)[0].id.0 > 330);
+}

@@ -1,0 +1,252 @@
+//! Trading partners as users write them: one TOML file for each partner, and one for each identity of our own.
+//!
+//! ```text
+//! partners/*.toml ──parse──▶ PartnerFile { identities, settings, agreements, rules } ──▶ PartnerFolder: all files, checked against each other
+//! ```
+//!
+//! Every setting may be given in four places. The most specific one that gives it wins: a rule, then the agreement between the partner and
+//! one of our identities, then the partner, then our own file. [`Settings::over`] is that rule; nothing else merges settings.
+
+mod check;
+mod settings;
+mod wire;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, Findings, Place, Severity};
+use quayline_edi::Standard;
+
+use crate::codes;
+use crate::user_file::UserFile;
+
+pub use settings::{
+    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
+    Usage,
+};
+
+/// The page that shows every key of a partner file.
+const DOCUMENT: &str = "docs/reference/partners.md";
+
+/// One partner, or one identity of our own.
+#[derive(Clone, Debug, Default)]
+pub struct PartnerFile {
+    /// Name; the file's name without its extension unless the file says otherwise.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether this is us.
+    pub is_own: bool,
+    /// For people.
+    pub description: Option<String>,
+    /// For people: whom to call.
+    pub contact: Option<String>,
+    /// How interchanges name the partner.
+    pub identities: Vec<Identity>,
+    /// Settings of the partner.
+    pub settings: Settings,
+    /// Settings for one of our identities.
+    pub agreements: Vec<Agreement>,
+    /// What happens to documents.
+    pub rules: Vec<Rule>,
+}
+
+/// How interchanges name a partner.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Identity {
+    /// X12 or EDIFACT.
+    pub standard: Standard,
+    /// ISA05, ISA07; data element 0007. Empty where EDIFACT has none.
+    pub qualifier: String,
+    /// ISA06, ISA08; data elements 0004 and 0010. Without padding.
+    pub id: String,
+    /// GS02, GS03; empty is the same as `id`.
+    pub group: String,
+    /// Where the identity is in its file.
+    pub place: Place,
+}
+
+/// Settings for one of our identities.
+#[derive(Clone, Debug)]
+pub struct Agreement {
+    /// Name of our file.
+    pub with: String,
+    /// The settings.
+    pub settings: Settings,
+    /// Where the agreement is in its file.
+    pub place: Place,
+}
+
+/// Which way a document goes.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Direction {
+    /// From the partner.
+    Receive,
+    /// To the partner.
+    Send,
+}
+
+impl Direction {
+    /// `receive` or `send`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Receive => "receive",
+            Direction::Send => "send",
+        }
+    }
+}
+
+/// What happens to a document. A condition that is absent fits every document.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Name, unique in its file.
+    pub name: String,
+    /// Which way.
+    pub direction: Direction,
+    /// X12 or EDIFACT.
+    pub standard: Option<Standard>,
+    /// ST01 or the message type; of documents to send, the name that the sender gives them.
+    pub document: Option<String>,
+    /// Version: GS08 or ST03; of EDIFACT `D:96A:UN`.
+    pub version: Option<String>,
+    /// Data element 0026; of X12 GS03.
+    pub application: Option<String>,
+    /// Whether the interchange must be a test or must not.
+    pub test: Option<bool>,
+    /// Values of elements, by `BEG02` or `BGM01-1`: the first segment with that tag decides.
+    pub when: Vec<(String, String)>,
+    /// The map; absent, the document is delivered as it came.
+    pub map: Option<PathBuf>,
+    /// Where the output of each target of the map goes; under the empty name, where all others go.
+    pub deliver: BTreeMap<String, Delivery>,
+    /// Fields to find the document by: name, and `BEG03` or `CLM01`.
+    pub fields: Vec<(String, String)>,
+    /// Settings that win over those of agreement, partner and house.
+    pub settings: Settings,
+    /// Where the rule is in its file.
+    pub place: Place,
+}
+
+/// Where output goes.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Delivery {
+    /// Into a folder, a file for each document.
+    Folder(PathBuf),
+    /// Onto a queue of the store, a message for each document.
+    Queue(String),
+}
+
+impl Delivery {
+    /// Reads `folder:PATH` or `queue:NAME`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Delivery> {
+        match text.split_once(':')? {
+            ("folder", path) if !path.is_empty() => Some(Delivery::Folder(path.into())),
+            ("queue", name) if !name.is_empty() => Some(Delivery::Queue(name.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+impl core::fmt::Display for Delivery {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Delivery::Folder(path) => write!(f, "folder:{}", path.display()),
+            Delivery::Queue(name) => write!(f, "queue:{name}"),
+        }
+    }
+}
+
+/// All partner files of a folder.
+#[derive(Clone, Debug, Default)]
+pub struct PartnerFolder {
+    /// The files, by name.
+    pub partners: Vec<PartnerFile>,
+    /// Warnings.
+    pub findings: Vec<Finding>,
+}
+
+impl PartnerFolder {
+    /// Reads every `*.toml` of a folder. Paths in the files are relative to `project`, the folder around it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of the files, and with all of them together.
+    pub fn read(folder: &Path, project: &Path) -> Result<PartnerFolder, Findings> {
+        let mut paths = Vec::new();
+        let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+            if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut partners = Vec::new();
+        let mut findings = Vec::new();
+        for path in &paths {
+            match PartnerFile::read(path) {
+                Ok((file, found)) => {
+                    partners.push(file);
+                    findings.extend(found);
+                }
+                Err(Findings(found)) => findings.extend(found),
+            }
+        }
+        if paths.is_empty() {
+            let place = Place { file: Some(folder.display().to_string().into()), ..Place::default() };
+            let finding = Finding::error(codes::PARTNER_MISSING, Fault::Config, "the folder has no partner file");
+            findings.push(finding.at(place).hint(format!("write one file for you and one for a partner; {DOCUMENT}")));
+        }
+        findings.extend(check::together(&partners, project));
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(findings));
+        }
+        Ok(PartnerFolder { partners, findings })
+    }
+}
+
+impl PartnerFile {
+    /// Reads one file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(path: &Path) -> Result<(PartnerFile, Vec<Finding>), Findings> {
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        PartnerFile::parse(path, &text)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(path: &Path, text: &str) -> Result<(PartnerFile, Vec<Finding>), Findings> {
+        let mut file = UserFile::new(&path.display().to_string(), text);
+        let wire: wire::File = file.parse(codes::PARTNER_SYNTAX, DOCUMENT)?;
+        let partner = wire::partner(&mut file, path, wire);
+        if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Findings(file.findings));
+        }
+        Ok((partner, file.findings))
+    }
+
+    /// The partner's identity in a standard; the first of several.
+    #[must_use]
+    pub fn identity(&self, standard: Standard) -> Option<&Identity> {
+        self.identities.iter().find(|identity| identity.standard == standard)
+    }
+}
+
+/// The delimiters that a setting gives for a standard: element, component, repetition or a space, terminator and, for EDIFACT, the release
+/// character. `None` where the text does not fit the standard.
+#[must_use]
+pub fn delimiters_of(text: &str, standard: Standard) -> Option<quayline_edi::Delimiters> {
+    wire::delimiters_of(text, standard)
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Findings {
+    let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+    let message = format!("cannot be read: {}", quayline_core::system_error_text(error));
+    let finding = Finding::error(codes::PARTNER_MISSING, Fault::Environment, message);
+    finding.at(place).hint("check the path; partner files are in the folder `partners` of a project, in UTF-8").into()
+}

@@ -1,0 +1,321 @@
+//! Settings of partners, and which of several wins.
+
+use std::path::PathBuf;
+
+use quayline_edi::ValidationLevel;
+
+/// Settings. `None` leaves the decision to what is less specific.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Settings {
+    /// Whether test or production interchanges are allowed. Default: production.
+    pub usage: Option<Usage>,
+    /// How much is checked. Default: rules.
+    pub validate: Option<ValidationLevel>,
+    /// Which findings reject a document. Default: errors.
+    pub reject_on: Option<LowestRefused>,
+    /// What happens to an interchange whose number came before. Default: reject.
+    pub duplicates: Option<DuplicatePolicy>,
+    /// What happens where numbers are missing. Default: warn.
+    pub gaps: Option<GapPolicy>,
+    /// Acknowledgments that we send. Default: what the standard has: 997 and CONTRL; TA1 where it is requested.
+    pub acknowledge: Option<Vec<AckKind>>,
+    /// Where our acknowledgments go. Default: where other output to the partner goes.
+    pub acknowledge_to: Option<super::Delivery>,
+    /// The acknowledgment that we expect for what we send. Default: none.
+    pub expect: Option<AckKind>,
+    /// Seconds until an expected acknowledgment is overdue. Default: 24 hours.
+    pub due_s: Option<u64>,
+    /// Guides to check by.
+    pub guides: Option<Vec<PathBuf>>,
+    /// Which bytes the store keeps. Default: all.
+    pub keep: Option<KeepPolicy>,
+    /// Days until a purge may remove an entry. Default: 2,555, seven years.
+    pub keep_days: Option<u64>,
+    /// When documents to send are put into an interchange. Default: at once.
+    pub envelope: Option<EnvelopePolicy>,
+    /// When a delayed envelope closes.
+    pub close: Option<ClosePolicy>,
+    /// Where interchanges to the partner go.
+    pub send_to: Option<super::Delivery>,
+    /// Delimiters of what we write: element, component, repetition, segment terminator, release.
+    pub delimiters: Option<String>,
+    /// ISA12 or the syntax identifier and version of UNB, such as `UNOC:3`.
+    pub version: Option<String>,
+    /// Line break after each segment that we write. Default: no.
+    pub line_breaks: Option<bool>,
+    /// Numbers of interchanges. Default: from 1.
+    pub interchange_numbers: Option<NumberRange>,
+    /// Numbers of groups. Default: from 1.
+    pub group_numbers: Option<NumberRange>,
+    /// Numbers of transactions. Default: from 1 in each group.
+    pub transaction_numbers: Option<NumberRange>,
+    /// Header fields of what we write: `interchange.acknowledgment_requested`, `group.agency`.
+    pub fields: Option<Vec<(String, String)>>,
+}
+
+impl Settings {
+    /// These settings, and where they say nothing, those of `less`.
+    #[must_use]
+    pub fn over(&self, less: &Settings) -> Settings {
+        macro_rules! pick {
+            ($($field:ident),* $(,)?) => {
+                Settings { $($field: self.$field.clone().or_else(|| less.$field.clone())),* }
+            };
+        }
+        pick!(
+            usage,
+            validate,
+            reject_on,
+            duplicates,
+            gaps,
+            acknowledge,
+            acknowledge_to,
+            expect,
+            due_s,
+            guides,
+            keep,
+            keep_days,
+            envelope,
+            close,
+            send_to,
+            delimiters,
+            version,
+            line_breaks,
+            interchange_numbers,
+            group_numbers,
+            transaction_numbers,
+            fields,
+        )
+    }
+
+    /// Each setting that is given: its key and its value as text.
+    #[must_use]
+    pub fn given(&self) -> Vec<(&'static str, String)> {
+        let mut all = Vec::new();
+        macro_rules! show {
+            ($($key:literal $field:ident),* $(,)?) => {
+                $(if let Some(value) = &self.$field { all.push(($key, value.to_text())); })*
+            };
+        }
+        show!(
+            "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "gaps" gaps,
+            "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due_s, "guides" guides,
+            "keep" keep, "keep-days" keep_days, "envelope" envelope, "close" close, "send-to" send_to,
+            "delimiters" delimiters, "version" version, "line-breaks" line_breaks,
+            "interchange-numbers" interchange_numbers, "group-numbers" group_numbers,
+            "transaction-numbers" transaction_numbers, "fields" fields,
+        );
+        all
+    }
+}
+
+/// A setting's value as people write it.
+trait ToText {
+    fn to_text(&self) -> String;
+}
+
+macro_rules! shown {
+    ($($kind:ty),* $(,)?) => {
+        $(impl ToText for $kind {
+            fn to_text(&self) -> String {
+                self.to_string()
+            }
+        })*
+    };
+}
+
+shown!(
+    u64,
+    bool,
+    String,
+    Usage,
+    LowestRefused,
+    DuplicatePolicy,
+    GapPolicy,
+    AckKind,
+    KeepPolicy,
+    EnvelopePolicy,
+    ClosePolicy,
+    NumberRange,
+    super::Delivery,
+);
+
+impl ToText for Vec<AckKind> {
+    fn to_text(&self) -> String {
+        self.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl ToText for Vec<PathBuf> {
+    fn to_text(&self) -> String {
+        self.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl ToText for Vec<(String, String)> {
+    fn to_text(&self) -> String {
+        self.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl ToText for ValidationLevel {
+    fn to_text(&self) -> String {
+        match self {
+            ValidationLevel::Envelope => "envelope",
+            ValidationLevel::Guide => "guide",
+            ValidationLevel::Notes => "notes",
+            ValidationLevel::Rules => "rules",
+        }
+        .to_owned()
+    }
+}
+
+/// A closed list of words.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+        pub enum $name { $($(#[$inner])* $variant),* }
+
+        impl $name {
+            /// Every word.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// By its word.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some($name::$variant),)* _ => None }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self { $($name::$variant => $word),* })
+            }
+        }
+    };
+}
+
+words! {
+    /// Test or production.
+    Usage {
+        /// Production interchanges only.
+        Production = "production",
+        /// Test interchanges only.
+        Test = "test",
+        /// Both.
+        Both = "both",
+    }
+}
+
+words! {
+    /// Which findings reject a document.
+    LowestRefused {
+        /// Errors.
+        Error = "error",
+        /// Warnings, and errors.
+        Warning = "warning",
+        /// Nothing: documents are accepted with their findings.
+        Nothing = "nothing",
+    }
+}
+
+words! {
+    /// What happens to an interchange whose number came before.
+    DuplicatePolicy {
+        /// It is rejected.
+        Reject = "reject",
+        /// It is processed, with a warning.
+        Warn = "warn",
+        /// It is processed.
+        Accept = "accept",
+    }
+}
+
+words! {
+    /// What happens where interchange numbers are missing.
+    GapPolicy {
+        /// A warning.
+        Warn = "warn",
+        /// Nothing.
+        Ignore = "ignore",
+    }
+}
+
+words! {
+    /// An acknowledgment.
+    AckKind {
+        /// TA1, for every X12 interchange.
+        Ta1 = "ta1",
+        /// 997.
+        Functional = "997",
+        /// 999.
+        Implementation = "999",
+        /// CONTRL.
+        Contrl = "contrl",
+    }
+}
+
+words! {
+    /// Which bytes the store keeps.
+    KeepPolicy {
+        /// All documents.
+        All = "all",
+        /// Those of documents that were rejected or that no rule took.
+        Rejected = "rejected",
+    }
+}
+
+words! {
+    /// When documents to send are put into an interchange.
+    EnvelopePolicy {
+        /// At once, an interchange for each document.
+        Immediate = "immediate",
+        /// Later, many documents in one interchange.
+        Delayed = "delayed",
+    }
+}
+
+/// When a delayed envelope closes: as soon as one of these is reached.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ClosePolicy {
+    /// Documents.
+    pub count: Option<u64>,
+    /// Bytes of the documents.
+    pub bytes: Option<u64>,
+    /// Seconds since the first document came.
+    pub age_s: Option<u64>,
+    /// Minutes after midnight UTC, each day.
+    pub at_minutes: Vec<u64>,
+}
+
+impl core::fmt::Display for ClosePolicy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut parts = Vec::new();
+        parts.extend(self.count.map(|count| format!("{count} documents")));
+        parts.extend(self.bytes.map(|bytes| format!("{bytes} bytes")));
+        parts.extend(self.age_s.map(|age| format!("{age} s")));
+        parts.extend(self.at_minutes.iter().map(|at| format!("{:02}:{:02} UTC", at / 60, at % 60)));
+        f.write_str(&if parts.is_empty() { "by command".to_owned() } else { parts.join(" or ") })
+    }
+}
+
+/// Control numbers that we give.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NumberRange {
+    /// The first number, which also follows the last.
+    pub first: u64,
+    /// The last number, at most 999,999,999.
+    pub last: u64,
+}
+
+impl NumberRange {
+    /// 1 to 999,999,999.
+    pub const ALL: NumberRange = NumberRange { first: 1, last: 999_999_999 };
+}
+
+impl core::fmt::Display for NumberRange {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} to {}", self.first, self.last)
+    }
+}

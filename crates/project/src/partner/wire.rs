@@ -1,0 +1,559 @@
+//! The keys of a partner file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use quayline_edi::{CharacterSet, Delimiters, HeaderField, Level, Standard, ValidationLevel};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::settings::{
+    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
+    Usage,
+};
+use super::{Agreement, Delivery, Direction, Identity, PartnerFile, Rule};
+use crate::codes;
+use crate::user_file::UserFile;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    name: Option<Spanned<String>>,
+    #[serde(default)]
+    own: bool,
+    description: Option<String>,
+    contact: Option<String>,
+    #[serde(default)]
+    identity: Vec<Spanned<WireIdentity>>,
+    settings: Option<WireSettings>,
+    #[serde(default)]
+    agreement: Vec<WireAgreement>,
+    #[serde(default)]
+    rule: Vec<Spanned<WireRule>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WireIdentity {
+    standard: Spanned<String>,
+    qualifier: Option<Spanned<String>>,
+    id: Spanned<String>,
+    group: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WireAgreement {
+    with: Spanned<String>,
+    #[serde(default)]
+    settings: WireSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WireRule {
+    name: Option<Spanned<String>>,
+    direction: Spanned<String>,
+    standard: Option<Spanned<String>>,
+    document: Option<String>,
+    version: Option<String>,
+    application: Option<String>,
+    test: Option<bool>,
+    #[serde(default)]
+    when: BTreeMap<String, Spanned<String>>,
+    map: Option<PathBuf>,
+    deliver: Option<Spanned<WireDeliver>>,
+    #[serde(default)]
+    fields: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    settings: WireSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WireDeliver {
+    All(String),
+    Each(BTreeMap<String, String>),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct WireSettings {
+    usage: Option<Spanned<String>>,
+    validate: Option<Spanned<String>>,
+    reject_on: Option<Spanned<String>>,
+    duplicates: Option<Spanned<String>>,
+    gaps: Option<Spanned<String>>,
+    acknowledge: Option<Vec<Spanned<String>>>,
+    acknowledge_to: Option<Spanned<String>>,
+    expect: Option<Spanned<String>>,
+    due: Option<Spanned<String>>,
+    guides: Option<Vec<PathBuf>>,
+    keep: Option<Spanned<String>>,
+    keep_days: Option<u64>,
+    envelope: Option<Spanned<String>>,
+    close: Option<WireClose>,
+    send_to: Option<Spanned<String>>,
+    delimiters: Option<Spanned<String>>,
+    version: Option<Spanned<String>>,
+    line_breaks: Option<bool>,
+    interchange_numbers: Option<Spanned<WireRange>>,
+    group_numbers: Option<Spanned<WireRange>>,
+    transaction_numbers: Option<Spanned<WireRange>>,
+    fields: Option<BTreeMap<String, Spanned<String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireClose {
+    count: Option<Spanned<u64>>,
+    bytes: Option<Spanned<String>>,
+    age: Option<Spanned<String>>,
+    #[serde(default)]
+    at: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireRange {
+    first: Option<u64>,
+    last: Option<u64>,
+}
+
+/// Longest name, so that entries of the store have a fixed place for it.
+const NAME_BYTES_MAX: usize = 32;
+
+pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFile {
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = match &wire.name {
+        Some(name) => {
+            check_name(file, name);
+            name.get_ref().clone()
+        }
+        None => {
+            if !is_name(&stem) {
+                let message = "the file's name cannot be the partner's name";
+                file.find_in_file(codes::PARTNER_VALUE, message, "give the partner a name: name = \"ACME\"");
+            }
+            stem
+        }
+    };
+    let identities = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
+    let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default();
+    let agreements = wire.agreement.into_iter().map(|one| {
+        let place = file.text.place(&one.with.span());
+        Agreement { with: one.with.into_inner(), settings: self::settings(file, one.settings), place }
+    });
+    let agreements = agreements.collect();
+    let mut rules: Vec<Rule> = Vec::new();
+    for (number, one) in wire.rule.into_iter().enumerate() {
+        let at = one.span();
+        let rule = rule(file, one, number + 1);
+        if rules.iter().any(|other| other.name == rule.name) {
+            let message = format!("two rules have the name `{}`", rule.name);
+            file.find(codes::PARTNER_TWICE, message, &Spanned::new(at, ()), "give each rule a name of its own");
+        }
+        rules.push(rule);
+    }
+    PartnerFile {
+        name,
+        path: path.to_owned(),
+        is_own: wire.own,
+        description: wire.description,
+        contact: wire.contact,
+        identities,
+        settings,
+        agreements,
+        rules,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+fn check_name(file: &mut UserFile, name: &Spanned<String>) {
+    if !is_name(name.get_ref()) {
+        let message = format!("a name has 1 to {NAME_BYTES_MAX} letters, digits and the characters . _ -");
+        file.find(codes::PARTNER_VALUE, message, name, "choose a shorter or simpler name");
+    }
+}
+
+/// The value of a closed list of words; a finding where it is not one of them.
+fn word<T>(
+    file: &mut UserFile,
+    value: &Spanned<String>,
+    parse: impl Fn(&str) -> Option<T>,
+    words: &[&str],
+) -> Option<T> {
+    let found = parse(value.get_ref());
+    if found.is_none() {
+        let hint = match quayline_core::nearest(value.get_ref(), words.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("write one of {}", words.join(", ")),
+        };
+        let message = format!("`{}` is not one of {}", value.get_ref(), words.join(", "));
+        file.find(codes::PARTNER_VALUE, message, value, hint);
+    }
+    found
+}
+
+fn standard(file: &mut UserFile, value: &Spanned<String>) -> Option<Standard> {
+    let parse = |text: &str| match text {
+        "x12" => Some(Standard::X12),
+        "edifact" => Some(Standard::Edifact),
+        _ => None,
+    };
+    word(file, value, parse, &["x12", "edifact"])
+}
+
+fn identity(file: &mut UserFile, wire: Spanned<WireIdentity>) -> Option<Identity> {
+    let place = file.text.place(&wire.span());
+    let wire = wire.into_inner();
+    let standard = standard(file, &wire.standard)?;
+    let mut field = |name: &str, value: &Spanned<String>| {
+        let known = HeaderField::named(standard, name).expect("a field that both headers have").1;
+        let expected = known.expected(value.get_ref().as_bytes());
+        let longest = if standard == Standard::Edifact { 35 } else { 15 };
+        let too_long = (value.get_ref().len() > longest).then_some("at most 35 characters");
+        if let Some(expected) = expected.or(too_long) {
+            let message = format!("{} must be {expected}", known.reference);
+            file.find(codes::PARTNER_VALUE, message, value, "write it as interchanges have it, without padding");
+        }
+    };
+    field("sender", &wire.id);
+    if let Some(qualifier) = &wire.qualifier {
+        field("sender_qualifier", qualifier);
+    } else if standard == Standard::X12 {
+        let hint = "add the partner's ISA05, such as qualifier = \"01\" or \"ZZ\"";
+        file.find(codes::PARTNER_VALUE, "an X12 identity needs a qualifier", &wire.id, hint);
+    }
+    let text = |value: Option<Spanned<String>>| value.map(Spanned::into_inner).unwrap_or_default();
+    Some(Identity {
+        standard,
+        qualifier: text(wire.qualifier),
+        id: wire.id.into_inner(),
+        group: text(wire.group),
+        place,
+    })
+}
+
+fn delivery(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
+    let found = Delivery::parse(value.get_ref());
+    if found.is_none() {
+        let message = format!("`{}` is not a place to deliver to", value.get_ref());
+        file.find(codes::PARTNER_VALUE, message, value, "write folder:PATH or queue:NAME");
+    }
+    found
+}
+
+fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
+    let place = file.text.place(&wire.span());
+    let wire = wire.into_inner();
+    let parse = |text: &str| match text {
+        "receive" => Some(Direction::Receive),
+        "send" => Some(Direction::Send),
+        _ => None,
+    };
+    let direction = word(file, &wire.direction, parse, &["receive", "send"]).unwrap_or(Direction::Receive);
+    if let Some(name) = &wire.name {
+        check_name(file, name);
+    }
+    let mut deliver = BTreeMap::new();
+    match &wire.deliver {
+        Some(all) => {
+            // The place of the whole value: which of its strings is wrong, the message says.
+            let at = |text: &String| Spanned::new(all.span(), text.clone());
+            match all.get_ref() {
+                WireDeliver::All(to) => {
+                    deliver.extend(delivery(file, &at(to)).map(|to| (String::new(), to)));
+                }
+                WireDeliver::Each(each) => {
+                    for (name, to) in each {
+                        deliver.extend(delivery(file, &at(to)).map(|to| (name.clone(), to)));
+                    }
+                }
+            }
+        }
+        None if direction == Direction::Receive => {
+            let hint = "add deliver = \"folder:PATH\" or \"queue:NAME\"";
+            file.find(
+                codes::PARTNER_VALUE,
+                "a rule for documents received needs a place to deliver to",
+                &wire.direction,
+                hint,
+            );
+        }
+        None => {}
+    }
+    if direction == Direction::Send && wire.map.is_none() && wire.document.is_none() {
+        let hint = "add map = \"maps/NAME.qmap\", or the document that is sent as it is: document = \"810\"";
+        file.find(
+            codes::PARTNER_VALUE,
+            "a rule for documents to send needs a map or a document",
+            &wire.direction,
+            hint,
+        );
+    }
+    let mut elements = |all: BTreeMap<String, Spanned<String>>, of_key: bool| {
+        let mut out = Vec::new();
+        for (key, value) in all {
+            let reference = if of_key { key.as_str() } else { value.get_ref() };
+            if !is_element(reference) {
+                let message = format!("`{reference}` is not an element of a segment");
+                file.find(codes::PARTNER_VALUE, message, &value, "write segment and element, such as BEG03 or BGM01-1");
+            }
+            out.push((key, value.into_inner()));
+        }
+        out
+    };
+    let when = elements(wire.when, true);
+    let fields = elements(wire.fields, false);
+    let standard = wire.standard.as_ref().and_then(|value| standard(file, value));
+    Rule {
+        name: wire.name.map_or_else(|| format!("rule-{number}"), Spanned::into_inner),
+        direction,
+        standard,
+        document: wire.document,
+        version: wire.version,
+        application: wire.application,
+        test: wire.test,
+        when,
+        map: wire.map,
+        deliver,
+        fields,
+        settings: settings(file, wire.settings),
+        place,
+    }
+}
+
+/// `BEG03`, `BGM01-1`: two or three letters or digits of a tag, two digits of an element, a component.
+fn is_element(reference: &str) -> bool {
+    let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
+    let digits = |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    element.is_ascii()
+        && (4..=5).contains(&element.len())
+        && element.starts_with(|first: char| first.is_ascii_uppercase())
+        && digits(&element[element.len() - 2..])
+        && digits(component)
+}
+
+fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
+    fn one<T>(
+        file: &mut UserFile,
+        value: Option<Spanned<String>>,
+        parse: impl Fn(&str) -> Option<T>,
+        words: &[&str],
+    ) -> Option<T> {
+        value.and_then(|value| word(file, &value, parse, words))
+    }
+    let level = |text: &str| match text {
+        "envelope" => Some(ValidationLevel::Envelope),
+        "guide" => Some(ValidationLevel::Guide),
+        "notes" => Some(ValidationLevel::Notes),
+        "rules" => Some(ValidationLevel::Rules),
+        _ => None,
+    };
+    let acknowledge = wire
+        .acknowledge
+        .map(|all| all.iter().filter_map(|one| word(file, one, AckKind::parse, AckKind::WORDS)).collect::<Vec<_>>());
+    if let Some(kinds) = &acknowledge
+        && kinds.contains(&AckKind::Functional)
+        && kinds.contains(&AckKind::Implementation)
+    {
+        file.find_in_file(codes::PARTNER_VALUE, "997 and 999 answer the same groups", "choose one of them");
+    }
+    if let Some(delimiters) = &wire.delimiters {
+        check_delimiters(file, delimiters);
+    }
+    if let Some(version) = &wire.version {
+        check_version(file, version);
+    }
+    let fields = wire.fields.map(|fields| {
+        for (name, value) in &fields {
+            check_field(file, name, value);
+        }
+        fields.into_iter().map(|(name, value)| (name, value.into_inner())).collect()
+    });
+    Settings {
+        usage: one(file, wire.usage, Usage::parse, Usage::WORDS),
+        validate: one(file, wire.validate, level, &["envelope", "guide", "notes", "rules"]),
+        reject_on: one(file, wire.reject_on, LowestRefused::parse, LowestRefused::WORDS),
+        duplicates: one(file, wire.duplicates, DuplicatePolicy::parse, DuplicatePolicy::WORDS),
+        gaps: one(file, wire.gaps, GapPolicy::parse, GapPolicy::WORDS),
+        acknowledge,
+        acknowledge_to: wire.acknowledge_to.and_then(|to| delivery(file, &to)),
+        expect: one(file, wire.expect, AckKind::parse, AckKind::WORDS),
+        due_s: wire.due.and_then(|value| duration(file, &value)),
+        guides: wire.guides,
+        keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
+        keep_days: wire.keep_days,
+        envelope: one(file, wire.envelope, EnvelopePolicy::parse, EnvelopePolicy::WORDS),
+        close: wire.close.map(|wire| close(file, wire)),
+        send_to: wire.send_to.and_then(|to| delivery(file, &to)),
+        delimiters: wire.delimiters.map(Spanned::into_inner),
+        version: wire.version.map(Spanned::into_inner),
+        line_breaks: wire.line_breaks,
+        interchange_numbers: range(file, wire.interchange_numbers),
+        group_numbers: range(file, wire.group_numbers),
+        transaction_numbers: range(file, wire.transaction_numbers),
+        fields,
+    }
+}
+
+/// `90s`, `15m`, `24h`, `7d`.
+fn duration(file: &mut UserFile, value: &Spanned<String>) -> Option<u64> {
+    let text = value.get_ref();
+    let digits = text.trim_end_matches(['s', 'm', 'h', 'd']);
+    let unit = match &text[digits.len()..] {
+        "s" => Some(1),
+        "m" => Some(60),
+        "h" => Some(3_600),
+        "d" => Some(86_400),
+        _ => None,
+    };
+    let seconds = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    let seconds = seconds.filter(|seconds| (1..=366 * 86_400).contains(seconds));
+    if seconds.is_none() {
+        file.find(
+            codes::PARTNER_VALUE,
+            format!("`{text}` is not a duration of 1s to 366d"),
+            value,
+            "write 90s, 15m, 24h or 7d",
+        );
+    }
+    seconds
+}
+
+fn close(file: &mut UserFile, wire: WireClose) -> ClosePolicy {
+    let count = wire.count.map(|count| {
+        if *count.get_ref() == 0 {
+            file.find(codes::PARTNER_VALUE, "an envelope of no documents never closes", &count, "write a count from 1");
+        }
+        count.into_inner()
+    });
+    let bytes = wire.bytes.and_then(|value| {
+        let text = value.get_ref();
+        let digits = text.trim_end_matches(['K', 'M']);
+        let unit = match &text[digits.len()..] {
+            "" => Some(1_u64),
+            "K" => Some(1 << 10),
+            "M" => Some(1 << 20),
+            _ => None,
+        };
+        let bytes = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+        let bytes = bytes.filter(|bytes| (1..=64 << 20).contains(bytes));
+        if bytes.is_none() {
+            file.find(codes::PARTNER_VALUE, format!("`{text}` is not a size of 1 to 64M"), &value, "write 100K or 1M");
+        }
+        bytes
+    });
+    let age_s = wire.age.and_then(|value| duration(file, &value));
+    let mut at_minutes = Vec::new();
+    for value in wire.at {
+        let time = value.get_ref().split_once(':').and_then(|(hours, minutes)| {
+            let (hours, minutes) = (hours.parse::<u64>().ok()?, minutes.parse::<u64>().ok()?);
+            (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
+        });
+        match time {
+            Some(time) => at_minutes.push(time),
+            None => {
+                let message = format!("`{}` is not a time of day", value.get_ref());
+                file.find(codes::PARTNER_VALUE, message, &value, "write hours and minutes in UTC, such as 18:00");
+            }
+        }
+    }
+    at_minutes.sort_unstable();
+    ClosePolicy { count, bytes, age_s, at_minutes }
+}
+
+fn range(file: &mut UserFile, wire: Option<Spanned<WireRange>>) -> Option<NumberRange> {
+    let wire = wire?;
+    let WireRange { first, last } = wire.get_ref();
+    let range = NumberRange { first: first.unwrap_or(1), last: last.unwrap_or(NumberRange::ALL.last) };
+    if range.first == 0 || range.first > range.last || range.last > NumberRange::ALL.last {
+        let message = "control numbers are from 1 to 999999999, the first not above the last";
+        file.find(codes::PARTNER_VALUE, message, &wire, "correct `first` and `last`");
+    }
+    Some(range)
+}
+
+/// The delimiters of a setting: element, component, repetition or a space, terminator, and for EDIFACT the release character.
+pub(super) fn delimiters_of(text: &str, standard: Standard) -> Option<Delimiters> {
+    let bytes = text.as_bytes();
+    let base = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
+    let [element, component, repetition, terminator, rest @ ..] = bytes else { return None };
+    let release = match (standard, rest) {
+        (Standard::X12, []) => None,
+        (Standard::Edifact, []) => base.release,
+        (Standard::Edifact, [release]) => Some(*release),
+        _ => return None,
+    };
+    let repetition = (*repetition != b' ').then_some(*repetition);
+    let delimiters =
+        Delimiters { element: *element, component: *component, repetition, terminator: *terminator, release, ..base };
+    let all = [Some(*element), Some(*component), repetition, Some(*terminator), release];
+    let usable = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b' ';
+    let all: Vec<u8> = all.into_iter().flatten().collect();
+    let distinct = all.iter().enumerate().all(|(at, byte)| !all[..at].contains(byte));
+    (all.iter().all(usable) && distinct).then_some(delimiters)
+}
+
+fn check_delimiters(file: &mut UserFile, value: &Spanned<String>) {
+    let text = value.get_ref();
+    if delimiters_of(text, Standard::X12).is_none() && delimiters_of(text, Standard::Edifact).is_none() {
+        let message = "delimiters are four or five different characters that are not letters, digits or spaces";
+        let hint =
+            "write element, component, repetition and terminator, such as \"*:^~\"; EDIFACT adds the release character";
+        file.find(codes::PARTNER_VALUE, message, value, hint);
+    }
+}
+
+fn check_version(file: &mut UserFile, value: &Spanned<String>) {
+    let text = value.get_ref();
+    let x12 = HeaderField::named(Standard::X12, "version")
+        .is_some_and(|(_, field)| field.expected(text.as_bytes()).is_none());
+    let edifact = text.split_once(':').is_some_and(|(identifier, version)| {
+        CharacterSet::of(identifier.as_bytes()).is_some() && matches!(version, "1" | "2" | "3" | "4")
+    });
+    if !x12 && !edifact {
+        let hint = "write ISA12, such as 00501, or the syntax of UNB, such as UNOC:3";
+        file.find(codes::PARTNER_VALUE, format!("`{text}` is not a version of an interchange"), value, hint);
+    }
+}
+
+fn check_field(file: &mut UserFile, name: &str, value: &Spanned<String>) {
+    const OURS: [&str; 8] =
+        ["sender", "sender_qualifier", "receiver", "receiver_qualifier", "control_number", "date", "time", "test"];
+    let known: Vec<_> = [Standard::X12, Standard::Edifact]
+        .into_iter()
+        .filter_map(|standard| HeaderField::named(standard, name))
+        .collect();
+    let Some((level, _)) = known.first() else {
+        let hint = "write interchange.FIELD or group.FIELD; docs/reference/edi.md lists the fields";
+        file.find(codes::PARTNER_VALUE, format!("no header has a field `{name}`"), value, hint);
+        return;
+    };
+    let short = known[0].1.name;
+    if *level == Level::Transaction || OURS.contains(&short) {
+        let message = format!("`{name}` is not for partner files: Quayline sets it");
+        file.find(codes::PARTNER_VALUE, message, value, "identities, numbers, clock and usage decide it; leave it out");
+        return;
+    }
+    let is_secret = matches!(short, "authorization" | "security" | "password");
+    match value.get_ref().strip_prefix("env:") {
+        Some(variable) if !variable.is_empty() => return,
+        _ if is_secret => {
+            let message = format!("`{name}` is a secret, and partner files hold none");
+            file.find(codes::PARTNER_VALUE, message, value, "name an environment variable: \"env:ACME_PASSWORD\"");
+            return;
+        }
+        _ => {}
+    }
+    let fits = known.iter().any(|(_, field)| field.expected(value.get_ref().as_bytes()).is_none());
+    if let (false, Some(expected)) = (fits, known[0].1.expected(value.get_ref().as_bytes())) {
+        let message = format!("the value of {} must be {expected}", known[0].1.reference);
+        file.find(codes::PARTNER_VALUE, message, value, "correct the value");
+    }
+}
