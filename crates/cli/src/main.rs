@@ -15,6 +15,7 @@ mod exit;
 mod fmt;
 mod guide;
 mod infer;
+mod input;
 mod inspect;
 mod interrupt;
 mod map;

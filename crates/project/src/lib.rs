@@ -37,8 +37,8 @@ pub mod xml {
 
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
 pub use format::{
-    EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
-    TargetFormat,
+    ColumnsRead, EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite,
+    SourceFormat, TargetFormat,
 };
 pub use guides::{read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable};

@@ -16,8 +16,8 @@ mod validate;
 
 pub(crate) use capacity::{AdviseArgs, CheckReportArgs, PredictArgs, SelftestArea, SelftestArgs, SizeArgs};
 pub(crate) use convert::{
-    AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
-    NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
+    AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
+    KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
