@@ -16,13 +16,14 @@ mod flow;
 mod fmt;
 mod guide;
 mod infer;
+mod input;
 mod inspect;
 mod interrupt;
 mod job;
 mod map;
 mod memory;
-mod project;
 mod partner;
+mod project;
 #[cfg(test)]
 mod reference;
 mod renamed;

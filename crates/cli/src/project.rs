@@ -54,7 +54,8 @@ pub(crate) fn new(args: &NewArgs, console: &Console) -> Result<Exit, Stop> {
     let lines: String = written.iter().map(|path| shown(path) + "\n").collect();
     write_stdout(lines.as_bytes())?;
     let folder = shown(&args.folder);
-    console.paragraph(&format!("next: cd {folder} && quayline check && quayline map test; {folder}/README.md has more"));
+    console
+        .paragraph(&format!("next: cd {folder} && quayline check && quayline map test; {folder}/README.md has more"));
     Ok(Exit::Done)
 }
 

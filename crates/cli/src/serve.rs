@@ -36,6 +36,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     config.threads = args.threads.or(config.threads);
     if args.check {
+        let findings = quayline_server::cannot_work(&config, &definitions);
+        if !findings.is_empty() {
+            return Err(Findings(findings).into());
+        }
         let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         eprintln!(
             "{}, {}, {}: no findings",

@@ -10,9 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use quayline_charset::Charset;
-use quayline_convert::{
-    AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Input, Validation, ValidationReport, Verdict,
-};
+use quayline_convert::{AcknowledgmentFile, AcknowledgmentTarget, ConvertError, Validation, ValidationReport, Verdict};
 use quayline_core::{Finding, Limits};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, AcknowledgmentTally, Stamp};
 use quayline_edi::guide::GuideSet;
@@ -20,10 +18,10 @@ use quayline_edi::{CharacterRules, CountedNumbers, Rules};
 use quayline_project::read_guides;
 use serde::Serialize;
 
-use crate::args::{AckArg, LevelArg, LimitArg, ValidateArgs};
+use crate::args::{AckArg, DecompressArg, LevelArg, LimitArg, ValidateArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown};
-use crate::convert::{Bar, check_interchanges, head_of, level};
+use crate::convert::{Bar, check_interchanges, level};
 use crate::exit::{Exit, Stop, argument};
 use crate::inspect::charset_named;
 use crate::interrupt;
@@ -130,6 +128,14 @@ fn acknowledgment(args: &ValidateArgs) -> Result<Option<AcknowledgmentFile>, Sto
     }
 }
 
+/// An input that cannot be opened.
+fn stopped(stop: Stop) -> ConvertError {
+    match stop {
+        Stop::Findings(findings) => ConvertError::Refused(findings),
+        Stop::ClosedPipe => ConvertError::ClosedPipe,
+    }
+}
+
 fn validate(
     input: &Path,
     (args, charset): (&ValidateArgs, Option<Charset>),
@@ -139,12 +145,10 @@ fn validate(
     acknowledgment: Option<&mut AcknowledgmentFile>,
     printer: &mut Printer,
 ) -> Result<ValidationReport, ConvertError> {
-    let (name, source) = if input == Path::new("-") {
-        ("<stdin>".to_owned(), Input::Stream(Box::new(interrupt::Stdin::new())))
-    } else {
-        check_interchanges(input, &head_of(input), "validate")?;
-        (shown(input), Input::File(input.to_owned()))
-    };
+    let opened = crate::input::open(input, DecompressArg::Auto).map_err(stopped)?;
+    check_interchanges(input, &opened.head, "validate")?;
+    let name = if input == Path::new("-") { "<stdin>".to_owned() } else { shown(input) };
+    let source = opened.into_input(input);
     let progress = if args.no_progress || args.json { None } else { Bar::on_terminal() };
     let validation = Validation {
         name: name.into(),
@@ -229,17 +233,28 @@ fn level_of(args: &ValidateArgs) -> LevelArg {
 
 /// What was checked of the transactions: acknowledgments have guides of ours, so some may be checked by one though none was named.
 fn checked(report: &ValidationReport, level: LevelArg) -> String {
-    let by_guide = match level {
+    let left_out = match level {
         LevelArg::Envelope => return "envelopes checked".to_owned(),
-        LevelArg::Guide => "checked by guide without notes and rules",
-        LevelArg::Notes => "checked by guide without rules",
-        LevelArg::Rules => "checked by guide",
+        LevelArg::Guide => " without notes and rules",
+        LevelArg::Notes => " without rules",
+        LevelArg::Rules => "",
     };
+    let by_guide = format!("checked by {}{left_out}", guides_named(report));
     match report.transactions - report.transactions_by_guide {
-        0 if report.transactions > 0 => by_guide.to_owned(),
+        0 if report.transactions > 0 => by_guide,
         rest if rest == report.transactions => "envelopes checked".to_owned(),
         rest => format!("{} {by_guide}, {} by envelope only", grouped(report.transactions_by_guide), grouped(rest)),
     }
+}
+
+/// Which guides judged: another guide may have another verdict.
+fn guides_named(report: &ValidationReport) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<&str> = report.guides.iter().take(SHOWN).map(|(name, _)| name.as_str()).collect();
+    let more = report.guides.len() - names.len();
+    let word = if report.guides.len() == 1 { "guide" } else { "guides" };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{word} {}{more}", names.join(", "))
 }
 
 fn tell_acknowledgment(
@@ -335,6 +350,7 @@ struct ReportWire<'a> {
     transactions: u64,
     transactions_bad: u64,
     transactions_by_guide: u64,
+    guides: BTreeMap<&'a str, u64>,
     errors: u64,
     warnings: u64,
     untold: u64,
@@ -355,6 +371,7 @@ impl<'a> ReportWire<'a> {
             transactions: report.transactions,
             transactions_bad: report.transactions_bad,
             transactions_by_guide: report.transactions_by_guide,
+            guides: report.guides.iter().map(|(name, transactions)| (name.as_str(), *transactions)).collect(),
             errors: report.errors,
             warnings: report.warnings,
             untold: report.untold,

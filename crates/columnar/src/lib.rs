@@ -1,4 +1,4 @@
-//! Arrow columns from record events, and their way into Parquet files and Arrow IPC.
+//! Arrow columns from record events, their way into Parquet files and Arrow IPC, and back.
 //!
 //! A [`ColumnSink`] is a [`quayline_core::Sink`] over one shape: each leaf has a buffer of plain values, each list its offsets. When enough
 //! documents are in, the columns leave as a [`RecordBatch`] ([`ColumnSink::take_batch`]) for
@@ -52,7 +52,11 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
-//! This crate opens no file; writers take any [`std::io::Write`].
+//! # Reading
+//! A [`ColumnReader`] gives the rows of a Parquet or Arrow IPC file in batches, and a [`RowSource`] drives a sink with them: what becomes of each
+//! type stands in the table of the module `read`.
+//!
+//! This crate opens no file; writers take any [`std::io::Write`], the reader takes a file that is open, or bytes.
 
 mod batch;
 mod bytes_column;
@@ -64,6 +68,7 @@ mod leaf;
 mod number;
 mod parquet;
 mod plan;
+mod read;
 mod sink;
 mod validity;
 
@@ -72,4 +77,8 @@ pub use error::{ColumnError, Refusal};
 pub use ipc::{ArrowIpcWriter, Framing};
 pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPages, ParquetWriter};
 pub use plan::{ColumnOptions, Nesting, TextStore};
+pub use read::{
+    BATCH_BYTES, BATCH_ROWS_MAX, ColumnForm, ColumnInput, ColumnReadError, ColumnReader, RowSource, Rows,
+    UnknownColumn, null_element, shape_of,
+};
 pub use sink::ColumnSink;

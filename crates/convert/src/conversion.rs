@@ -1,5 +1,6 @@
 //! What a user asks for: from where, to where, how.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -10,7 +11,7 @@ use quayline_core::Limits;
 use quayline_project::{Schema, SourceFormat, TargetFormat};
 
 use crate::engine::checkpoint_file::{CheckpointFile, States};
-use crate::{ConvertError, MapStage, Progress, Report, SyncHook};
+use crate::{Compression, ConvertError, MapStage, Progress, Report, SyncHook};
 
 /// One conversion: a source, a target and how to go from one to the other. [`Conversion::run`](crate::Conversion::run) does it.
 ///
@@ -84,6 +85,8 @@ pub enum Input {
     File(PathBuf),
     /// A stream such as standard input; it cannot be resumed.
     Stream(Box<dyn Read + Send>),
+    /// A file without a name, such as a stream that was copied: columns are not read from one end to the other.
+    Opened(File),
 }
 
 /// Where documents go.
@@ -106,6 +109,8 @@ pub enum Output {
         /// Extension of the files.
         extension: &'static str,
     },
+    /// Another output, compressed; it cannot be resumed.
+    Compressed(Box<Output>, Compression),
     /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`].
     Stream(Box<dyn Write + Send>),
 }

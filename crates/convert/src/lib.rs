@@ -10,6 +10,8 @@
 //! * The same source and settings give the same bytes for any number of lanes, and after a stop and a resume.
 
 mod codes;
+mod columns;
+mod compression;
 mod conversion;
 mod engine;
 mod error;
@@ -19,9 +21,11 @@ mod progress;
 mod report;
 mod sync;
 
+pub use columns::ColumnsSurvey;
+pub use compression::{Compression, WINDOW_BYTES_MAX};
 pub use conversion::*;
 
-pub use engine::{Destination, definition_digest, partial_path, write_whole};
+pub use engine::{Destination, definition_digest, partial_path, to_temporary_file, write_whole};
 pub use error::{ConvertError, Stopped};
 pub use interchange::*;
 pub use map_stage::MapStage;

@@ -116,12 +116,12 @@ impl Validator {
         }
     }
 
-    /// A transaction begins, checked by that one of `guides` which its headers ask for, or, as an acknowledgment, by a built-in guide; whether
-    /// it is. Where there are guides and none is for it, that is a fault of the pass.
-    pub fn begin_by(&mut self, guides: Option<&GuideSet>, pass: &mut EnvelopePass<'_>) -> bool {
+    /// A transaction begins, checked by that one of `guides` which its headers ask for, or, as an acknowledgment, by a built-in guide, which
+    /// is returned. Where there are guides and none is for it, that is a fault of the pass.
+    pub fn begin_by(&mut self, guides: Option<&GuideSet>, pass: &mut EnvelopePass<'_>) -> Option<Arc<CompiledGuide>> {
         if !self.is_for_guides() {
             self.begin(None, pass);
-            return false;
+            return None;
         }
         let header = pass.transaction();
         let chosen = guides.and_then(|guides| Some((guides, guides.choose(header, pass.group())?)));
@@ -134,8 +134,9 @@ impl Validator {
             shipped.is_none_or(|shipped| guides.guide(*number).source.is_none() || is_longer(shipped))
         });
         if let Some(guide) = chosen.map(|(guides, number)| guides.compiled(number)).or(shipped) {
-            self.begin(Some(guide), pass);
-            return true;
+            let guide = Arc::clone(guide);
+            self.begin(Some(&guide), pass);
+            return Some(guide);
         }
         let fault = guides.map(|guides| (guides.none_for(header, pass.group()), header.position()));
         // In a group of another kind, the guide is clear all the same.
@@ -145,7 +146,7 @@ impl Validator {
         if let Some((error, at)) = fault {
             pass.put_fault(error, at);
         }
-        other.is_some()
+        other.cloned()
     }
 
     /// The transaction that is open is taken back: nothing of it is checked or told.

@@ -40,3 +40,5 @@ pub(crate) const NO_RULE: &str = "GTW-125";
 pub(crate) const ANSWERED: &str = "GTW-126";
 pub(crate) const BROKEN: &str = "GTW-127";
 pub(crate) const NO_RECORD: &str = "GTW-128";
+/// A precondition of the request is false.
+pub(crate) const PRECONDITION: &str = "GTW-129";

@@ -170,6 +170,12 @@ impl Problem {
         Problem::new(500, codes::BROKEN, "the server failed at this request; its operator finds the reason in the log")
     }
 
+    /// A condition of the request is false, so it was not performed (RFC 9110, section 13).
+    #[must_use]
+    pub fn precondition(name: &str) -> Problem {
+        Problem::new(412, codes::PRECONDITION, format!("the condition of {name} is false"))
+    }
+
     /// The request line and headers are larger than their limit.
     #[must_use]
     pub fn headers_too_large() -> Problem {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quayline_columnar::RecordBatch;
 use quayline_core::{ByteOffset, RecordNumber};
 use quayline_edi::{DocumentReader, EnvelopeReader};
 use quayline_frame::{Batch, RecordSpan};
@@ -70,6 +71,8 @@ pub enum Units {
     Documents(Vec<DocumentSpan>),
     /// A part of a stream of interchanges; its reader finds the documents again. It is one unit, so that it converts as one.
     Interchanges(EdiPart),
+    /// Rows of columns; none before the first block is taken.
+    Rows(Option<RecordBatch>),
 }
 
 /// A part of a stream of interchanges.
@@ -118,6 +121,7 @@ impl Block {
             Units::Records(batch) => batch.len(),
             Units::Documents(spans) => spans.len(),
             Units::Interchanges(part) => usize::from(part.len > 0 || part.is_last),
+            Units::Rows(batch) => batch.as_ref().map_or(0, RecordBatch::num_rows),
         }
     }
 
@@ -133,6 +137,8 @@ impl Block {
             Units::Records(batch) => batch.body(&self.bytes, i),
             Units::Documents(spans) => &self.bytes[spans[i].start as usize..][..spans[i].len as usize],
             Units::Interchanges(part) => &self.bytes[..part.len],
+            // Rows have no bytes of their own.
+            Units::Rows(_) => &[],
         }
     }
 
@@ -140,7 +146,9 @@ impl Block {
     pub(crate) fn number(&self, i: usize) -> RecordNumber {
         match &self.units {
             Units::Records(batch) => batch.number(i),
-            Units::Documents(_) | Units::Interchanges(_) => RecordNumber(self.before.next.0 + i as u64),
+            Units::Documents(_) | Units::Interchanges(_) | Units::Rows(_) => {
+                RecordNumber(self.before.next.0 + i as u64)
+            }
         }
     }
 
@@ -149,14 +157,14 @@ impl Block {
         match &self.units {
             Units::Records(batch) => batch.offset(i),
             Units::Documents(spans) => ByteOffset(self.before.offset.0 + u64::from(spans[i].start)),
-            Units::Interchanges(_) => self.before.offset,
+            Units::Interchanges(_) | Units::Rows(_) => self.before.offset,
         }
     }
 
     /// Line on which document `i` of a text begins, from 1.
     pub(crate) fn line(&self, i: usize) -> u64 {
         match &self.units {
-            Units::Records(_) | Units::Interchanges(_) => 0,
+            Units::Records(_) | Units::Interchanges(_) | Units::Rows(_) => 0,
             Units::Documents(spans) => spans[i].line,
         }
     }
@@ -164,7 +172,7 @@ impl Block {
     /// Column in which document `i` of a text begins, from 1.
     pub(crate) fn column(&self, i: usize) -> u64 {
         match &self.units {
-            Units::Records(_) | Units::Interchanges(_) => 0,
+            Units::Records(_) | Units::Interchanges(_) | Units::Rows(_) => 0,
             Units::Documents(spans) => spans[i].column,
         }
     }
@@ -173,7 +181,7 @@ impl Block {
     pub(crate) fn record_span(&self, i: usize) -> Option<RecordSpan> {
         match &self.units {
             Units::Records(batch) => Some(batch.span(i)),
-            Units::Documents(_) | Units::Interchanges(_) => None,
+            Units::Documents(_) | Units::Interchanges(_) | Units::Rows(_) => None,
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use quayline_core::{Finding, Limits};
+use quayline_columnar::ColumnReader;
+use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
 
-use crate::block::{Block, Position};
+use crate::block::{Block, Position, Units};
 
 /// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
 const SLACK: usize = 64;
@@ -60,7 +61,7 @@ pub enum CutEnd {
 /// The source as blocks. Lanes take turns at it.
 pub struct Intake<'r> {
     reader: Box<dyn Read + Send + 'r>,
-    cutter: Box<dyn Cutter>,
+    feed: Feed,
     /// Read and not consumed: the start of the next block.
     carry: Vec<u8>,
     /// Whether `reader` has ended.
@@ -71,6 +72,14 @@ pub struct Intake<'r> {
     block_bytes: usize,
     /// Most bytes one record may take with its framing.
     record_bytes_max: usize,
+}
+
+/// What makes blocks.
+enum Feed {
+    /// Cuts the bytes of the reader.
+    Bytes(Box<dyn Cutter>),
+    /// Gives batches of rows; the reader gives nothing. The number is that of the next row.
+    Rows(Box<ColumnReader>, RecordNumber),
 }
 
 /// What the intake gave.
@@ -98,7 +107,31 @@ impl<'r> Intake<'r> {
         limits: &Limits,
     ) -> Self {
         let record_bytes_max = limits.record_bytes_max.max(limits.line_bytes_max).saturating_add(block_bytes);
-        Intake { reader, cutter, carry: Vec::new(), drained: false, done: false, seq: 0, block_bytes, record_bytes_max }
+        Intake {
+            reader,
+            feed: Feed::Bytes(cutter),
+            carry: Vec::new(),
+            drained: false,
+            done: false,
+            seq: 0,
+            block_bytes,
+            record_bytes_max,
+        }
+    }
+
+    /// The rows of a file of columns; a batch is a block.
+    #[must_use]
+    pub fn of_rows(reader: ColumnReader) -> Intake<'static> {
+        Intake {
+            reader: Box::new(io::empty()),
+            feed: Feed::Rows(Box::new(reader), RecordNumber::FIRST),
+            carry: Vec::new(),
+            drained: false,
+            done: false,
+            seq: 0,
+            block_bytes: 0,
+            record_bytes_max: 0,
+        }
     }
 
     /// Nothing will come: a resumed run whose checkpoint stands at the end of the source.
@@ -118,23 +151,27 @@ impl<'r> Intake<'r> {
             return Ok(Taken::End);
         }
         block.seq = self.seq;
-        block.before = self.cutter.position();
         block.skipped = 0;
         block.filled = 0;
+        let cutter = match &mut self.feed {
+            Feed::Bytes(cutter) => cutter,
+            Feed::Rows(..) => return Ok(self.take_rows(block)),
+        };
+        block.before = cutter.position();
         let mut want = self.block_bytes.max(self.carry.len());
         make_room(block, want);
         block.bytes[..self.carry.len()].copy_from_slice(&self.carry);
         block.filled = self.carry.len();
         self.carry.clear();
         loop {
-            if let Err(error) = self.fill(block, want) {
+            if let Err(error) = fill(&mut *self.reader, &mut self.drained, block, want) {
                 self.done = true;
                 return Err(error);
             }
             let filled = block.filled;
             block.bytes[filled..filled + SLACK].fill(0);
             let end = if self.drained { SourceEnd::Yes } else { SourceEnd::No };
-            let cut = self.cutter.cut(block, end);
+            let cut = cutter.cut(block, end);
             let taken = match cut.end {
                 CutEnd::NeedMore { at_least } if cut.consumed == 0 => {
                     if cancel.load(Ordering::Relaxed) {
@@ -162,24 +199,50 @@ impl<'r> Intake<'r> {
                 }
             };
             self.carry.extend_from_slice(&block.bytes[cut.consumed..block.filled]);
-            block.after = self.cutter.position();
+            block.after = cutter.position();
             self.seq += 1;
             return Ok(taken);
         }
     }
 
-    /// Reads until the block has `want` bytes or the source ends.
-    fn fill(&mut self, block: &mut Block, want: usize) -> io::Result<()> {
-        while block.filled < want && !self.drained {
-            match self.reader.read(&mut block.bytes[block.filled..want]) {
-                Ok(0) => self.drained = true,
-                Ok(n) => block.filled += n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    /// The next batch of rows.
+    fn take_rows(&mut self, block: &mut Block) -> Taken {
+        let Feed::Rows(reader, next) = &mut self.feed else { unreachable!("bytes are cut") };
+        block.before = Position::at(ByteOffset(reader.bytes_done()), *next, 0);
+        let taken = match reader.next_batch() {
+            Ok(Some(batch)) => {
+                next.0 += batch.num_rows() as u64;
+                block.units = Units::Rows(Some(batch));
+                Taken::Block
             }
-        }
-        Ok(())
+            Ok(None) => {
+                self.done = true;
+                block.units = Units::Rows(None);
+                Taken::Block
+            }
+            Err(error) => {
+                self.done = true;
+                block.units = Units::Rows(None);
+                Taken::Lost(error.finding())
+            }
+        };
+        block.after = Position::at(ByteOffset(reader.bytes_done()), *next, 0);
+        self.seq += 1;
+        taken
     }
+}
+
+/// Reads until the block has `want` bytes or the source ends.
+fn fill(reader: &mut dyn Read, drained: &mut bool, block: &mut Block, want: usize) -> io::Result<()> {
+    while block.filled < want && !*drained {
+        match reader.read(&mut block.bytes[block.filled..want]) {
+            Ok(0) => *drained = true,
+            Ok(n) => block.filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Bytes of a buffer that is kept for the next block. Blocks of large documents follow each other, and to give buffers of megabytes back and take

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use quayline_columnar::{ColumnOptions, ColumnSink, TextStore};
+use quayline_columnar::{ColumnOptions, ColumnReader, ColumnSink, RowSource, TextStore, UnknownColumn};
 use quayline_core::{Fault, Finding, Findings, Limits, Shape};
 use quayline_edi::guide::GuideDocuments;
 use quayline_edi::{DocumentReader, GenericOptions, ValidatorOptions};
@@ -14,7 +14,6 @@ use quayline_xml::XmlWriter;
 
 use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::codes;
-use crate::csv_header::CsvHeader;
 use crate::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
 use crate::error::PipelineError;
 use crate::intake::Cutter;
@@ -22,7 +21,10 @@ use crate::lane::{Lane, Loop, Target};
 use crate::output;
 use crate::reject::RejectForm;
 use crate::sink::map::TraceOut;
-use crate::source::{CsvSource, EdiRowSource, EdiSource, JsonSource, RecordSource, TypedSource, XmlSource};
+use crate::source::{
+    ColumnsSource, CsvSource, EdiRowSource, EdiSource, JsonSource, RecordSource, TypedSource, XmlSource,
+};
+use crate::source_head::{ColumnsHead, SourceHead};
 use crate::spool::SpoolFolder;
 use crate::world::World;
 
@@ -162,10 +164,11 @@ impl<'c> Ends<'c> {
             SourceFormat::Records(_) => Units::Records(quayline_frame::Batch::new()),
             SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) => Units::Documents(Vec::new()),
             SourceFormat::Edi(_) => Units::Interchanges(EdiPart::default()),
+            SourceFormat::Columns(_) => Units::Rows(None),
         })
     }
 
-    /// The cutter of a source that is read in blocks, from a position on; `file` names it in findings.
+    /// The cutter of a source that is read in blocks, from a position on; `file` names it in findings. Rows of columns are not cut.
     ///
     /// # Errors
     /// A framing that contradicts itself.
@@ -193,6 +196,7 @@ impl<'c> Ends<'c> {
                 let options = if documents_only { without_guides(options) } else { options };
                 Box::new(EdiCutter::new(&options, block_bytes, from))
             }
+            SourceFormat::Columns(_) => unreachable!("a reader of columns gives blocks of rows"),
         })
     }
 
@@ -238,15 +242,16 @@ impl<'c> Ends<'c> {
         DocumentReader::resume(&self.edi(read), from.offset, state)
     }
 
-    /// The form of rejected documents; `header` is the first row of a CSV source.
+    /// The form of rejected documents; `head` is what [`Ends::columns_head`] or the first row of a CSV source says.
     ///
     /// # Errors
     /// An XML style whose names are not names of XML.
-    pub fn reject_form(&self, header: Option<&CsvHeader>) -> Result<RejectForm, PipelineError> {
+    pub fn reject_form(&self, head: Option<&SourceHead>) -> Result<RejectForm, PipelineError> {
         Ok(match self.source {
             SourceFormat::Records(spec) => RejectForm::records(spec, self.limits, self.schema.pad_byte().unwrap_or(0)),
             SourceFormat::Json(_) => RejectForm::Line { prologue: Vec::new(), epilogue: Vec::new() },
             SourceFormat::Csv(_) => {
+                let header = head.and_then(SourceHead::csv);
                 let prologue = header.map_or_else(Vec::new, |header| [&header.raw[..], b"\n"].concat());
                 RejectForm::Line { prologue, epilogue: Vec::new() }
             }
@@ -259,17 +264,37 @@ impl<'c> Ends<'c> {
                 RejectForm::Line { prologue, epilogue: writer.bytes().to_vec() }
             }
             SourceFormat::Edi(_) => RejectForm::Interchanges,
+            SourceFormat::Columns(_) => match head {
+                Some(SourceHead::Columns(head)) => RejectForm::Rows(Arc::clone(head)),
+                _ => RejectForm::Line { prologue: Vec::new(), epilogue: Vec::new() },
+            },
         })
     }
 
-    /// Warnings about the header of a CSV source.
+    /// Warnings about the header of a CSV source, or the columns of a source of rows.
     ///
     /// # Errors
     /// A header that does not fit the shape.
-    pub fn header_warnings(&self, header: Option<&CsvHeader>) -> Result<Vec<Finding>, Findings> {
-        let SourceFormat::Csv(style) = self.source else { return Ok(Vec::new()) };
-        let source = CsvSource::new(self.shape(), *style, self.limits, header.map(|header| &header.raw[..]))?;
-        Ok(source.warnings().to_vec())
+    pub fn head_warnings(&self, head: Option<&SourceHead>) -> Result<Vec<Finding>, Findings> {
+        match (self.source, head) {
+            (SourceFormat::Csv(style), head) => {
+                let header = head.and_then(SourceHead::csv).map(|header| &header.raw[..]);
+                Ok(CsvSource::new(self.shape(), *style, self.limits, header)?.warnings().to_vec())
+            }
+            (_, Some(SourceHead::Columns(head))) => Ok(head.rows.warnings().to_vec()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Binds the columns of a source of rows to its shape.
+    ///
+    /// # Errors
+    /// Columns that do not fit the shape.
+    pub fn columns_head(&self, reader: &ColumnReader) -> Result<SourceHead, Findings> {
+        let ignore = matches!(self.source, SourceFormat::Columns(read) if read.ignore_unknown);
+        let unknown = if ignore { UnknownColumn::Ignore } else { UnknownColumn::Error };
+        let rows = RowSource::new(reader.schema(), self.shape(), unknown)?;
+        Ok(SourceHead::Columns(Arc::new(ColumnsHead::new(self.shape(), rows))))
     }
 
     pub(crate) fn columns_of(&self, shape: &Shape, text: TextStore) -> Result<ColumnSink, PipelineError> {
@@ -290,7 +315,7 @@ impl<'c> Ends<'c> {
     pub(crate) fn lane<T: Target + 'c>(
         &self,
         target: T,
-        header: Option<&CsvHeader>,
+        head: Option<&SourceHead>,
     ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
         Ok(match (self.source, self.schema.records()) {
             (SourceFormat::Records(framing), Records::One(plan)) => {
@@ -307,11 +332,17 @@ impl<'c> Ends<'c> {
                 Box::new(Loop::new(JsonSource::new(self.shape(), unknown, self.limits), target))
             }
             (SourceFormat::Csv(style), _) => {
-                let header = header.map(|header| &header.raw[..]);
+                let header = head.and_then(SourceHead::csv).map(|header| &header.raw[..]);
                 Box::new(Loop::new(CsvSource::new(self.shape(), *style, self.limits, header)?, target))
             }
             (SourceFormat::Xml(style), _) => {
                 Box::new(Loop::new(XmlSource::new(self.shape(), style, self.limits)?, target))
+            }
+            (SourceFormat::Columns(_), _) => {
+                let Some(SourceHead::Columns(head)) = head else {
+                    unreachable!("a source of rows is opened before its lanes are made")
+                };
+                Box::new(Loop::new(ColumnsSource::new(head), target))
             }
             (SourceFormat::Edi(read), _) => match read.documents {
                 EdiDocuments::Transactions => {

@@ -8,7 +8,7 @@ use quayline_columnar::{ParquetPages, RecordBatch};
 use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
 use quayline_edi::{EdiDraft, Surroundings};
 
-use crate::block::{Block, Position};
+use crate::block::{Block, Position, Units};
 use crate::error::PipelineError;
 use crate::intake::Taken;
 use crate::lane::{Extra, LaneFacts, OutputExtent, Target};
@@ -525,7 +525,8 @@ pub(crate) fn place_of(block: &Block, i: usize, file: &std::sync::Arc<str>) -> P
     Place {
         file: Some(std::sync::Arc::clone(file)),
         record: Some(block.number(i)),
-        byte: Some(block.offset(i)),
+        // A row has no byte: its values lie in as many places as it has columns.
+        byte: (!matches!(block.units, Units::Rows(_))).then(|| block.offset(i)),
         ..Place::default()
     }
 }

@@ -15,7 +15,6 @@ use quayline_project::{
 use quayline_xml::{XmlStyle, XmlWriter};
 
 use crate::codes;
-use crate::csv_header::CsvHeader;
 use crate::error::PipelineError;
 use crate::lane::Lane;
 use crate::lanes::{Ends, MapEnds, is_columns, spec_error};
@@ -27,6 +26,7 @@ use crate::sink::{
     BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedEncoder, TypedTarget,
     XmlTarget,
 };
+use crate::source_head::SourceHead;
 use crate::spool::SpoolFolder;
 
 /// Bytes of a row group, and of one dictionary in it, where the source is interchanges: what is converted in constant memory has less of it.
@@ -214,11 +214,11 @@ impl<'c> Ends<'c> {
         &self,
         outputs: &[LaneOutput<'c>],
         written: &[u64],
-        header: Option<&CsvHeader>,
+        head: Option<&SourceHead>,
     ) -> Result<Vec<Box<dyn Lane + 'c>>, PipelineError> {
         let Some(map) = &self.map else {
             let maker = &outputs.first().expect("a run has an output").0;
-            return (0..self.lanes).map(|_| self.lane_without_map(maker, header)).collect();
+            return (0..self.lanes).map(|_| self.lane_without_map(maker, head)).collect();
         };
         if let Some(out) = &map.trace {
             let places = SharedPlaces::default();
@@ -227,33 +227,33 @@ impl<'c> Ends<'c> {
             let folder = SpoolFolder::clone(&map.spool_folder);
             let tracer = Tracer::new(map.plan, places, Arc::clone(out), folder).counting(map.coverage.clone());
             let target = MapTarget::new(map.plan, parts, RunHost::new(map.world), tracer, self.limits);
-            return Ok(vec![self.lane(target, header)?]);
+            return Ok(vec![self.lane(target, head)?]);
         }
-        (0..self.lanes).map(|_| self.lane_with_map(map, outputs, header)).collect()
+        (0..self.lanes).map(|_| self.lane_with_map(map, outputs, head)).collect()
     }
 
     fn lane_without_map(
         &self,
         maker: &Maker<'c>,
-        header: Option<&CsvHeader>,
+        head: Option<&SourceHead>,
     ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
         match maker {
-            Maker::Json { shape, style, apart } => self.lane(JsonTarget::new(shape, *style, *apart), header),
-            Maker::Xml { shape, style, apart } => self.lane(XmlTarget::new(shape, style, *apart)?, header),
-            Maker::Csv { shape, style } => self.lane(CsvTarget::new(shape, *style, self.limits)?, header),
+            Maker::Json { shape, style, apart } => self.lane(JsonTarget::new(shape, *style, *apart), head),
+            Maker::Xml { shape, style, apart } => self.lane(XmlTarget::new(shape, style, *apart)?, head),
+            Maker::Csv { shape, style } => self.lane(CsvTarget::new(shape, *style, self.limits)?, head),
             Maker::Records { schema, spec, options } => match schema.records() {
-                Records::One(plan) => self.lane(RecordTarget::new(plan, self.framed(spec, options, schema)?), header),
+                Records::One(plan) => self.lane(RecordTarget::new(plan, self.framed(spec, options, schema)?), head),
                 Records::Types(types) => {
                     let target = TypedTarget::new(types, self.shape().len(), self.framed(spec, options, schema)?);
-                    self.lane(target, header)
+                    self.lane(target, head)
                 }
                 Records::None => unreachable!("an output of records without a description was refused"),
             },
-            Maker::Edi { options, .. } => self.lane(EdiTarget::new(options), header),
+            Maker::Edi { options, .. } => self.lane(EdiTarget::new(options), head),
             Maker::Columns { sink, encoder: Some(encoder) } => {
-                self.lane(PagesTarget::new(sink.sibling(), (**encoder).clone()), header)
+                self.lane(PagesTarget::new(sink.sibling(), (**encoder).clone()), head)
             }
-            Maker::Columns { sink, encoder: None } => self.lane(BatchTarget::new(sink.sibling()), header),
+            Maker::Columns { sink, encoder: None } => self.lane(BatchTarget::new(sink.sibling()), head),
         }
     }
 
@@ -261,21 +261,21 @@ impl<'c> Ends<'c> {
         &self,
         map: &MapEnds<'c>,
         outputs: &[LaneOutput<'c>],
-        header: Option<&CsvHeader>,
+        head: Option<&SourceHead>,
     ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
         let folder = SpoolFolder::clone(&map.spool_folder);
         match outputs {
             [LaneOutput(Maker::Json { shape, style, apart })] => {
                 let part = TextPart::new(JsonWriter::new(shape, *style), *apart, folder);
-                self.mapped(map, Alone(part), header)
+                self.mapped(map, Alone(part), head)
             }
             [LaneOutput(Maker::Records { schema, spec, options })] if let Records::One(record) = schema.records() => {
                 let part = RecordPart::new(OneRecord::new(record), self.framed(spec, options, schema)?, folder);
-                self.mapped(map, Alone(part), header)
+                self.mapped(map, Alone(part), head)
             }
             outputs => {
                 let parts = outputs.iter().map(|output| self.part(map, &output.0)).collect::<Result<_, _>>()?;
-                self.mapped(map, Several(parts), header)
+                self.mapped(map, Several(parts), head)
             }
         }
     }
@@ -284,9 +284,9 @@ impl<'c> Ends<'c> {
         &self,
         map: &MapEnds<'c>,
         parts: O,
-        header: Option<&CsvHeader>,
+        head: Option<&SourceHead>,
     ) -> Result<Box<dyn Lane + 'c>, PipelineError> {
-        self.lane(MapTarget::new(map.plan, parts, RunHost::new(map.world), Unwatched, self.limits), header)
+        self.lane(MapTarget::new(map.plan, parts, RunHost::new(map.world), Unwatched, self.limits), head)
     }
 
     fn part(&self, map: &MapEnds<'c>, maker: &Maker<'c>) -> Result<AnyPart<'c>, PipelineError> {

@@ -1,9 +1,12 @@
 //! How a rejected record stands in the rejects file: so that the file can be converted again with the same settings.
 
+use std::sync::Arc;
+
 use quayline_core::Limits;
 use quayline_frame::{Framer, FramerOptions, FramingSpec, LineEnd};
 
-use crate::block::Block;
+use crate::block::{Block, Units};
+use crate::source_head::ColumnsHead;
 
 /// The form of rejected records.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub enum RejectForm {
         /// The byte that pads a short record.
         pad: u8,
     },
+    /// Rows of columns, as lines of JSON of the source's shape.
+    Rows(Arc<ColumnsHead>),
     /// Transactions as they stand, in interchanges that the writer puts around them.
     Interchanges,
     /// The document and a line feed, between what makes a file of such lines.
@@ -48,7 +53,7 @@ impl RejectForm {
     #[must_use]
     pub fn prologue(&self) -> Vec<u8> {
         match self {
-            RejectForm::Raw(_) | RejectForm::Interchanges => Vec::new(),
+            RejectForm::Raw(_) | RejectForm::Interchanges | RejectForm::Rows(_) => Vec::new(),
             RejectForm::Framed { spec, limits, pad } => {
                 let mut bytes = Vec::new();
                 if let Ok(mut framer) = Framer::new(spec, options(*pad), limits) {
@@ -64,7 +69,7 @@ impl RejectForm {
     #[must_use]
     pub fn epilogue(&self) -> &[u8] {
         match self {
-            RejectForm::Raw(_) | RejectForm::Framed { .. } | RejectForm::Interchanges => &[],
+            RejectForm::Raw(_) | RejectForm::Framed { .. } | RejectForm::Interchanges | RejectForm::Rows(_) => &[],
             RejectForm::Line { epilogue, .. } => epilogue,
         }
     }
@@ -88,6 +93,11 @@ impl RejectForm {
                 // What was read in this framing and does not fit into a block of ours keeps its bytes all the same.
                 if framed.is_none() {
                     out.extend_from_slice(body);
+                }
+            }
+            (RejectForm::Rows(head), _) => {
+                if let Units::Rows(Some(batch)) = &block.units {
+                    head.append_row(&mut head.rows.rows(batch), i, out);
                 }
             }
             (RejectForm::Interchanges, _) => out.extend_from_slice(block.body(i)),

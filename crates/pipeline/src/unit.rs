@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use quayline_columnar::{ColumnInput, ColumnReader};
 use quayline_core::{Code, Fault, Finding, Findings, Limits, Tally};
 use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
 use quayline_flat::Header;
@@ -23,6 +24,7 @@ use crate::reject::RejectForm;
 use crate::repeats::Repeats;
 use crate::revocable::Revocable;
 use crate::settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
+use crate::source_head::SourceHead;
 use crate::spool::{SpoolFolder, SpoolMemory};
 use crate::world::World;
 
@@ -208,7 +210,11 @@ impl<'p> UnitLane<'p> {
         let outputs = (0..pipeline.targets.len())
             .map(|number| ends.output(number, Apart::Together).map(|(_, output)| output))
             .collect::<Result<Vec<_>, _>>()?;
-        let named_by_unit = matches!(ends.source, SourceFormat::Csv(style) if style.header != Header::Absent);
+        let named_by_unit = match ends.source {
+            SourceFormat::Csv(style) => style.header != Header::Absent,
+            SourceFormat::Columns(_) => true,
+            _ => false,
+        };
         let lane = if named_by_unit { None } else { ends.lanes(&outputs, &[], None)?.pop() };
         let facts = LaneFacts {
             file: Arc::from(""),
@@ -253,16 +259,21 @@ impl<'p> UnitLane<'p> {
             && style.header != Header::Absent
         {
             let (header, rest) = read_csv_header(reader, *style, self.ends.limits, &name, io_error())?;
-            report.findings = self.ends.header_warnings(header.as_ref())?;
-            self.facts.reject_form = self.ends.reject_form(header.as_ref())?;
-            self.lane = self.ends.lanes(&self.outputs, &[], header.as_ref())?.pop();
-            from = header.map_or(from, |header| header.behind);
+            from = header.as_ref().map_or(from, |header| header.behind.clone());
             reader = rest;
+            self.begin(header.map(SourceHead::Csv), report)?;
         }
-        let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's header");
-        // One block holds the unit, so nothing waits for a next block.
-        let cutter = self.ends.cutter_for(usize::MAX, &from, &name)?;
-        let mut intake = Intake::new(reader, cutter, unit.len() + 1, self.ends.limits);
+        let mut intake = if let SourceFormat::Columns(_) = self.ends.source {
+            let input = ColumnInput::Memory(unit.to_vec().into());
+            let columns = ColumnReader::open(input).map_err(|error| PipelineError::from(error.finding()))?;
+            self.begin(Some(self.ends.columns_head(&columns)?), report)?;
+            Intake::of_rows(columns)
+        } else {
+            // One block holds the unit, so nothing waits for a next block.
+            let cutter = self.ends.cutter_for(usize::MAX, &from, &name)?;
+            Intake::new(reader, cutter, unit.len() + 1, self.ends.limits)
+        };
+        let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's head");
         let never = AtomicBool::new(false);
         let mut unsettled = Unsettled::default();
         let mut excerpt = ExcerptWriter::new();
@@ -297,6 +308,16 @@ impl<'p> UnitLane<'p> {
             report.rejects.extend_from_slice(self.facts.reject_form.epilogue());
         }
         done
+    }
+}
+
+impl UnitLane<'_> {
+    /// Makes the lane for a unit whose start names its columns.
+    fn begin(&mut self, head: Option<SourceHead>, report: &mut UnitReport) -> Result<(), PipelineError> {
+        report.findings = self.ends.head_warnings(head.as_ref())?;
+        self.facts.reject_form = self.ends.reject_form(head.as_ref())?;
+        self.lane = self.ends.lanes(&self.outputs, &[], head.as_ref())?.pop();
+        Ok(())
     }
 }
 

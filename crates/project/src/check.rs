@@ -120,7 +120,13 @@ pub fn check_files(root: &Path, options: &ShapeOptions) -> Result<Vec<CheckedFil
 }
 
 /// The files below a folder; test cases of maps hold data, not definitions.
-fn list(folder: &Path, extensions: &[&str], depth: usize, files: &mut BTreeSet<PathBuf>, unreadable: &mut Vec<Finding>) {
+fn list(
+    folder: &Path,
+    extensions: &[&str],
+    depth: usize,
+    files: &mut BTreeSet<PathBuf>,
+    unreadable: &mut Vec<Finding>,
+) {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) => return unreadable.push(unlisted(folder, &error)),
@@ -135,7 +141,10 @@ fn list(folder: &Path, extensions: &[&str], depth: usize, files: &mut BTreeSet<P
             if depth > 0 && !is_tests {
                 list(&path, extensions, depth - 1, files, unreadable);
             }
-        } else if path.extension().is_some_and(|found| extensions.iter().any(|wanted| found.eq_ignore_ascii_case(wanted))) {
+        } else if path
+            .extension()
+            .is_some_and(|found| extensions.iter().any(|wanted| found.eq_ignore_ascii_case(wanted)))
+        {
             files.insert(path);
         }
     }
@@ -143,9 +152,7 @@ fn list(folder: &Path, extensions: &[&str], depth: usize, files: &mut BTreeSet<P
 
 fn unlisted(folder: &Path, error: &io::Error) -> Finding {
     let message = format!("the folder cannot be read: {}", system_error_text(error));
-    Finding::error(codes::UNREADABLE, Fault::Environment, message)
-        .at(in_file(folder))
-        .hint("check its permissions")
+    Finding::error(codes::UNREADABLE, Fault::Environment, message).at(in_file(folder)).hint("check its permissions")
 }
 
 fn in_file(path: &Path) -> Place {

@@ -25,6 +25,15 @@ pub enum SourceFormat {
     Xml(XmlStyle),
     /// X12 and EDIFACT: interchanges one after another; a document is a transaction.
     Edi(EdiRead),
+    /// Parquet and Arrow IPC, told apart by their first bytes; a document is a row, and columns are nodes by their names.
+    Columns(ColumnsRead),
+}
+
+/// How columns are read.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ColumnsRead {
+    /// Columns that the shape does not have are passed over; by default they are errors, since most often a name is written another way.
+    pub ignore_unknown: bool,
 }
 
 /// How interchanges are read.

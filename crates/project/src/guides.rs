@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker, system_error_text};
-use quayline_edi::guide::{Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide};
+use quayline_edi::guide::{
+    Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
+};
 
 use crate::codes;
 

@@ -47,8 +47,8 @@ pub use flow::{
     node_kind,
 };
 pub use format::{
-    EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite, SourceFormat,
-    TargetFormat,
+    ColumnsRead, EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite,
+    SourceFormat, TargetFormat,
 };
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable};

@@ -86,7 +86,7 @@ fn bring_up_to_date(spec: &ProgramSpec, source: &ProgramSource, module: &Path) -
     Ok(Outcome { files, compiled: true })
 }
 
-const NO_COMPILER: &str = "GnuCOBOL's cobc is not installed (on Debian: apt-get install gnucobol3)";
+pub(crate) const NO_COMPILER: &str = "GnuCOBOL's cobc is not installed (on Debian: apt-get install gnucobol3)";
 
 /// Whether the module is newer than its source and every copybook of the project's folders.
 fn is_newer(module: &Path, source: &ProgramSource) -> bool {
@@ -221,20 +221,34 @@ fn command(source: &ProgramSource, module: &Path) -> Command {
 }
 
 /// Beside the module first, so that nobody loads half of it.
+/// Whether a source compiles; nothing of it is kept.
+pub(crate) fn try_compile(spec: &ProgramSpec, source: &ProgramSource) -> Result<(), String> {
+    let folder = std::env::temp_dir();
+    let beside = tempdir_in(&folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
+    let result = compile_to(source, &beside.join(format!("{}.so", spec.program)));
+    let _ = std::fs::remove_dir_all(&beside);
+    result
+}
+
 fn compile(spec: &ProgramSpec, source: &ProgramSource, module: &Path) -> Result<(), String> {
     let folder = module.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
     let beside = tempdir_in(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
     let made = beside.join(format!("{}.so", spec.program));
-    let done = command(source, &made).output();
-    let result = match done {
+    let result = compile_to(source, &made).and_then(|()| {
+        std::fs::rename(&made, module).map_err(|error| format!("{}: {}", module.display(), error.kind()))
+    });
+    let _ = std::fs::remove_dir_all(&beside);
+    result
+}
+
+fn compile_to(source: &ProgramSource, made: &Path) -> Result<(), String> {
+    match command(source, made).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(NO_COMPILER.to_owned()),
         Err(error) => Err(format!("cobc: {}", error.kind())),
         Ok(done) if !done.status.success() => Err(said(&done.stderr)),
-        Ok(_) => std::fs::rename(&made, module).map_err(|error| format!("{}: {}", module.display(), error.kind())),
-    };
-    let _ = std::fs::remove_dir_all(&beside);
-    result
+        Ok(_) => Ok(()),
+    }
 }
 
 /// The compiler's words: UTF-8, or Latin-1 where a source's bytes in them are not.

@@ -417,6 +417,7 @@ impl ServeConfig {
         let least = [
             ("threads", self.threads.is_none_or(|n| (1..=1024).contains(&n)), "1 to 1024 threads"),
             ("limits.header-bytes", limits.header_bytes >= 8192, "at least 8192 bytes"),
+            ("limits.body-bytes", limits.body_bytes >= 1, "at least 1 byte"),
             ("limits.target-bytes", limits.target_bytes >= 1, "at least 1 byte"),
             ("limits.idle-seconds", limits.idle_seconds >= 1, "at least 1 second"),
             ("limits.body-seconds", limits.body_seconds >= 1, "at least 1 second"),

@@ -10,7 +10,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
-use quayline_gateway::{Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
+use quayline_gateway::{Api, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
 
 use crate::access::{Denied, Identity};
 use crate::body::Body;
@@ -143,7 +143,7 @@ async fn respond(
         return Err(Box::new(Problem::bad_header("host", "form", "the value is no host and port")));
     }
     if head.method == Method::OPTIONS && head.uri.path() == "*" {
-        return Ok(options(thread, &["GET", "POST", "PUT", "PATCH", "DELETE"], &head.headers));
+        return Ok(options(thread, &["GET", "POST", "PUT", "PATCH", "DELETE"], Vec::new(), &head.headers));
     }
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     if target.len() > limits.target_bytes {
@@ -154,7 +154,13 @@ async fn respond(
     let (index, path_values) = match version.definitions.find(method, path) {
         Routed::To(index, values) => (index, values),
         Routed::Methods(methods) if head.method == Method::OPTIONS => {
-            return Ok(options(thread, &methods, &head.headers));
+            let operations = methods.iter().filter_map(|method| match version.definitions.find(method, path) {
+                Routed::To(index, _) => Some(&version.definitions.operations[index]),
+                Routed::Methods(_) | Routed::Nowhere => None,
+            });
+            let parameters =
+                operations.flat_map(|operation| operation.header_parameters().map(str::to_owned)).collect();
+            return Ok(options(thread, &methods, parameters, &head.headers));
         }
         Routed::Methods(methods) => {
             shared.metrics.elsewhere.fetch_add(1, Ordering::Relaxed);
@@ -162,7 +168,9 @@ async fn respond(
         }
         Routed::Nowhere => {
             if method == "GET"
-                && let Some(page) = pages::page(thread, &version, path)
+                && let Some(page) = pages::page(thread, &version, path, |api| {
+                    may_read(thread, peer, api, &version, heads, &head.headers)
+                })
             {
                 return Ok(page);
             }
@@ -185,6 +193,9 @@ async fn respond(
             _ => return Err(denied.problem),
         }
     }
+    // A condition that needs the answer is judged with it.
+    let tags_answer = operation.etag && matches!(head.method, Method::GET | Method::HEAD);
+    precondition(heads, tags_answer, matches!(head.method, Method::GET | Method::HEAD), &head.headers)?;
     let media = if heads.have(Head::Accept) { accepted(&head.headers) } else { Some(Media::Json) };
     let media = media.ok_or_else(|| Box::new(Problem::not_acceptable()))?;
     let parsed = Instant::now();
@@ -223,8 +234,14 @@ async fn respond(
         peer,
         media,
         taken: if heads.have(Head::AcceptEncoding) { compress::taken(&head.headers) } else { Taken::default() },
-        tags: if operation.etag && heads.have(Head::IfNoneMatch) {
+        tags_answer,
+        tags: if tags_answer && heads.have(Head::IfNoneMatch) {
             head.headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect()
+        } else {
+            Vec::new()
+        },
+        wanted: if tags_answer && heads.have(Head::IfMatch) {
+            head.headers.get_all(header::IF_MATCH).iter().cloned().collect()
         } else {
             Vec::new()
         },
@@ -278,6 +295,25 @@ fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Resu
         return Err(Box::new(Problem::content_coding()));
     }
     Ok(())
+}
+
+/// Whether the client may call an operation of the API, and so may read its documents. Guesses are limited as those at operations are.
+fn may_read(thread: &Thread, peer: &Peer, api: &Api, version: &Version, heads: Heads, headers: &HeaderMap) -> bool {
+    if !heads.have(Head::Credentials) && peer.certificate.is_none() {
+        return false;
+    }
+    let header = |name: &str| text(headers, name).map(str::to_owned);
+    let access = thread.access();
+    let below = |path: &str| path.strip_prefix(api.base_path.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    let mut operations = version.definitions.operations.iter().filter(|operation| below(&operation.path));
+    let mut known = operations.clone().filter(|operation| {
+        !operation.public && access.check(operation, &header, peer.certificate.as_deref(), &thread.tokens).is_ok()
+    });
+    let Some(operation) = known.next().or_else(|| operations.find(|operation| !operation.public)) else {
+        return false;
+    };
+    let mut found = Known::default();
+    admit(thread, peer, operation, Some(headers), &mut found).is_ok()
 }
 
 /// Who the client is, and whether it may ask now. `headers` are those of a request that has credentials among them.
@@ -336,8 +372,12 @@ struct Client<'a> {
     peer: &'a Peer,
     media: Media,
     taken: Taken,
+    /// Whether the answer has a tag: it stands for a representation, as that of a POST does not.
+    tags_answer: bool,
     /// Values of `if-none-match`, where the answer has a tag.
     tags: Vec<HeaderValue>,
+    /// The same of `if-match`.
+    wanted: Vec<HeaderValue>,
     fields: Option<String>,
     /// Empty, with room for the answer's.
     headers: HeaderMap,
@@ -362,7 +402,14 @@ fn answer(
         return Ok(response);
     };
     let bytes = &answer.buffer[..answer.len];
-    let tag = (operation.etag && status == StatusCode::OK).then(|| etag(bytes));
+    let tag = (client.tags_answer && status == StatusCode::OK).then(|| etag(bytes));
+    if let Some(tag) = &tag
+        && !client.wanted.is_empty()
+        && !client.wanted.iter().any(|known| is_etag(known.as_bytes(), tag))
+    {
+        thread.buffers.give(answer.buffer);
+        return Err(Box::new(Problem::precondition("if-match")));
+    }
     if let Some(tag) = &tag
         && client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag))
     {
@@ -421,6 +468,10 @@ fn answer(
 /// What an answer depends on beside its target.
 const VARIES: &str = "accept, accept-encoding";
 
+/// Headers that a browser may send to every operation; those that are its parameters come on top.
+const ALLOWED_HEADERS: [&str; 6] =
+    ["authorization", "content-type", "x-api-key", "if-match", "if-none-match", "traceparent"];
+
 /// RFC 9110, section 13.1.2: the weak comparison.
 fn matches_etag(known: &[u8], tag: &str) -> bool {
     let weak = |one: &[u8]| {
@@ -430,8 +481,28 @@ fn matches_etag(known: &[u8], tag: &str) -> bool {
     known.trim_ascii() == b"*" || known.split(|byte| *byte == b',').any(weak)
 }
 
+/// RFC 9110, section 13.1.1: the strong comparison.
+fn is_etag(known: &[u8], tag: &str) -> bool {
+    known.trim_ascii() == b"*" || known.split(|byte| *byte == b',').any(|one| one.trim_ascii() == tag.as_bytes())
+}
+
+/// Refuses a request whose condition is false before anything is done (RFC 9110, section 13.2.1).
+///
+/// What an operation stands for exists, so `if-none-match: *` is false where it would change something. Only answers of GET with `etag` have
+/// tags: tags in `if-match` are those of no other, and tags in `if-none-match` hold there. There are no dates to compare.
+fn precondition(heads: Heads, tags_answer: bool, is_read: bool, headers: &HeaderMap) -> Result<(), Box<Problem>> {
+    let is_any = |name| headers.get_all(name).iter().any(|value| value.as_bytes().trim_ascii() == b"*");
+    if heads.have(Head::IfMatch) && !tags_answer && !is_any(header::IF_MATCH) {
+        return Err(Box::new(Problem::precondition("if-match")));
+    }
+    if heads.have(Head::IfNoneMatch) && !is_read && is_any(header::IF_NONE_MATCH) {
+        return Err(Box::new(Problem::precondition("if-none-match")));
+    }
+    Ok(())
+}
+
 /// OPTIONS of a path that there is: what it takes, and the answer to a browser's preflight.
-fn options(thread: &Thread, methods: &[&str], headers: &HeaderMap) -> Response<Body> {
+fn options(thread: &Thread, methods: &[&str], parameters: Vec<String>, headers: &HeaderMap) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let all = allowed(methods);
@@ -440,11 +511,13 @@ fn options(thread: &Thread, methods: &[&str], headers: &HeaderMap) -> Response<B
     if preflight && allowed_origin(thread, headers.get(header::ORIGIN)).is_some() {
         let out = response.headers_mut();
         insert(out, header::ACCESS_CONTROL_ALLOW_METHODS, &all);
-        insert(
-            out,
-            header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, x-api-key, if-none-match, traceparent",
-        );
+        let mut names: Vec<String> = ALLOWED_HEADERS.map(str::to_owned).to_vec();
+        for name in parameters {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        insert(out, header::ACCESS_CONTROL_ALLOW_HEADERS, &names.join(", "));
         let age = thread.shared.config.cors.max_age_seconds.unwrap_or(600);
         out.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from(age));
     }

@@ -22,6 +22,7 @@ pub(crate) enum Head {
     Accept = 16,
     AcceptEncoding = 32,
     IfNoneMatch = 64,
+    IfMatch = 128,
 }
 
 impl Heads {
@@ -40,6 +41,7 @@ impl Heads {
                 "accept" => Head::Accept,
                 "accept-encoding" => Head::AcceptEncoding,
                 "if-none-match" => Head::IfNoneMatch,
+                "if-match" => Head::IfMatch,
                 _ => continue,
             };
             heads.stand |= head as u8;
@@ -74,8 +76,9 @@ mod tests {
             Head::Accept,
             Head::AcceptEncoding,
             Head::IfNoneMatch,
+            Head::IfMatch,
         ];
-        let names: [&[&str]; 7] = [
+        let names: [&[&str]; 8] = [
             &["traceparent"],
             &["origin"],
             &["authorization", "x-api-key"],
@@ -83,6 +86,7 @@ mod tests {
             &["accept"],
             &["accept-encoding"],
             &["if-none-match"],
+            &["if-match"],
         ];
         for (head, names) in all.iter().zip(names) {
             for name in names {

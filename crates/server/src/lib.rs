@@ -28,6 +28,7 @@ mod metrics;
 mod negotiate;
 mod outbound;
 mod pages;
+mod preflight;
 mod program;
 mod protobuf;
 mod reply;
@@ -45,4 +46,5 @@ pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
 };
 pub use error::ServeError;
+pub use preflight::cannot_work;
 pub use run::{LogLine, serve, serve_fixed, serve_with};

@@ -2,17 +2,24 @@
 
 use hyper::Response;
 use hyper::header::{self, HeaderName, HeaderValue};
-use quayline_gateway::{DOCS_POLICY, DOCS_SCRIPT, Security, docs_page};
+use quayline_gateway::{Api, DOCS_POLICY, DOCS_SCRIPT, Security, docs_page};
 
 use crate::body::Body;
 use crate::thread::{Thread, Version};
 
-/// The document at a path that no operation has; documents of APIs that are not public are only shown where the settings say so.
-pub(crate) fn page(thread: &Thread, version: &Version, path: &str) -> Option<Response<Body>> {
+/// The document at a path that no operation has; documents of APIs that are not public are only shown to clients that `may_read` them, unless
+/// the settings show them to everybody.
+pub(crate) fn page(
+    thread: &Thread,
+    version: &Version,
+    path: &str,
+    may_read: impl Fn(&Api) -> bool,
+) -> Option<Response<Body>> {
     let config = &thread.shared.config;
     let (base, name) = path.rsplit_once('/')?;
     let api = version.definitions.apis.iter().find(|api| api.base_path == base)?;
-    if !api.public && config.authentication.required && !config.public_documents {
+    let guarded = !api.public && config.authentication.required && !config.public_documents;
+    if guarded && (!matches!(name, "openapi.json" | "docs" | "docs.js") || !may_read(api)) {
         return None;
     }
     let security = Security {
@@ -32,6 +39,9 @@ pub(crate) fn page(thread: &Thread, version: &Version, path: &str) -> Option<Res
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(DOCS_POLICY));
     headers.insert(HeaderName::from_static("referrer-policy"), HeaderValue::from_static("no-referrer"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static(if guarded { "private, no-cache" } else { "no-cache" }),
+    );
     Some(response)
 }

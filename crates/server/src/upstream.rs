@@ -119,7 +119,7 @@ impl Provider for Upstream {
 }
 
 /// Replaces `${NAME}` by the environment's value.
-fn from_environment(text: &str) -> Result<String, String> {
+pub(crate) fn from_environment(text: &str) -> Result<String, String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("${") {

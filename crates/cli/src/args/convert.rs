@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use quayline_convert::Compression;
 
 use super::{CopybookArgs, LevelArg, OutputLevelArg};
 
@@ -28,7 +29,7 @@ pub(crate) struct ConvertArgs {
     /// NAME.partial and renames it when it is complete. The folder must exist. --to selects the format (default: JSON).
     #[arg(long, value_name = "DIR", conflicts_with = "output", help_heading = "Formats")]
     pub(crate) split: Option<PathBuf>,
-    /// Format to read, if unclear: record, edi, json, csv or xml
+    /// Format to read, if unclear: record, edi, json, csv, xml, parquet or arrow
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) from: Option<FromFormat>,
     /// Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
@@ -36,6 +37,16 @@ pub(crate) struct ConvertArgs {
     /// The default follows from the name of --output; standard output gets JSON lines.
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Formats")]
     pub(crate) to: Option<ToFormat>,
+    /// Compress the output: gzip, zstd or none
+    ///
+    /// The default follows from the name of --output: .gz or .zst after the extension of the format. A compressed output cannot be resumed.
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "split", help_heading = "Formats")]
+    pub(crate) compress: Option<CompressArg>,
+    /// Decompress the input: auto or none
+    ///
+    /// With `auto`, Quayline recognizes gzip and Zstandard by their first bytes and reads what is inside.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = DecompressArg::Auto, hide_default_value = true, help_heading = "Formats")]
+    pub(crate) decompress: DecompressArg,
     /// Separator of CSV cells, or `tab` [default: comma, or tab for .tsv]
     #[arg(long, value_name = "CHAR", value_parser = delimiter, help_heading = "Formats")]
     pub(crate) delimiter: Option<u8>,
@@ -243,6 +254,45 @@ pub(crate) enum FromFormat {
     /// X12 and EDIFACT interchanges
     #[value(alias = "x12", alias = "edifact")]
     Edi,
+    /// Parquet
+    Parquet,
+    /// Arrow IPC file or stream
+    #[value(alias = "arrow-stream", alias = "feather")]
+    Arrow,
+}
+
+/// How the output is compressed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum CompressArg {
+    /// gzip
+    #[value(alias = "gz")]
+    Gzip,
+    /// Zstandard
+    #[value(alias = "zst")]
+    Zstd,
+    /// Not compressed
+    None,
+}
+
+impl CompressArg {
+    /// How an output of this name is compressed.
+    pub(crate) fn of_output(given: Option<CompressArg>, name: Option<&std::path::Path>) -> Option<Compression> {
+        match given {
+            Some(CompressArg::Gzip) => Some(Compression::Gzip),
+            Some(CompressArg::Zstd) => Some(Compression::Zstd),
+            Some(CompressArg::None) => None,
+            None => name.and_then(Compression::of_name),
+        }
+    }
+}
+
+/// Whether the input is decompressed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum DecompressArg {
+    /// gzip and Zstandard, by their first bytes (default)
+    Auto,
+    /// The bytes are read as they are
+    None,
 }
 
 /// Formats to write.

@@ -9,8 +9,8 @@ mod infer;
 mod inspect;
 mod job;
 mod map;
-mod project;
 mod partner;
+mod project;
 mod records;
 mod serve;
 mod store;
@@ -20,8 +20,8 @@ mod validate;
 
 pub(crate) use capacity::{AdviseArgs, CheckReportArgs, PredictArgs, SelftestArea, SelftestArgs, SizeArgs};
 pub(crate) use convert::{
-    AbsentArg, BadValueArg, ConvertArgs, FRAMING_LONG_HELP, FillersArg, FromFormat, KeyStyleArg, LengthArg, NamesArg,
-    NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
+    AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
+    KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
 pub(crate) use flow::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
 pub(crate) use fmt::FmtArgs;
@@ -30,12 +30,12 @@ pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListJobsArgs, PurgeJobsArgs, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
-pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
     PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
     TransactionArgs, TransactionCommand,
 };
+pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{

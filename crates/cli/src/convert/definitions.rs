@@ -76,6 +76,11 @@ impl Definitions {
         let from_records = jobs.iter().any(|job| job.from == FromFormat::Record);
         let to_records = jobs.iter().any(|job| job.to == ToFormat::Record);
         let charset = charset(args, from_records || to_records)?;
+        if let (None, Some(schema)) = (&args.copybook, jobs.iter().find_map(|job| job.schema.as_ref()))
+            && jobs.iter().all(|job| job.schema.is_some())
+        {
+            return Definitions::columns(args, schema);
+        }
         let Some(path) = &args.copybook else {
             let finding = argument("no copybook is named, so the records have no description");
             let hint = if from_records || to_records {
@@ -140,6 +145,44 @@ impl Definitions {
             level: ValidationLevel::default(),
             output_check: None,
             digest,
+        })
+    }
+
+    /// For columns that describe themselves.
+    fn columns(args: &ConvertArgs, schema: &Arc<Schema>) -> Result<Self, Stop> {
+        let given = [
+            (args.interface.is_some(), "--interface"),
+            (args.framing.is_some(), "--framing"),
+            (args.to_framing.is_some(), "--to-framing"),
+            (args.encoding.is_some(), "--encoding"),
+            (args.to_encoding.is_some(), "--to-encoding"),
+            (args.preserve, "--preserve"),
+        ];
+        if let Some((_, name)) = given.iter().find(|(given, _)| *given) {
+            let finding = argument(format!("{name} needs a copybook, and none is named"));
+            return Err(finding.hint("name one with --copybook FILE, or leave it out").into());
+        }
+        Ok(Definitions {
+            schema: Arc::clone(schema),
+            target_schema: None,
+            numbers: numbers(args.numbers),
+            delimiter: args.delimiter,
+            header: if args.no_header { Header::Absent } else { Header::Present },
+            empty: empty_cell(args),
+            xml: xml(args),
+            ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
+            record_length: 0,
+            layouts: Vec::new(),
+            charset: Charset::SingleByte(CodePage::LATIN1),
+            format: None,
+            to_framing: None,
+            page_bytes: args.page,
+            edi_charset: None,
+            strict: args.strict,
+            guides: None,
+            level: ValidationLevel::default(),
+            output_check: None,
+            digest: 0,
         })
     }
 

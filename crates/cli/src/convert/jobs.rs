@@ -2,22 +2,26 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{Cursor, IsTerminal as _, Read};
+use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use quayline_convert::{Destination, Input, Output, Source, Target};
+use quayline_convert::{ColumnsSurvey, Compression, Destination, Input, Output, Source, Target};
 use quayline_edi::{EdiWriterOptions, Rules};
-use quayline_project::{EdiDocuments, EdiRead, JsonRead, JsonWrite, ParquetWrite, SourceFormat, TargetFormat};
+use quayline_project::{
+    ColumnsRead, EdiDocuments, EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat,
+};
 
 use super::definitions::Definitions;
 use super::recognise::{
-    HEAD_BYTES, KNOWN_EXTENSIONS, columnar, extension_of, packed_by, source_format, target_format, unread_edi,
+    KNOWN_EXTENSIONS, extension_of, packed_by, source_format, target_format, unread_columns, unread_edi,
 };
-use crate::args::{ConvertArgs, FromFormat, ToFormat};
+use crate::args::{CompressArg, ConvertArgs, FromFormat, LimitArg, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
+use crate::input::{self, Opened, uncompressed_name};
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 use quayline_core::{Finding, Findings};
 
@@ -41,8 +45,12 @@ pub(crate) struct Job {
     pub(crate) rejects: Option<PathBuf>,
     /// The checkpoint file, where there is to be one.
     pub(crate) checkpoint: Option<PathBuf>,
-    /// What was read of a stream to recognise it, and the rest of it.
-    stream: Option<Box<dyn Read + Send>>,
+    /// How the output is compressed.
+    pub(crate) compression: Option<Compression>,
+    /// Of columns that no copybook describes: the shape of their rows.
+    pub(crate) schema: Option<Arc<Schema>>,
+    /// What is read.
+    bytes: Option<Input>,
 }
 
 /// The jobs that the arguments ask for.
@@ -140,14 +148,16 @@ impl Job {
         args: &ConvertArgs,
         ends: &Ends<'_>,
     ) -> Result<Job, Stop> {
-        let (file, stream, head) = match record_file(input) {
-            Some(name) => (None, Some(ends.reader(name)?), Vec::new()),
-            None => open(input)?,
+        let opened = match record_file(input) {
+            Some(name) => Opened::of_stream(ends.reader(name)?),
+            None => input::open(input, args.decompress)?,
         };
+        let (file, head) = (opened.file.clone(), opened.head.clone());
+        let name = uncompressed_name(input, opened.compression);
         let from = match (args.from, record_file(input)) {
             (None, Some(_)) => FromFormat::Record,
             (Some(from), _) => from,
-            (None, None) => source_format(input, &head),
+            (None, None) => source_format(&name, &head),
         };
         check_record_files(input, from, output, args)?;
         // Who says what the bytes are knows it.
@@ -158,23 +168,30 @@ impl Job {
             return Err(unread(input, form, "convert").into());
         }
         let folder = output.filter(|path| several || path.is_dir());
+        let named = output.filter(|_| folder.is_none());
+        let compression = CompressArg::of_output(args.compress, named);
         let to = match (args.to, output) {
             (Some(to), _) => to,
             (None, Some(path)) if record_file(path).is_some() => ToFormat::Record,
-            (None, Some(path)) if folder.is_none() => target_format(path).ok_or_else(|| {
-                let finding = argument(format!("the name {} does not say which format to write", shown(path)));
-                finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
-            })?,
+            (None, Some(path)) if folder.is_none() => {
+                target_format(&uncompressed_name(path, compression)).ok_or_else(|| {
+                    let finding = argument(format!("the name {} does not say which format to write", shown(path)));
+                    finding.hint(format!("known are {KNOWN_EXTENSIONS}; or add --to"))
+                })?
+            }
             (None, None) if args.split.is_some() => ToFormat::Json,
             (None, _) if matches!(from, FromFormat::Record | FromFormat::Edi) => ToFormat::Jsonl,
+            (None, _) if is_columns(from) && args.copybook.is_none() => ToFormat::Jsonl,
             (None, _) => ToFormat::Record,
         };
         check_ends(input, from, to)?;
+        check_compression(to, compression)?;
         let output = match (folder, output) {
-            (Some(folder), _) => Some(folder.join(output_name(input, to)?)),
+            (Some(folder), _) => Some(folder.join(output_name(input, &name, to, compression)?)),
             (None, output) => output.map(Path::to_owned),
         };
-        if output.is_none() && args.split.is_none() && is_binary(to) && std::io::stdout().is_terminal() {
+        let binary = is_binary(to) || compression.is_some();
+        if output.is_none() && args.split.is_none() && binary && std::io::stdout().is_terminal() {
             let finding = argument("this format is bytes that no terminal can show");
             return Err(finding.hint("name a file with -o, or send standard output elsewhere").into());
         }
@@ -186,11 +203,16 @@ impl Job {
             .into_iter()
             .flatten()
             .find(|path| record_file(path).is_some() || !Destination::is_file(path));
-        let resumable = file.is_some() && output.is_some() && no_file.is_none() && can_resume(to);
+        let resumable = file.is_some()
+            && output.is_some()
+            && no_file.is_none()
+            && can_resume(to)
+            && compression.is_none()
+            && !is_columns(from);
         if (args.resume || args.checkpoint.is_some()) && !resumable {
             let finding = argument(match no_file {
                 Some(path) => format!("{} is no regular file, so a run that writes it cannot be resumed", shown(path)),
-                None => "only a conversion from a file to a file of lines or records can be resumed".to_owned(),
+                None => "only a conversion from a file to a file of lines or records can be resumed, neither compressed nor columns".to_owned(),
             });
             return Err(finding.hint("leave --checkpoint and --resume out").into());
         }
@@ -201,6 +223,12 @@ impl Job {
         };
         let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
         let rows = from == FromFormat::Edi && (args.rows || table && args.guide.is_empty());
+        let by_columns = is_columns(from) && args.copybook.is_none() && to != ToFormat::Record;
+        let (bytes, schema) = if is_columns(from) {
+            columns_input(opened, input, by_columns, args)?
+        } else {
+            (opened.into_input(input), None)
+        };
         Ok(Job {
             input: input.to_owned(),
             file,
@@ -211,13 +239,20 @@ impl Job {
             output,
             rejects,
             checkpoint,
-            stream,
+            compression,
+            schema,
+            bytes: Some(bytes),
         })
     }
 
     /// Whether one end is interchanges.
     pub(crate) fn is_edi(&self) -> bool {
         self.from == FromFormat::Edi || self.to == ToFormat::Edi
+    }
+
+    /// The shape of the documents: that of the columns, where no copybook describes them.
+    pub(crate) fn schema_of(&self, definitions: &Definitions) -> Arc<Schema> {
+        Arc::clone(self.schema.as_ref().unwrap_or(&definitions.schema))
     }
 
     /// The source of the conversion.
@@ -228,6 +263,9 @@ impl Job {
             FromFormat::Json => SourceFormat::Json(JsonRead { ignore_unknown: definitions.ignore_unknown }),
             FromFormat::Csv => SourceFormat::Csv(definitions.csv(Some(&self.input))),
             FromFormat::Xml => SourceFormat::Xml(definitions.xml()),
+            FromFormat::Parquet | FromFormat::Arrow => {
+                SourceFormat::Columns(ColumnsRead { ignore_unknown: definitions.ignore_unknown })
+            }
             FromFormat::Edi => SourceFormat::Edi(EdiRead {
                 rules: if definitions.strict { Rules::Strict } else { Rules::Lenient },
                 charset: definitions.edi_charset,
@@ -238,10 +276,7 @@ impl Job {
             }),
         };
         let name = if self.input == Path::new("-") { "<stdin>".to_owned() } else { shown(&self.input) };
-        let input = match self.stream.take() {
-            Some(stream) => Input::Stream(stream),
-            None => Input::File(self.input.clone()),
-        };
+        let input = self.bytes.take().unwrap_or_else(|| Input::File(self.input.clone()));
         Ok(Source { name: name.into(), input, format })
     }
 
@@ -253,7 +288,10 @@ impl Job {
             ToFormat::Jsonl => TargetFormat::JsonLines(json),
             ToFormat::Json if self.split.is_some() => TargetFormat::JsonLines(json),
             ToFormat::Json => TargetFormat::JsonArray(json),
-            ToFormat::Csv => TargetFormat::Csv(definitions.csv(self.output.as_deref())),
+            ToFormat::Csv => {
+                let name = self.output.as_deref().map(|path| uncompressed_name(path, self.compression));
+                TargetFormat::Csv(definitions.csv(name.as_deref()))
+            }
             ToFormat::Xml => TargetFormat::Xml(definitions.xml()),
             ToFormat::Parquet => TargetFormat::Parquet(ParquetWrite::default()),
             ToFormat::Arrow => TargetFormat::ArrowFile,
@@ -280,41 +318,51 @@ impl Job {
                 std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?,
             ))),
         };
+        let output = match self.compression {
+            Some(compression) => Output::Compressed(Box::new(output), compression),
+            None => output,
+        };
         Ok(Target { output, format })
     }
 }
 
-type Opened = (Option<PathBuf>, Option<Box<dyn Read + Send>>, Vec<u8>);
-
-/// The first bytes of an input; for a stream also the stream itself, which can be read once only.
-fn open(input: &Path) -> Result<Opened, Stop> {
+/// The bytes of a file of columns; and, where no copybook describes them, the shape of its rows.
+fn columns_input(
+    opened: Opened,
+    input: &Path,
+    by_columns: bool,
+    args: &ConvertArgs,
+) -> Result<(Input, Option<Arc<Schema>>), Stop> {
+    let file = opened.into_file(input)?;
+    if !by_columns {
+        return Ok((Input::Opened(file), None));
+    }
     let refuse = |error: std::io::Error| Stop::from(unreadable(input, &error));
-    let mut head = Vec::new();
-    let most = HEAD_BYTES as u64;
-    if input == Path::new("-") {
-        let mut stdin = crate::interrupt::Stdin::new();
-        stdin.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
-        return Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(stdin))), head));
-    }
-    let mut file = File::open(input).map_err(refuse)?;
-    let regular = file.metadata().map_err(refuse)?.is_file();
-    file.by_ref().take(most).read_to_end(&mut head).map_err(refuse)?;
-    if regular {
-        Ok((Some(input.to_owned()), None, head))
-    } else {
-        Ok((None, Some(Box::new(Cursor::new(head.clone()).chain(file))), head))
-    }
+    let twin = file.try_clone().map_err(refuse)?;
+    let in_file = |Findings(mut findings): Findings| {
+        for finding in &mut findings {
+            finding.place.file = Some(shown(input).into());
+        }
+        Findings(findings)
+    };
+    let survey = ColumnsSurvey::of(twin, &LimitArg::limits(&args.reading.limit)).map_err(in_file)?;
+    let shape = survey.shape.map_err(in_file)?;
+    Ok((Input::Opened(file), Some(Arc::new(Schema::of_shape(shape)))))
 }
 
 /// Name of an input's output in a folder.
-fn output_name(input: &Path, to: ToFormat) -> Result<PathBuf, Stop> {
-    let stem = input.file_stem().filter(|_| input != Path::new("-"));
+fn output_name(input: &Path, name: &Path, to: ToFormat, compression: Option<Compression>) -> Result<PathBuf, Stop> {
+    let stem = name.file_stem().filter(|_| input != Path::new("-"));
     let stem = stem.ok_or_else(|| {
         argument("standard input has no name for its output").hint("name a file with -o, not a folder")
     })?;
     let mut name = stem.to_owned();
     name.push(".");
     name.push(extension_of(to));
+    if let Some(compression) = compression {
+        name.push(".");
+        name.push(compression.extension());
+    }
     Ok(PathBuf::from(name))
 }
 
@@ -335,6 +383,10 @@ fn check_record_files(input: &Path, from: FromFormat, output: Option<&Path>, arg
         let finding = argument(format!("{option} names another format, and a record file holds records"));
         return Err(finding.hint(format!("leave {option} out")).into());
     }
+    if is_output && matches!(args.compress, Some(CompressArg::Gzip | CompressArg::Zstd)) {
+        let finding = argument("a record file of the store is not compressed as a whole");
+        return Err(finding.hint("leave --compress out").into());
+    }
     refuse_framing("--framing", is_input && args.framing.is_some())?;
     refuse_framing("--to-framing", is_output && args.to_framing.is_some())
 }
@@ -344,7 +396,7 @@ fn check_ends(input: &Path, from: FromFormat, to: ToFormat) -> Result<(), Stop> 
     let what = match (from, to) {
         (FromFormat::Edi, ToFormat::Record) => "interchanges do not become records of a copybook",
         (FromFormat::Record, ToFormat::Edi) => "records of a copybook do not become interchanges",
-        (FromFormat::Csv, ToFormat::Edi) => "rows do not become interchanges",
+        (FromFormat::Csv | FromFormat::Parquet | FromFormat::Arrow, ToFormat::Edi) => "rows do not become interchanges",
         _ => return Ok(()),
     };
     let hint = match to {
@@ -360,14 +412,28 @@ fn packed(input: &Path, (name, unpack): (&str, &str), command: &str) -> Finding 
     finding.hint(format!("`{unpack}{input} | quayline {command} - …` reads what is in it"))
 }
 
-/// Refuses what is neither records nor text: compressed files and columnar ones.
+/// Parquet and Arrow are compressed inside, and read in places.
+pub(crate) fn check_compression(to: ToFormat, compression: Option<Compression>) -> Result<(), Stop> {
+    let columns = matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
+    if !columns || compression.is_none() {
+        return Ok(());
+    }
+    let finding = argument("Parquet and Arrow files are read in places, so they are not compressed as a whole");
+    Err(finding.hint("leave --compress out, and .gz or .zst out of the name; pages of Parquet are compressed").into())
+}
+
+fn is_columns(from: FromFormat) -> bool {
+    matches!(from, FromFormat::Parquet | FromFormat::Arrow)
+}
+
+/// Refuses what is neither records nor text: files that are compressed in ways that are not read, and columnar ones that are not read.
 pub(crate) fn foreign(input: &Path, head: &[u8], command: &str) -> Option<Finding> {
     if let Some(by) = packed_by(head) {
         return Some(packed(input, by, command));
     }
-    let form = columnar(head)?;
-    let finding = argument(format!("{} is {form}, which is written but not read", shown(input)));
-    Some(finding.hint("export it as CSV or JSON lines with a program that reads it, and convert that; if it holds records all the same, say so with `--from record`"))
+    let form = unread_columns(head)?;
+    let finding = argument(format!("{} is {form}, which is not read", shown(input)));
+    Some(finding.hint("write it as Parquet or Arrow IPC with a program that reads it, and convert that; if it holds records all the same, say so with `--from record`"))
 }
 
 fn unread(input: &Path, (form, convert): (&str, &str), command: &str) -> Finding {
@@ -383,22 +449,6 @@ pub(crate) fn check_interchanges(input: &Path, head: &[u8], command: &str) -> Re
         (None, Some(form)) => Err(unread(input, form, command).into()),
         (None, None) => Ok(()),
     }
-}
-
-/// The first bytes of a regular file, as far as they can be read: what is read of a pipe is gone.
-pub(crate) fn head_of(input: &Path) -> Vec<u8> {
-    let mut head = Vec::new();
-    if input.is_file()
-        && let Ok(file) = File::open(input)
-    {
-        let _ = file.take(16).read_to_end(&mut head);
-    }
-    head
-}
-
-/// Refuses a file that is compressed; one that cannot be read is somebody else's to tell of.
-pub(crate) fn packed_input(input: &Path, command: &str) -> Result<(), Findings> {
-    foreign(input, &head_of(input), command).map_or(Ok(()), |finding| Err(finding.into()))
 }
 
 /// Formats whose file can be cut back to a record and continued.

@@ -23,7 +23,7 @@ use crate::render::{count_of, grouped};
 use crate::store::Ends;
 
 pub(crate) use definitions::{level, output_check};
-pub(crate) use jobs::{check_interchanges, foreign, head_of, no_folder, packed_input, with_suffix};
+pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder, with_suffix};
 pub(crate) use progress::Bar;
 pub(crate) use recognise::{HEAD_BYTES, extension_of, source_format, target_format};
 pub(crate) use stats::{stats_json, stats_text};
@@ -66,7 +66,7 @@ fn convert(
     let output = job.output.clone();
     let checkpoint = job.checkpoint.clone();
     let mut conversion =
-        Conversion::new(job.source(definitions)?, job.target(definitions, ends)?, Arc::clone(&definitions.schema));
+        Conversion::new(job.source(definitions)?, job.target(definitions, ends)?, job.schema_of(definitions));
     conversion.target_schema.clone_from(&definitions.target_schema);
     conversion.lanes = usize::from(args.jobs);
     conversion.limits = LimitArg::limits(&args.reading.limit);

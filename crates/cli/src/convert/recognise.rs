@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use quayline_convert::ColumnsSurvey;
+
 use crate::args::{FromFormat, ToFormat};
 
 /// Bytes looked at.
@@ -9,11 +11,16 @@ pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// The format of a source, from its first bytes and its name.
 ///
-/// A name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or .edifact says it, whatever the file holds: what is wrong with it is then told as of
+/// Parquet and Arrow are recognised by their first bytes. Otherwise a name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or .edifact says it, whatever the file holds: what is wrong with it is then told as of
 /// that format. Else JSON, XML and interchanges are recognised by content, since no record file starts like them: `{` or `[` and what JSON wants behind it, or `<` and a name, `?`
 /// or `!`, in text without control characters. Everything else is records.
 pub(crate) fn source_format(name: &Path, head: &[u8]) -> FromFormat {
+    if ColumnsSurvey::recognizes(head) {
+        return if head.starts_with(b"PAR1") { FromFormat::Parquet } else { FromFormat::Arrow };
+    }
     match extension(name).as_deref() {
+        Some("parquet") => return FromFormat::Parquet,
+        Some("arrow" | "arrows" | "feather" | "ipc") => return FromFormat::Arrow,
         Some("csv" | "tsv") => return FromFormat::Csv,
         Some("json" | "jsonl" | "ndjson") => return FromFormat::Json,
         Some("xml") => return FromFormat::Xml,
@@ -79,24 +86,11 @@ pub(crate) fn packed_by(head: &[u8]) -> Option<(&'static str, &'static str)> {
     PACKERS.iter().find(|(magic, ..)| head.starts_with(magic)).map(|(_, name, unpack)| (*name, *unpack))
 }
 
-/// What columnar file begins like this, which is written but not read: Parquet, Arrow IPC files and streams, Feather 1.
-pub(crate) fn columnar(head: &[u8]) -> Option<&'static str> {
-    const FORMS: [(&[u8], &str); 4] = [
-        (b"PAR1", "a Parquet file"),
-        (b"PARE", "an encrypted Parquet file"),
-        (b"ARROW1\0\0", "an Arrow IPC file"),
-        (b"FEA1", "a Feather file"),
-    ];
-    let by_name = FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form);
-    by_name.or_else(|| is_arrow_stream(head).then_some("an Arrow IPC stream"))
-}
-
-/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes behind it.
-fn is_arrow_stream(head: &[u8]) -> bool {
-    let word = |at: usize| head.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
-    word(0) == Some(u32::MAX)
-        && word(4).is_some_and(|length| length % 8 == 0 && (8..1 << 24).contains(&length))
-        && word(8).is_some_and(|root| root % 4 == 0 && (4..=64).contains(&root))
+/// What columnar file begins like this that is not read: encrypted Parquet, Feather 1.
+pub(crate) fn unread_columns(head: &[u8]) -> Option<&'static str> {
+    const FORMS: [(&[u8], &str); 2] =
+        [(b"PARE", "an encrypted Parquet file"), (b"FEA1", "a Feather file of version 1")];
+    FORMS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, form)| *form)
 }
 
 /// The format of a target, from its name.
@@ -189,13 +183,17 @@ mod tests {
     }
 
     #[test]
-    fn columnar_files_are_told_by_their_first_bytes() {
-        assert_eq!(columnar(b"PAR1\x15\x04"), Some("a Parquet file"));
-        assert_eq!(columnar(b"ARROW1\0\0\xff\xff\xff\xff"), Some("an Arrow IPC file"));
-        assert_eq!(columnar(b"\xff\xff\xff\xff\x78\x00\x00\x00\x10\x00\x00\x00"), Some("an Arrow IPC stream"));
-        assert_eq!(columnar(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), None);
-        assert_eq!(columnar(b"PART-NUMBER"), None);
-        assert_eq!(columnar(b""), None);
+    fn columns_are_recognised_by_their_first_bytes() {
+        assert_eq!(source("x.dat", b"PAR1\x15\x04"), FromFormat::Parquet);
+        assert_eq!(source("x.csv", b"PAR1\x15\x04"), FromFormat::Parquet);
+        assert_eq!(source("x", b"ARROW1\0\0\xff\xff\xff\xff"), FromFormat::Arrow);
+        assert_eq!(source("x", b"\xff\xff\xff\xff\x78\x00\x00\x00\x10\x00\x00\x00"), FromFormat::Arrow);
+        assert_eq!(source("x", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), FromFormat::Record);
+        assert_eq!(source("x", b"PART-NUMBER"), FromFormat::Record);
+        assert_eq!(source("x.parquet", b""), FromFormat::Parquet);
+        assert_eq!(source("x.feather", b""), FromFormat::Arrow);
+        assert_eq!(unread_columns(b"PARE"), Some("an encrypted Parquet file"));
+        assert_eq!(unread_columns(b""), None);
     }
 
     #[test]

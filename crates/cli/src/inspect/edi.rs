@@ -1,7 +1,5 @@
 //! What is in a file of interchanges.
 
-use std::fs::File;
-use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,14 +36,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
     check_interchanges(&args.file, &sample.bytes, "inspect")?;
     let refuse = |error: std::io::Error| Stop::from(unreadable(&args.file, &error));
     let is_stdin = args.file == Path::new("-");
-    // What a stream gave for the sample cannot be read again.
-    let source: Box<dyn Read + Send> = if sample.is_whole() {
-        Box::new(Cursor::new(sample.bytes))
-    } else if is_stdin {
-        Box::new(Cursor::new(sample.into_read()).chain(std::io::stdin()))
-    } else {
-        Box::new(File::open(&args.file).map_err(refuse)?)
-    };
+    let source = sample.into_reader();
     let name: Arc<str> = if is_stdin { "<stdin>".into() } else { shown(&args.file).into() };
     let survey = Survey::of(&name, source, &LimitArg::limits(&args.reading.limit)).map_err(refuse)?;
     if console.json() {

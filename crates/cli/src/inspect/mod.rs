@@ -1,6 +1,7 @@
 //! `quayline inspect`: what is in this copybook, what is this file?
 
 mod answers;
+mod columns;
 mod data;
 mod edi;
 mod fit;
@@ -10,6 +11,7 @@ pub(crate) use data::{charset_named, framing_named};
 
 use std::path::Path;
 
+use quayline_convert::ColumnsSurvey;
 use serde::Serialize;
 
 use crate::args::{As, FromFormat, InspectArgs};
@@ -17,6 +19,7 @@ use crate::console::{Console, shown, write_stdout};
 use crate::convert::{HEAD_BYTES, foreign, source_format};
 use crate::copybook::{self, Described};
 use crate::exit::{Exit, Stop, argument};
+use crate::input::uncompressed_name;
 use crate::render::{LayoutWire, layout_tree};
 
 use sample::Sample;
@@ -26,6 +29,9 @@ pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let sample = Sample::read(&args.file)?;
     if let (None, Some(finding)) = (args.is, foreign(&args.file, &sample.bytes, "inspect")) {
         return Err(finding.into());
+    }
+    if args.is.is_none() && ColumnsSurvey::recognizes(&sample.bytes) {
+        return columns::show(sample, args, console);
     }
     let is =
         args.is.unwrap_or_else(|| if args.copybook.is_some() { As::Data } else { what_it_is(&args.file, &sample) });
@@ -76,6 +82,7 @@ fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
 
 /// EDI by its name or its first bytes; COBOL source by its name and being text, or by its words; else data.
 fn what_it_is(path: &Path, sample: &Sample) -> As {
+    let path = &uncompressed_name(path, sample.compression);
     if source_format(path, &sample.bytes[..sample.bytes.len().min(HEAD_BYTES)]) == FromFormat::Edi {
         return As::Edi;
     }

@@ -8,28 +8,29 @@ mod outputs;
 mod world;
 
 use std::fs;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_charset::Charset;
 use quayline_convert::{
-    Checkpoints, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start,
+    Checkpoints, ColumnsSurvey, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start,
     definition_digest, partial_path,
 };
 use quayline_core::{Fault, Finding, Severity};
 use quayline_edi::Rules;
 use quayline_map::Coverage;
 use quayline_pipeline::World;
-use quayline_project::{EdiRead, Form, JsonRead, MapFile, ShapeOptions, SourceFormat};
+use quayline_project::{ColumnsRead, EdiRead, Form, JsonRead, MapFile, ShapeOptions, SourceFormat};
 
-use crate::args::{FromFormat, LimitArg, TranslateArgs, UnknownArg};
+use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, level, packed_input, stats_json, stats_text, with_suffix};
+use crate::convert::{Bar, foreign, level, stats_json, stats_text, with_suffix};
 use crate::copybook::unreadable;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::input::{self, Opened};
 use crate::inspect::charset_named;
 use crate::interrupt;
 use crate::render::{count_of, grouped};
@@ -177,6 +178,8 @@ fn inputs(args: &TranslateArgs) -> Result<Vec<PathBuf>, Stop> {
 /// One translation to do.
 struct Job {
     input: PathBuf,
+    /// Whether it begins as a file of columns does.
+    columns: bool,
     outputs: Outputs,
     rejects: Option<PathBuf>,
     ack: Option<PathBuf>,
@@ -186,9 +189,19 @@ struct Job {
 impl Job {
     fn of(input: &Path, wanted: &Wanted, several: bool, args: &TranslateArgs) -> Result<Job, Stop> {
         let stdin = input == Path::new("-");
+        let (mut compression, mut columns) = (None, false);
         if !stdin && record_file(input).is_none() {
-            fs::File::open(input).map_err(|error| unreadable(input, &error))?;
-            packed_input(input, "translate")?;
+            // A pipe would lose what is read of it here.
+            if input.is_file() {
+                let opened = input::open(input, DecompressArg::Auto)?;
+                compression = opened.compression;
+                columns = ColumnsSurvey::recognizes(&opened.head);
+                if let Some(finding) = foreign(input, &opened.head, "translate") {
+                    return Err(finding.into());
+                }
+            } else {
+                fs::File::open(input).map_err(|error| unreadable(input, &error))?;
+            }
         }
         let outputs = Outputs::of(input, wanted, several)?;
         let beside = |folder: &Option<PathBuf>, what: &str| -> Result<Option<PathBuf>, Stop> {
@@ -211,7 +224,8 @@ impl Job {
         };
         let rejects = beside(&args.rejects, "rejects")?;
         let ack = beside(&args.ack_output, "acknowledgments")?;
-        let regular = !stdin && record_file(input).is_none() && fs::metadata(input).is_ok_and(|meta| meta.is_file());
+        let read_again = !stdin && record_file(input).is_none() && !columns && compression.is_none();
+        let regular = read_again && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
         let resumable = regular && files_only && outputs.can_resume() && args.trace.is_none();
         if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
@@ -223,7 +237,7 @@ impl Job {
             (None, Some(output)) if resumable => Some(with_suffix(output, ".checkpoint")),
             _ => None,
         };
-        Ok(Job { input: input.to_owned(), outputs, rejects, ack, checkpoint })
+        Ok(Job { input: input.to_owned(), columns, outputs, rejects, ack, checkpoint })
     }
 }
 
@@ -245,7 +259,7 @@ impl Shared<'_> {
     fn translate(&self, job: &Job) -> Result<Exit, Stop> {
         let args = self.args;
         let mut targets = job.outputs.targets(self.wanted, &self.ends)?;
-        let mut format = self.source_format()?;
+        let mut format = self.source_format(job)?;
         if record_file(&job.input).is_some() {
             if !matches!(format, SourceFormat::Records(_)) {
                 let finding = argument("the map's source is not records, and a record file holds records");
@@ -307,16 +321,22 @@ impl Shared<'_> {
     }
 
     /// How the source is read.
-    fn source_format(&self) -> Result<SourceFormat, Stop> {
+    fn source_format(&self, job: &Job) -> Result<SourceFormat, Stop> {
         let args = self.args;
         let form = self.map.source.form();
         let ignore_unknown = args.unknown == Some(UnknownArg::Ignore);
+        let columns = SourceFormat::Columns(ColumnsRead { ignore_unknown });
+        let by_columns = args.from.map_or(job.columns, |from| matches!(from, FromFormat::Parquet | FromFormat::Arrow));
+        if by_columns && !matches!(form, Form::Guide(_)) {
+            return Ok(columns);
+        }
         if let Some(from) = args.from {
             return match (form, from) {
                 (Form::Guide(_), FromFormat::Edi) | (Form::Records { .. }, FromFormat::Record) => {
                     self.of_shape(ignore_unknown)
                 }
-                (Form::Guide(_) | Form::Records { .. }, _) | (_, FromFormat::Edi | FromFormat::Record) => {
+                (Form::Guide(_) | Form::Records { .. }, _)
+                | (_, FromFormat::Edi | FromFormat::Record | FromFormat::Parquet | FromFormat::Arrow) => {
                     let finding = argument("the map's source says another format than --from");
                     Err(finding
                         .hint("leave --from out; records and EDI follow from the copybook or guide of the source")
@@ -344,35 +364,34 @@ impl Shared<'_> {
                 ..read
             }),
             SourceFormat::Json(_) => SourceFormat::Json(JsonRead { ignore_unknown }),
+            SourceFormat::Columns(_) => SourceFormat::Columns(ColumnsRead { ignore_unknown }),
             other => other,
         })
     }
 
     /// The bytes of the source; where it is acknowledged, they are read by two.
     fn input(&self, job: &Job, format: &SourceFormat, name: &str) -> Result<(Input, Option<Acknowledging>), Stop> {
-        let stdin = || -> Box<dyn Read + Send> { Box::new(crate::interrupt::Stdin::new()) };
         let Some(path) = &job.ack else {
-            let input = match job.input.as_path() {
-                path if path == Path::new("-") => Input::Stream(stdin()),
-                path if let Some(name) = record_file(path) => Input::Stream(self.ends.reader(name)?),
-                path => Input::File(path.to_owned()),
+            let path = job.input.as_path();
+            let opened = match record_file(path) {
+                Some(name) => Opened::of_stream(self.ends.reader(name)?),
+                None => input::open(path, DecompressArg::Auto)?,
             };
-            return Ok((input, None));
+            return Ok((opened.into_input(path), None));
         };
         let SourceFormat::Edi(read) = format else {
             return Err(argument("--ack needs EDI input").hint("leave it out").into());
         };
         // A file can be read by two, so that the translation can be resumed; other bytes come once.
         let (input, other) = match job.input.as_path() {
-            file if file != Path::new("-") && fs::metadata(file).is_ok_and(|meta| meta.is_file()) => {
+            file if file != Path::new("-")
+                && fs::metadata(file).is_ok_and(|meta| meta.is_file())
+                && input::open(file, DecompressArg::Auto)?.compression.is_none() =>
+            {
                 (Input::File(file.to_owned()), Input::File(file.to_owned()))
             }
             file => {
-                let reader: Box<dyn Read + Send> = if file == Path::new("-") {
-                    stdin()
-                } else {
-                    Box::new(fs::File::open(file).map_err(|error| unreadable(file, &error))?)
-                };
+                let reader = input::open(file, DecompressArg::Auto)?.into_reader(file)?;
                 let (reader, pieces) = acknowledge::shared(reader);
                 (Input::Stream(reader), Input::Stream(pieces))
             }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use quayline_convert::{Destination, Output, Target};
+use quayline_convert::{Compression, Destination, Output, Target};
 use quayline_edi::{EdiWriterOptions, OutboundOptions};
 use quayline_project::csv::CsvStyle;
 use quayline_project::xml::XmlStyle;
@@ -13,8 +13,9 @@ use quayline_project::{Form, JsonNumbers, JsonWrite, MapFile, ParquetWrite, Targ
 
 use crate::args::{LimitArg, NumbersArg, ToFormat, TranslateArgs, format_named};
 use crate::console::shown;
-use crate::convert::{extension_of, no_folder, output_check, target_format};
+use crate::convert::{check_compression, extension_of, no_folder, output_check, target_format};
 use crate::exit::{Stop, argument};
+use crate::input::uncompressed_name;
 use crate::inspect::charset_named;
 use crate::store::{Ends, record_file, record_file_framing};
 
@@ -136,6 +137,8 @@ pub(super) struct Outputs {
 struct Place {
     to: ToFormat,
     file: Option<PathBuf>,
+    /// By the name of the file.
+    compression: Option<Compression>,
 }
 
 impl Outputs {
@@ -176,7 +179,9 @@ impl Outputs {
                 let finding = argument("this format is bytes that no terminal can show");
                 return Err(finding.hint("name a file with -o, or send standard output elsewhere").into());
             }
-            places.push(Place { to, file });
+            let compression = file.as_deref().and_then(Compression::of_name);
+            check_compression(to, compression)?;
+            places.push(Place { to, file, compression });
         }
         Ok(Outputs { places })
     }
@@ -190,7 +195,10 @@ impl Outputs {
 
     /// Whether all their formats can be gone on with.
     pub(super) fn can_resume(&self) -> bool {
-        !self.places.iter().any(|place| matches!(place.to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream))
+        !self.places.iter().any(|place| {
+            place.compression.is_some()
+                || matches!(place.to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream)
+        })
     }
 
     /// Whether documents of an XML schema go to one file.
@@ -247,6 +255,10 @@ impl Outputs {
                     std::io::stdout().as_fd().try_clone_to_owned().map_err(Stop::from)?,
                 ))),
             };
+            let output = match place.compression {
+                Some(compression) => Output::Compressed(Box::new(output), compression),
+                None => output,
+            };
             Ok(Target { output, format })
         };
         self.places.iter().zip(&wanted.targets).map(target).collect()
@@ -277,7 +289,9 @@ fn format_of(target: &WantedTarget, file: Option<&Path>) -> Result<ToFormat, Sto
         }
         None if fixed => Ok(native),
         None => {
-            let named = file.and_then(target_format).filter(|to| !matches!(to, ToFormat::Record | ToFormat::Edi));
+            let name = file.map(|file| uncompressed_name(file, Compression::of_name(file)));
+            let named =
+                name.as_deref().and_then(target_format).filter(|to| !matches!(to, ToFormat::Record | ToFormat::Edi));
             // A name that ends in .json may hold lines as well as an array: the shape says which.
             Ok(match (native, named) {
                 (ToFormat::Jsonl, Some(ToFormat::Json)) => ToFormat::Jsonl,

@@ -4,6 +4,7 @@ mod arguments;
 mod bad_input;
 mod capacity;
 mod carddemo;
+mod columns;
 mod convert;
 mod edi;
 mod flow;

@@ -17,13 +17,54 @@ fn a_good_project_is_counted() {
         ("copybooks/a.cpy", COPYBOOK),
         ("services/a.toml", SERVICE),
         ("apis/a.toml", API),
-        ("quayline.toml", b"[serve]\nlisten = \"127.0.0.1:0\"\n"),
+        ("quayline.toml", b"[serve]\nlisten = \"127.0.0.1:0\"\n[serve.authentication]\nrequired = false\n"),
     ]);
     world.run("serve --check").check(expect![[r#"
         exit 0
         --- stderr
         1 service, 1 API, 1 operation: no findings
     "#]]);
+}
+
+/// `--check` found nothing wrong with programs that are nowhere, secrets that are not set, and APIs that nobody can call.
+#[test]
+fn what_cannot_work_is_found_before_a_server_starts() {
+    let program = |more: &str| {
+        format!(
+            "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"program\"\nprogram = \"NOWHERE\"\n{more}"
+        )
+    };
+    let http = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"http\"\nurl = \"http://127.0.0.1:9/\"\nheaders = { authorization = \"Bearer ${QUAYLINE_TEST_SECRET_NOT_SET}\" }\n";
+    let api = |service: &str| {
+        format!(
+            "base-path = \"/{service}\"\n[[operation]]\nid = \"{service}\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"{service}\"\n"
+        )
+    };
+    let world = World::with([("copybooks/a.cpy", COPYBOOK)]);
+    world.write("services/gone.toml", program("")).write("services/http.toml", http);
+    world.write("apis/gone.toml", api("gone")).write("apis/http.toml", api("http"));
+    let ran = world.run("serve --check");
+    let told = ran.code(2).err();
+    for part in [
+        "error[SRV-006]: the program NOWHERE has no module: NOWHERE.so is not in",
+        "at services/gone.toml",
+        "error[SRV-006]: the header authorization cannot be made: the environment has no QUAYLINE_TEST_SECRET_NOT_SET",
+        "error[SRV-007]: 2 of 2 operations need authentication, and none is configured",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    world.write("quayline.toml", "[serve.limits]\nbody-bytes = 0\n");
+    assert!(world.run("serve --check").code(2).err().contains("serve.limits.body-bytes: expected at least 1 byte"));
+    // Where a compiler is: a source that it refuses.
+    if std::process::Command::new("cobc").arg("--version").output().is_ok() {
+        world.write("quayline.toml", "");
+        world
+            .write("services/gone.toml", program("source = \"gone.cbl\"\n"))
+            .write("gone.cbl", "       THIS IS NO PROGRAM.\n");
+        let ran = world.run("serve --check");
+        assert!(ran.code(2).err().contains("gone.cbl does not compile: cobc says"), "{}", ran.err());
+        assert!(!world.files().iter().any(|name| name.starts_with(".compile")));
+    }
 }
 
 #[test]

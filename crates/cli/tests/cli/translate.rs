@@ -101,15 +101,15 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
         .check(expect![[r#"
             exit 1
             --- stderr
-            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not in the guide
               at two.x12, record 2, byte 1795, interchange 2, group 1, transaction 1, segment 21 (X12.6, transaction set structure)
 
-            hint: look whether the tag is misspelt
+            hint: check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not
 
-            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+            error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not in the guide
               at two.x12, record 2, byte 2129, interchange 2, group 1, transaction 1, segment 38 (X12.6, transaction set structure)
 
-            hint: look whether the tag is misspelt
+            hint: check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not
 
             error[EDI-033]: SE01 declares 40 segments, counted 42
               at two.x12, record 2, byte 2189, interchange 2, group 1, transaction 1, segment 42, element 1 (X12.5 and X12.6, control segments)
@@ -124,8 +124,8 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
         {"number":"QG1001","amount":100.5,"lines":2}
         {"number":"QG1002","amount":85,"lines":1}
         44
-        {"record":2,"byte":1795,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not a segment of the standard","path":"interchange 2, group 1, transaction 1, segment 21","detail":"X12.6, transaction set structure","hint":"look whether the tag is misspelt"}
-        {"record":2,"byte":2129,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not a segment of the standard","path":"interchange 2, group 1, transaction 1, segment 38","detail":"X12.6, transaction set structure","hint":"look whether the tag is misspelt"}
+        {"record":2,"byte":1795,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not in the guide","path":"interchange 2, group 1, transaction 1, segment 21","detail":"X12.6, transaction set structure","hint":"check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not"}
+        {"record":2,"byte":2129,"code":"EDI-101","severity":"error","message":"ZZZ in loop 2000A/2000B/2300 is not in the guide","path":"interchange 2, group 1, transaction 1, segment 38","detail":"X12.6, transaction set structure","hint":"check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not"}
         {"record":2,"byte":2189,"code":"EDI-033","severity":"error","message":"SE01 declares 40 segments, counted 42","path":"interchange 2, group 1, transaction 1, segment 42, element 1","detail":"X12.5 and X12.6, control segments","hint":"write 42, or look for what is missing or superfluous"}
         IK5*A
         IK5*R
@@ -139,15 +139,15 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
     world.run("translate --map claims.qmap two.x12 -o out.jsonl").check(expect![[r#"
         exit 1
         --- stderr
-        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not in the guide
           at two.x12, record 2, byte 1795, interchange 2, group 1, transaction 1, segment 21 (X12.6, transaction set structure)
 
-        hint: look whether the tag is misspelt
+        hint: check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not
 
-        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not a segment of the standard
+        error[EDI-101]: ZZZ in loop 2000A/2000B/2300 is not in the guide
           at two.x12, record 2, byte 2129, interchange 2, group 1, transaction 1, segment 38 (X12.6, transaction set structure)
 
-        hint: look whether the tag is misspelt
+        hint: check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not
 
         error[EDI-033]: SE01 declares 40 segments, counted 42
           at two.x12, record 2, byte 2189, interchange 2, group 1, transaction 1, segment 42, element 1 (X12.5 and X12.6, control segments)

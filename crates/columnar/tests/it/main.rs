@@ -8,4 +8,5 @@ mod laws;
 mod model;
 mod nesting;
 mod numbers;
+mod reading;
 mod refusals;

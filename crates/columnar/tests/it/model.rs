@@ -1,7 +1,8 @@
 //! Documents as data, the events they send, and what must be read back of them.
 
 use quayline_columnar::{
-    ArrowIpcWriter, Codec, ColumnOptions, ColumnSink, Framing, ParquetOptions, ParquetWriter, TextStore,
+    ArrowIpcWriter, BATCH_ROWS_MAX, Codec, ColumnInput, ColumnOptions, ColumnReader, ColumnSink, Framing,
+    ParquetOptions, ParquetWriter, RowSource, TextStore, UnknownColumn,
 };
 use quayline_core::{Digits, NodeId, NodeKind, Occurs, Place, Run, Scalar, Shape, Sink, Value};
 
@@ -240,6 +241,7 @@ pub(crate) fn check(shape: &Shape, options: &ColumnOptions, actions: &[Action]) 
             let (bytes, len) = writer.finish().unwrap();
             assert_eq!(bytes.len() as u64, len);
             assert_eq!(dump::ipc(&bytes, framing, &sink.schema()), wanted, "{text:?} {framing:?}");
+            assert_eq!(read_back(shape, &options, bytes), wanted, "read back: {text:?} {framing:?}");
         }
         for (codec, dictionary_bytes_max) in [(Codec::Snappy, 1 << 20), (Codec::Uncompressed, 40)] {
             let mut sink = new();
@@ -254,10 +256,30 @@ pub(crate) fn check(shape: &Shape, options: &ColumnOptions, actions: &[Action]) 
             run(shape, actions, &mut sink, |sink| writer.write(encoder.take_pages(sink).unwrap()).unwrap());
             let (bytes, len) = writer.finish().unwrap();
             assert_eq!(bytes.len() as u64, len);
-            assert_eq!(dump::parquet(bytes, &sink.schema()), wanted, "{text:?} {codec:?}");
+            assert_eq!(dump::parquet(bytes.clone(), &sink.schema()), wanted, "{text:?} {codec:?}");
+            assert_eq!(read_back(shape, &options, bytes), wanted, "read back: {text:?} {codec:?}");
         }
     }
     wanted
+}
+
+/// The rows of a file as the source sends them into columns of the same shape.
+fn read_back(shape: &Shape, options: &ColumnOptions, bytes: Vec<u8>) -> Vec<String> {
+    let mut reader = ColumnReader::open(ColumnInput::Memory(bytes.into())).unwrap();
+    let source = RowSource::new(reader.schema(), shape, UnknownColumn::Error).unwrap();
+    assert!(source.warnings().is_empty(), "{:?}", source.warnings());
+    let mut sink = ColumnSink::new(shape, options).unwrap();
+    let mut found = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        assert!((1..=BATCH_ROWS_MAX).contains(&batch.num_rows()));
+        let mut rows = source.rows(&batch);
+        for row in 0..batch.num_rows() {
+            rows.send(row, &mut sink).unwrap();
+            assert!(sink.take_refusal().is_none());
+        }
+        found.extend(dump::rows(sink.take_batch().unwrap()));
+    }
+    found
 }
 
 /// Sends the documents and hands full batches out.

@@ -18,3 +18,4 @@ pub use destination::{Destination, partial_path};
 pub use digest::definition_digest;
 pub use partial::write_whole;
 pub(crate) use run::open_input;
+pub use temporary::to_temporary_file;

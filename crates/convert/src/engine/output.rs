@@ -8,6 +8,7 @@ use quayline_columnar::{ArrowIpcWriter, ColumnError, ParquetEncoder, ParquetWrit
 use quayline_edi::EdiWriter;
 use quayline_pipeline::{Columns, DraftOutput, Drafts, OutputStart, Payload, Spool, SpoolFolder, SpoolWriter};
 
+use crate::compression::Compressor;
 use crate::engine::checkpoint_file::bad_state;
 use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
@@ -21,6 +22,11 @@ pub(crate) enum OutFile {
         bytes: u64,
     },
     Folder(SplitFolder),
+    /// Compressed on its way to another; `bytes` are those before.
+    Compressed {
+        to: Box<Compressor<OutFile>>,
+        bytes: u64,
+    },
     /// A stream, from which nothing can be taken back, and what does not go out yet.
     Held {
         stream: Box<OutFile>,
@@ -34,6 +40,7 @@ impl OutFile {
             OutFile::File(file) => file.len(),
             OutFile::Stream { bytes, .. } => *bytes,
             OutFile::Folder(folder) => folder.bytes,
+            OutFile::Compressed { bytes, .. } => *bytes,
             OutFile::Held { stream, held } => stream.bytes() + held.spool.len(),
         }
     }
@@ -42,6 +49,7 @@ impl OutFile {
     pub(crate) fn partial(&self) -> Option<PathBuf> {
         match self {
             OutFile::File(file) if !file.is_stream() => Some(file.partial().to_owned()),
+            OutFile::Compressed { to, .. } => to.inner().partial(),
             _ => None,
         }
     }
@@ -51,6 +59,7 @@ impl OutFile {
             OutFile::File(file) => file.partial().to_owned(),
             OutFile::Stream { .. } => Path::new("<output>").to_owned(),
             OutFile::Folder(folder) => folder.folder.clone(),
+            OutFile::Compressed { to, .. } => to.inner().name(),
             OutFile::Held { stream, .. } => stream.name(),
         }
     }
@@ -59,7 +68,8 @@ impl OutFile {
     fn is_stream(&self) -> bool {
         match self {
             OutFile::File(file) => file.is_stream(),
-            OutFile::Stream { .. } | OutFile::Held { .. } => true,
+            // Nothing can be cut off what is compressed.
+            OutFile::Stream { .. } | OutFile::Held { .. } | OutFile::Compressed { .. } => true,
             OutFile::Folder(_) => false,
         }
     }
@@ -106,12 +116,21 @@ impl OutFile {
                 let done = match &mut out {
                     OutFile::Folder(split) => split.back(),
                     OutFile::File(file) => file.cut(bytes),
-                    OutFile::Stream { .. } | OutFile::Held { .. } => Ok(()),
+                    OutFile::Stream { .. } | OutFile::Held { .. } | OutFile::Compressed { .. } => Ok(()),
                 };
                 *self = out;
                 done
             }
         }
+    }
+
+    /// Writes the end of what is compressed: only at the end of the output.
+    fn end_compression(&mut self) -> io::Result<()> {
+        match core::mem::replace(self, OutFile::nowhere()) {
+            OutFile::Compressed { to, .. } => *self = to.finish()?,
+            out => *self = out,
+        }
+        self.flush()
     }
 
     fn nowhere() -> OutFile {
@@ -126,12 +145,18 @@ impl OutFile {
     }
 }
 
+/// A flush is the end of an output.
 impl Write for OutFile {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         match self {
             OutFile::File(file) => file.write(from),
             OutFile::Stream { stream, bytes } => {
                 let n = stream.write(from)?;
+                *bytes += n as u64;
+                Ok(n)
+            }
+            OutFile::Compressed { to, bytes } => {
+                let n = to.write(from)?;
                 *bytes += n as u64;
                 Ok(n)
             }
@@ -146,6 +171,7 @@ impl Write for OutFile {
             OutFile::File(file) => file.flush(),
             OutFile::Stream { stream, .. } => stream.flush(),
             OutFile::Folder(folder) => folder.finish(),
+            OutFile::Compressed { .. } => self.end_compression(),
             OutFile::Held { stream, .. } => stream.flush(),
         }
     }

@@ -7,16 +7,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use quayline_columnar::{ColumnInput, ColumnReader};
 use quayline_core::{Checkpoint, Fault, Finding, Findings, Place, SourceDigest};
 use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
 use quayline_pipeline::{
-    Apart, Clock, CodeCounts, CsvHeader, Ends, Exchange, Intake, Lane, LaneFacts, MapEnds, Paging, PipelineError,
-    Position, Repeats, SourceFacts, SpoolFolder, Unsettled, read_csv_header,
+    Apart, Clock, CodeCounts, Ends, Exchange, Intake, Lane, LaneFacts, MapEnds, Paging, PipelineError, Position,
+    Repeats, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
 };
 use quayline_project::{SourceFormat, TargetFormat};
 
 use crate::codes;
+use crate::compression::Compressor;
 use crate::conversion::{Conversion, Input, Output, Rejects, Start, Target};
 use crate::engine::checkpoint_file::{CheckpointFile, States, bad_state};
 use crate::engine::destination::{Destination, partial_path, real_path, with_suffix};
@@ -26,7 +28,7 @@ use crate::engine::output::{OutFile, OutputWriter};
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::engine::resume::{self, Resume};
 use crate::engine::split::SplitFolder;
-use crate::engine::temporary::TemporaryFolder;
+use crate::engine::temporary::{TemporaryFolder, to_temporary_file};
 use crate::engine::threads::run_all;
 use crate::engine::writer::{CheckpointWriter, RejectFiles, Writer, Written, sync_step};
 use crate::error::{ConvertError, Stopped};
@@ -56,7 +58,9 @@ struct Run {
     source_bytes: Option<u64>,
     from: Position,
     /// Set for a CSV source with a header.
-    header: Option<CsvHeader>,
+    head: Option<SourceHead>,
+    /// Set for a source of columns.
+    columns: Option<ColumnReader>,
     warnings: Vec<Finding>,
     resumed: Option<Checkpoint>,
     done: bool,
@@ -89,7 +93,8 @@ impl Run {
             source_path: source.path,
             source_bytes: source.bytes,
             from: Position::START,
-            header: None,
+            head: None,
+            columns: None,
             warnings: Vec::new(),
             resumed: None,
             done: false,
@@ -100,7 +105,10 @@ impl Run {
             checkpoints: None,
             conversion,
         };
-        let file = run.read_header(source.file)?;
+        let file = match run.conversion.source.format {
+            SourceFormat::Columns(_) => run.open_columns(source.file)?,
+            _ => run.read_header(source.file)?,
+        };
         run.open_checkpoints(file)?;
         run.open_rejects()?;
         run.open_output()?;
@@ -121,16 +129,41 @@ impl Run {
         };
         self.reader = reader;
         self.from = header.as_ref().map_or(Position::START, |header| header.behind.clone());
-        let place = |mut finding: Finding| {
-            finding.place.file = Some(Arc::clone(name));
-            finding
-        };
-        self.warnings = match ends(&self.conversion).header_warnings(header.as_ref()) {
-            Ok(warnings) => warnings.into_iter().map(place).collect(),
-            Err(Findings(findings)) => return Err(Findings(findings.into_iter().map(place).collect()).into()),
-        };
-        self.header = header;
+        self.take_head(header.map(SourceHead::Csv))?;
         Ok(file)
+    }
+
+    /// Opens a source of columns, which is read in places: a stream is copied to a temporary file first.
+    fn open_columns(&mut self, file: Option<File>) -> Result<Option<File>, ConvertError> {
+        if self.conversion.checkpoints.is_some() {
+            let message = "a Parquet or Arrow source cannot be resumed";
+            let finding = Finding::error(codes::NOT_RESUMABLE, Fault::Caller, message);
+            return Err(finding.hint("leave checkpoints out; such a run begins anew").into());
+        }
+        let file = match file {
+            Some(file) => file,
+            None => to_temporary_file(&mut core::mem::replace(&mut self.reader, ended()))
+                .map_err(ConvertError::io("read", &self.source_path))?,
+        };
+        let name = Arc::clone(&self.conversion.source.name);
+        let columns = ColumnReader::open(ColumnInput::File(file)).map_err(|error| {
+            let place = Place { file: Some(Arc::clone(&name)), ..Place::default() };
+            ConvertError::from(error.finding().at(place))
+        })?;
+        let head = ends(&self.conversion).columns_head(&columns).map_err(|findings| in_file(findings, &name))?;
+        self.columns = Some(columns);
+        self.take_head(Some(head))?;
+        Ok(None)
+    }
+
+    /// Keeps what the start of the source says, with what is odd about it.
+    fn take_head(&mut self, head: Option<SourceHead>) -> Result<(), ConvertError> {
+        let name = &self.conversion.source.name;
+        let warnings =
+            ends(&self.conversion).head_warnings(head.as_ref()).map_err(|findings| in_file(findings, name))?;
+        self.warnings = in_file(Findings(warnings), name).0;
+        self.head = head;
+        Ok(())
     }
 
     /// Reads the checkpoint to go on from, and moves the source there.
@@ -155,7 +188,10 @@ impl Run {
         let mut outputs = targets(&self.conversion).map(|target| &target.output);
         let first = outputs.next();
         if outputs.any(|output| !matches!(output, Output::File(_))) {
-            return Err(refused("output to a stream or folder", "name output files, or leave checkpoints out"));
+            return Err(refused(
+                "output to a stream, a folder or a compressed file",
+                "name output files, or leave checkpoints out",
+            ));
         }
         match first.expect("a run has a target") {
             Output::File(path) if Destination::of(path)? != Destination::Stream => {}
@@ -207,7 +243,7 @@ impl Run {
         if self.done {
             return Ok(());
         }
-        let form = ends(&self.conversion).reject_form(self.header.as_ref())?;
+        let form = ends(&self.conversion).reject_form(self.head.as_ref())?;
         let epilogue = form.epilogue().to_vec();
         let files = match &self.resumed {
             Some(checkpoint) => RejectFiles {
@@ -246,12 +282,10 @@ impl Run {
         for target in outputs {
             let output = core::mem::replace(&mut target.output, Output::Stream(Box::new(io::sink())));
             self.outs.push(match (output, self.resumed.is_some()) {
-                (Output::Stream(stream), _) => OutFile::Stream { stream, bytes: 0 },
-                (Output::Folder { path, extension }, _) => OutFile::Folder(SplitFolder::new(&path, extension)),
                 (Output::File(path), true) => {
                     OutFile::File(resume::reopen(&path, lengths.next().ok_or_else(bad_state)?)?)
                 }
-                (Output::File(path), false) => OutFile::File(PartialFile::create(&path)?),
+                (output, _) => out_file(output)?,
             });
         }
         Ok(())
@@ -273,10 +307,14 @@ impl Run {
             OutFile::File(file) => Some(file.path().to_owned()),
             OutFile::Stream { .. } | OutFile::Held { .. } => None,
             OutFile::Folder(folder) => Some(folder.folder.clone()),
+            OutFile::Compressed { to, .. } => match to.inner() {
+                OutFile::File(file) => Some(file.path().to_owned()),
+                _ => None,
+            },
         };
         let split = matches!(outs[0], OutFile::Folder(_));
         let begun: Vec<PathBuf> = outs.iter().filter(|_| self.resumed.is_none()).filter_map(OutFile::partial).collect();
-        let made = outputs_and_lanes(&ends, outs, &self.states, self.header.as_ref());
+        let made = outputs_and_lanes(&ends, outs, &self.states, self.head.as_ref());
         let (outputs, lanes) = made.inspect_err(|_| {
             // Nothing was converted: the ends do not fit together.
             for path in &begun {
@@ -314,7 +352,7 @@ impl Run {
         };
         let facts = LaneFacts {
             file: Arc::clone(&conversion.source.name),
-            reject_form: ends.reject_form(self.header.as_ref())?,
+            reject_form: ends.reject_form(self.head.as_ref())?,
             stop_at_reject: conversion.rejects == Rejects::Stop,
             // Of a map, documents of a source document have no name but their number.
             split: split && conversion.map.is_none(),
@@ -325,12 +363,21 @@ impl Run {
                     bytes: self.source_bytes,
                     record_length: conversion.schema.record_length(),
                 }),
-                SourceFormat::Json(_) | SourceFormat::Csv(_) | SourceFormat::Xml(_) | SourceFormat::Edi(_) => None,
+                SourceFormat::Json(_)
+                | SourceFormat::Csv(_)
+                | SourceFormat::Xml(_)
+                | SourceFormat::Edi(_)
+                | SourceFormat::Columns(_) => None,
             },
         };
-        let cutter = ends.cutter(&self.from, &facts.file)?;
-        let reader = core::mem::replace(&mut self.reader, ended());
-        let mut intake = Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits);
+        let mut intake = match self.columns.take() {
+            Some(columns) => Intake::of_rows(columns),
+            None => {
+                let cutter = ends.cutter(&self.from, &facts.file)?;
+                let reader = core::mem::replace(&mut self.reader, ended());
+                Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits)
+            }
+        };
         if self.at_end {
             intake.end();
         }
@@ -371,7 +418,7 @@ impl Run {
         let outputs: Vec<(PathBuf, u64)> = targets
             .filter_map(|(target, bytes)| match &target.output {
                 Output::File(path) => Some((path.clone(), bytes)),
-                Output::Stream(_) | Output::Folder { .. } => None,
+                Output::Stream(_) | Output::Folder { .. } | Output::Compressed(..) => None,
             })
             .collect();
         let hook = self.conversion.sync_hook.as_deref();
@@ -444,6 +491,14 @@ impl Run {
     }
 }
 
+/// Findings at the source.
+fn in_file(Findings(mut findings): Findings, name: &Arc<str>) -> Findings {
+    for finding in &mut findings {
+        finding.place.file = Some(Arc::clone(name));
+    }
+    Findings(findings)
+}
+
 fn stop(writer: &mut Writer<'_>) -> ConvertError {
     if let Err(error) = writer.checkpoint() {
         return error;
@@ -494,7 +549,7 @@ fn outputs_and_lanes<'c>(
     ends: &Ends<'c>,
     outs: Vec<OutFile>,
     states: &States,
-    header: Option<&CsvHeader>,
+    head: Option<&SourceHead>,
 ) -> Result<OutputsAndLanes<'c>, ConvertError> {
     let mut writers = Vec::new();
     let mut outputs = Vec::new();
@@ -516,7 +571,7 @@ fn outputs_and_lanes<'c>(
         outputs.push(output);
     }
     let written: Vec<u64> = writers.iter().map(|writer| writer.bytes() - writer.drop_first()).collect();
-    let lanes = ends.lanes(&outputs, &written, header)?;
+    let lanes = ends.lanes(&outputs, &written, head)?;
     Ok((writers, lanes))
 }
 
@@ -532,6 +587,10 @@ impl OpenSource {
     fn open(input: &mut Input) -> Result<OpenSource, ConvertError> {
         match core::mem::replace(input, Input::Stream(ended())) {
             Input::Stream(reader) => Ok(OpenSource { reader, file: None, path: "<input>".into(), bytes: None }),
+            Input::Opened(file) => {
+                let bytes = file.metadata().ok().map(|meta| meta.len());
+                Ok(OpenSource { reader: ended(), file: Some(file), path: "<input>".into(), bytes })
+            }
             Input::File(path) => {
                 let file = File::open(&path).map_err(ConvertError::io("open", &path))?;
                 let meta = file.metadata().map_err(ConvertError::io("open", &path))?;
@@ -554,6 +613,19 @@ pub(crate) type Opened = (Box<dyn Read + Send>, PathBuf, Option<u64>);
 pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
     let OpenSource { reader, file, path, bytes } = OpenSource::open(input)?;
     Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
+}
+
+/// An output, from its beginning.
+fn out_file(output: Output) -> Result<OutFile, ConvertError> {
+    Ok(match output {
+        Output::Stream(stream) => OutFile::Stream { stream, bytes: 0 },
+        Output::Folder { path, extension } => OutFile::Folder(SplitFolder::new(&path, extension)),
+        Output::File(path) => OutFile::File(PartialFile::create(&path)?),
+        Output::Compressed(to, compression) => {
+            let to = Compressor::new(out_file(*to)?, compression).map_err(ConvertError::io("write", "<output>"))?;
+            OutFile::Compressed { to: Box::new(to), bytes: 0 }
+        }
+    })
 }
 
 /// The targets of a run: one, or a map's.
@@ -582,7 +654,11 @@ fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
         named.push(("source", path.clone()));
     }
     for target in targets(conversion) {
-        if let Output::File(path) = &target.output {
+        let output = match &target.output {
+            Output::Compressed(to, _) => to,
+            output => output,
+        };
+        if let Output::File(path) = output {
             named.push(("output", path.clone()));
             named.push(("partial output", partial_path(path)));
         }

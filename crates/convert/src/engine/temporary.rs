@@ -53,6 +53,17 @@ impl Seek for TemporaryFile {
     }
 }
 
+/// Copies a stream to a file without a name among the temporary files: for what is not read from one end to the other.
+///
+/// # Errors
+/// The stream's and the file's.
+pub fn to_temporary_file(stream: &mut dyn Read) -> io::Result<File> {
+    let mut file = nameless(&std::env::temp_dir())?;
+    io::copy(stream, &mut file)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
 /// A file that is gone when it is closed, however the process ends.
 fn nameless(folder: &Path) -> io::Result<File> {
     static NEXT: AtomicU64 = AtomicU64::new(0);

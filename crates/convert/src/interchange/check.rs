@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_edi::guide::GuideSet;
+use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{CharacterRules, EdiFault, EnvelopePass, Event, ValidationLevel, Validator, ValidatorOptions};
 
 use crate::error::ConvertError;
@@ -21,7 +21,7 @@ pub(crate) trait Listener {
     fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
 
     /// The transaction that begins is checked by a guide: the user's or, of acknowledgments, ours.
-    fn by_guide(&mut self);
+    fn by_guide(&mut self, guide: &CompiledGuide);
 }
 
 /// Where a pass ended.
@@ -84,8 +84,8 @@ impl Checker {
 
     /// A transaction begins: by which guide?
     fn begin(&mut self, pass: &mut EnvelopePass<'_>, listener: &mut impl Listener) {
-        if self.validator.begin_by(self.guides.as_deref(), pass) {
-            listener.by_guide();
+        if let Some(guide) = self.validator.begin_by(self.guides.as_deref(), pass) {
+            listener.by_guide(&guide);
         }
     }
 }

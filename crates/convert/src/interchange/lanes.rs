@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use quayline_core::{ByteOffset, RecordNumber};
+use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{
     CharacterRules, Closed, EdiFault, EndOfInput, EnvelopePass, EnvelopeReader, Event, ValidationLevel, Validator,
 };
@@ -157,8 +158,8 @@ impl Listener for Checked {
         Ok(())
     }
 
-    fn by_guide(&mut self) {
-        self.counts.by_guide += 1;
+    fn by_guide(&mut self, guide: &CompiledGuide) {
+        self.counts.by_guide(guide);
     }
 }
 
@@ -286,7 +287,9 @@ impl Outlet for Telling<'_> {
                 self.acknowledge(&checked, bytes)?;
             }
         }
-        self.teller.counts.by_guide += checked.counts.by_guide;
+        for (name, count) in &checked.counts.guides {
+            *self.teller.counts.guides.entry(name.clone()).or_default() += count;
+        }
         self.bytes = lot.after.offset.0;
         self.ended |= checked.is_last;
         if let Some(progress) = self.progress {

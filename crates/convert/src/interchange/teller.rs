@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quayline_core::{Code, Finding, Severity};
+use quayline_edi::guide::CompiledGuide;
 use quayline_edi::{EdiFault, EnvelopePass, Event};
 
 use super::acknowledgment::AcknowledgmentFile;
@@ -26,7 +27,8 @@ pub(crate) struct Counts {
     pub(crate) groups: u64,
     pub(crate) transactions: u64,
     pub(crate) transactions_bad: u64,
-    pub(crate) by_guide: u64,
+    /// Transactions by the name of the guide that checked them.
+    pub(crate) guides: BTreeMap<String, u64>,
     /// The transaction that is open, or ended last, has an error.
     is_bad: bool,
     pub(crate) errors: u64,
@@ -37,6 +39,16 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    /// Counts a transaction that a guide checks.
+    pub(crate) fn by_guide(&mut self, guide: &CompiledGuide) {
+        match self.guides.get_mut(guide.name()) {
+            Some(count) => *count += 1,
+            None => {
+                self.guides.insert(guide.name().to_owned(), 1);
+            }
+        }
+    }
+
     /// Counts what begins; whether that is a transaction.
     #[inline(always)]
     pub(crate) fn event(&mut self, event: Event) -> bool {
@@ -114,7 +126,7 @@ impl Listener for Teller<'_> {
         Ok(())
     }
 
-    fn by_guide(&mut self) {
-        self.counts.by_guide += 1;
+    fn by_guide(&mut self, guide: &CompiledGuide) {
+        self.counts.by_guide(guide);
     }
 }

@@ -66,6 +66,8 @@ pub struct ValidationReport {
     pub transactions_bad: u64,
     /// Of them checked by a guide.
     pub transactions_by_guide: u64,
+    /// The guides that checked them, by name, with their transactions.
+    pub guides: Vec<(String, u64)>,
     /// Findings that are errors.
     pub errors: u64,
     /// Findings that are warnings.
@@ -224,7 +226,8 @@ fn report(bytes: u64, counts: Counts, cost: quayline_meter::Report) -> Validatio
         groups: counts.groups,
         transactions: counts.transactions,
         transactions_bad: counts.transactions_bad,
-        transactions_by_guide: counts.by_guide,
+        transactions_by_guide: counts.guides.values().sum(),
+        guides: counts.guides.into_iter().collect(),
         errors: counts.errors,
         warnings: counts.warnings,
         untold: counts.untold,

@@ -8,6 +8,7 @@ mod gaps;
 mod kit;
 mod lossless;
 mod maps;
+mod nothing_missing;
 mod outbound;
 mod pages;
 mod pages_alone;

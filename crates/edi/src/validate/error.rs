@@ -281,7 +281,7 @@ impl ContentError {
     pub(crate) fn hint(&self) -> String {
         let reference = &self.reference;
         match &self.kind {
-            ContentErrorKind::SegmentUnknown => "look whether the tag is misspelt".to_owned(),
+            ContentErrorKind::SegmentUnknown => "check the tag; if the standard has this segment, use a guide that has it, since one made from a company's subset may not".to_owned(),
             ContentErrorKind::SegmentUndefined => "remove the segment, or add it to the guide".to_owned(),
             ContentErrorKind::SegmentUnexpected => {
                 "remove the segment, or move it to where the guide has it".to_owned()
@@ -433,7 +433,7 @@ impl fmt::Display for ContentError {
         }
         self.within(f)?;
         match &self.kind {
-            ContentErrorKind::SegmentUnknown => f.write_str(" is not a segment of the standard"),
+            ContentErrorKind::SegmentUnknown => f.write_str(" is not in the guide"),
             ContentErrorKind::SegmentUndefined => f.write_str(" is not part of this transaction"),
             ContentErrorKind::SegmentUnexpected => f.write_str(" is not expected here"),
             ContentErrorKind::SegmentOutOfSequence => f.write_str(" is in the wrong order"),

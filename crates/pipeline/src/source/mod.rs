@@ -1,5 +1,6 @@
 //! Sources: one record of a block as events.
 
+mod columns;
 mod csv;
 mod edi;
 mod edi_rows;
@@ -8,6 +9,7 @@ mod record;
 mod typed;
 mod xml;
 
+pub(crate) use columns::ColumnsSource;
 pub(crate) use csv::CsvSource;
 pub(crate) use edi::EdiSource;
 pub(crate) use edi_rows::EdiRowSource;

@@ -12,5 +12,4 @@ pub(crate) const ITSELF: Code = Code("SHP-007");
 pub(crate) const CONTRADICTORY: Code = Code("SHP-008");
 pub(crate) const LAYOUT: Code = Code("SHP-009");
 pub(crate) const NO_CODE_PAGE: Code = Code("SHP-010");
-pub(crate) const NO_FORMAT: Code = Code("SHP-011");
 pub(crate) const NO_REFERENCE: Code = Code("SHP-012");

@@ -17,7 +17,7 @@ use quayline_xml::XmlStyle;
 
 use crate::shape::reference::Reference;
 use crate::shape::{codes, guide, json_schema, layout, outline, records, xsd};
-use crate::{EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
+use crate::{ColumnsRead, EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 /// What a run says of shapes whose files leave it open.
 #[derive(Clone, Debug, Default)]
@@ -58,9 +58,9 @@ pub enum Form {
     Xml(XmlStyle),
     /// Rows of CSV.
     Csv(CsvStyle),
-    /// Rows of a Parquet file; only written.
+    /// Rows of a Parquet file.
     Parquet,
-    /// Rows of an Arrow file; only written.
+    /// Rows of an Arrow file.
     Arrow,
     /// Documents of no format of their own: JSON where nothing else is said.
     Outline,
@@ -171,7 +171,7 @@ impl ShapeFile {
     /// How documents of it are read.
     ///
     /// # Errors
-    /// Where the file does not say all that is needed, or such documents are only written.
+    /// Where the file does not say all that is needed.
     pub fn source(&self) -> Result<SourceFormat, Findings> {
         Ok(match &self.form {
             Form::Guide(documents) => {
@@ -182,10 +182,7 @@ impl ShapeFile {
             Form::Json { .. } | Form::Outline => SourceFormat::Json(JsonRead::default()),
             Form::Xml(style) => SourceFormat::Xml(style.clone()),
             Form::Csv(style) => SourceFormat::Csv(*style),
-            Form::Parquet | Form::Arrow => {
-                let finding = Finding::error(codes::NO_FORMAT, Fault::Config, "such files are written, not read");
-                return Err(finding.at(self.place()).hint("read CSV, JSON or records instead").into());
-            }
+            Form::Parquet | Form::Arrow => SourceFormat::Columns(ColumnsRead::default()),
         })
     }
 

@@ -41,6 +41,12 @@ fn a_key_opens_what_its_roles_open_and_changes_without_a_restart() {
     let server = Server::start(folder);
     let status = |key: &str| server.get("/v1/echo/x", &format!("x-api-key: {key}\r\n")).status;
     assert_eq!((status("alpha"), status("beta"), status("gamma"), status("other")), (200, 403, 401, 401));
+    // Documents of a guarded API are for whoever may call it.
+    for page in ["openapi.json", "docs", "docs.js"] {
+        let page = |headers: &str| server.get(&format!("/v1/{page}"), headers).status;
+        assert_eq!(page("x-api-key: alpha\r\n"), 200);
+        assert_eq!((page("x-api-key: beta\r\n"), page("x-api-key: other\r\n"), page("")), (404, 404, 404));
+    }
     assert!(!server.log().contains("alpha") && !server.log().contains("other"), "secrets do not go into logs");
     std::fs::write(&path, keys(&[("b", "beta", "clerk", u64::MAX >> 1)])).unwrap();
     crate::world::wait_for("the new keys", || status("beta") == 200);

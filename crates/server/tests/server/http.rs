@@ -63,6 +63,29 @@ fn a_known_answer_is_not_sent_again() {
     assert_ne!(server.get("/v1/echo/x?fields=respCode", "").header("etag"), Some(tag));
 }
 
+/// `If-None-Match: *` on a POST answered 304 after the program had run.
+#[test]
+fn a_request_whose_condition_is_false_is_not_performed() {
+    let server = Server::new(OPEN, "etag = true");
+    let post = |headers: &str| server.post("/v1/echo", headers, "{\"reqText\":\"a\"}");
+    let refused = post("if-none-match: *\r\n");
+    assert_eq!(refused.status, 412);
+    assert!(refused.text().contains("\"GTW-129\""), "{}", refused.text());
+    assert_eq!(post("if-match: \"x\"\r\n").status, 412);
+    for holds in ["if-none-match: \"x\"\r\n", "if-match: *\r\n", "if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT\r\n"]
+    {
+        let answer = post(holds);
+        assert_eq!((answer.status, answer.header("etag")), (200, None), "{holds}");
+    }
+    let get = |headers: &str| server.get("/v1/echo/x", headers);
+    let tag = get("").header("etag").unwrap().to_owned();
+    assert_eq!(get(&format!("if-match: \"x\", {tag}\r\n")).status, 200);
+    assert_eq!(get("if-match: *\r\n").status, 200);
+    assert_eq!(get("if-match: \"x\"\r\n").status, 412);
+    assert_eq!(get(&format!("if-match: W/{tag}\r\n")).status, 412, "If-Match compares strongly");
+    assert_eq!(get("if-none-match: *\r\n").status, 304);
+}
+
 #[test]
 fn compression_is_for_whoever_takes_it_where_the_api_says_so() {
     let always = Server::new(OPEN, "compression = \"always\"");
@@ -104,6 +127,14 @@ fn browsers_of_listed_origins_may_call() {
         ))
     };
     let good = preflight("https://app.example");
+    let headers = good.header("access-control-allow-headers").unwrap();
+    assert_eq!(headers, "authorization, content-type, x-api-key, if-match, if-none-match, traceparent");
+    let tenant = "[[operation]]\nid = \"tenant\"\nmethod = \"GET\"\npath = \"/tenant\"\nservice = \"echo\"\n[[operation.parameter]]\nname = \"X-Tenant\"\nin = \"header\"\nfield = \"REQ-HOW\"\n";
+    let tenants = Server::new(&format!("{OPEN}\n[serve.cors]\norigins = [\"https://app.example\"]"), tenant);
+    let asked = tenants.call(
+        "OPTIONS /v1/tenant HTTP/1.1\r\nhost: x\r\norigin: https://app.example\r\naccess-control-request-method: GET\r\n\r\n",
+    );
+    assert!(asked.header("access-control-allow-headers").unwrap().ends_with("traceparent, x-tenant"));
     assert_eq!(good.header("access-control-allow-origin"), Some("https://app.example"));
     assert_eq!(good.header("access-control-allow-methods"), Some("POST, OPTIONS"));
     assert_eq!(preflight("https://evil.example").header("access-control-allow-origin"), None);

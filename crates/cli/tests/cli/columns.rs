@@ -1,0 +1,177 @@
+//! Parquet and Arrow as inputs, and gzip and Zstandard around inputs and outputs.
+
+use crate::world::World;
+
+const COPYBOOK: &str = "\
+       01  ORDER-RECORD.
+           05  ORDER-ID        PIC 9(5).
+           05  CUSTOMER        PIC X(6).
+           05  AMOUNT          PIC S9(7)V99 COMP-3.
+           05  KIND            PIC X.
+           05  DETAIL          PIC X(4).
+           05  DETAIL-NUMBER REDEFINES DETAIL PIC S9(9) COMP.
+           05  LINE-COUNT      PIC 9.
+           05  LINES-OF OCCURS 0 TO 3 DEPENDING ON LINE-COUNT.
+               10  SKU         PIC X(3).
+               10  QUANTITY    PIC S9(4) COMP.
+";
+
+const DOCUMENTS: &str = r#"{"ORDER-ID":1,"CUSTOMER":"ANNA","AMOUNT":-12.34,"KIND":"A","DETAIL":"ABCD","LINE-COUNT":2,"LINES-OF":[{"SKU":"X","QUANTITY":-5},{"SKU":"Y","QUANTITY":6}]}
+{"ORDER-ID":2,"CUSTOMER":"","AMOUNT":0.00,"KIND":"B","DETAIL":"","LINE-COUNT":0,"LINES-OF":[]}
+{"ORDER-ID":3,"CUSTOMER":"BÖB","AMOUNT":9999999.99,"KIND":"A","DETAIL":"Z","LINE-COUNT":1,"LINES-OF":[{"SKU":"ZZ","QUANTITY":9999}]}
+"#;
+
+const RECORDS: &str = "-c order.cpy -e cp037 -f rdw";
+
+/// A world with a copybook, an interface and records in `order.dat`.
+fn world() -> World {
+    let world = World::with([("order.cpy", COPYBOOK.as_bytes()), ("order.jsonl", DOCUMENTS.as_bytes())]);
+    world.write("order.toml", "redefines = \"original\"\n");
+    world.run(&format!("convert order.jsonl {RECORDS} -i order.toml -o order.dat")).code(0);
+    world
+}
+
+#[test]
+fn records_come_back_from_columns_byte_for_byte() {
+    let world = world();
+    for name in ["order.parquet", "order.arrow", "order.arrows"] {
+        world.run(&format!("convert order.dat {RECORDS} -i order.toml -o {name}")).code(0);
+        for jobs in [1, 3] {
+            world.run(&format!("convert {name} {RECORDS} -i order.toml -j {jobs} -o back.dat")).code(0);
+            assert!(world.read("back.dat") == world.read("order.dat"), "{name} by {jobs}");
+        }
+        // Through standard input, which is not read in places.
+        let ran = world.run_with(&format!("convert - {RECORDS} -i order.toml --to record"), &world.read(name));
+        assert!(ran.code(0).stdout == world.read("order.dat"), "{name} by standard input");
+        // By the copybook's shape and by that of the columns, the documents are those of the records.
+        for shape in ["-c order.cpy -i order.toml --to jsonl", ""] {
+            assert_eq!(world.run(&format!("convert {name} {shape}")).code(0).out(), DOCUMENTS, "{name} {shape}");
+        }
+    }
+    // With every view of redefined storage and what is not canonical.
+    world.run(&format!("convert order.dat {RECORDS} --preserve --invalid raw -o all.parquet")).code(0);
+    world.run(&format!("convert all.parquet {RECORDS} --preserve --invalid raw -o back.dat")).code(0);
+    assert!(world.read("back.dat") == world.read("order.dat"));
+}
+
+#[test]
+fn columns_become_every_text_and_columns_again() {
+    let world = world();
+    world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.parquet")).code(0);
+    for (name, of_records) in [("a.csv", "b.csv"), ("a.xml", "b.xml"), ("a.json", "b.json")] {
+        world.run(&format!("convert order.parquet -c order.cpy -i order.toml -o {name}")).code(0);
+        world.run(&format!("convert order.dat {RECORDS} -i order.toml -o {of_records}")).code(0);
+        assert!(world.read(name) == world.read(of_records), "{name}");
+    }
+    world.run("convert order.parquet -o again.parquet").code(0);
+    assert_eq!(world.run("convert again.parquet").code(0).out(), DOCUMENTS);
+    let shown = world.run("inspect order.parquet").code(0).out();
+    assert!(shown.starts_with("order.parquet  Parquet file, 3 rows, 7 columns\n"), "{shown}");
+    assert!(shown.contains("AMOUNT") && shown.contains("Decimal128(9, 2)"), "{shown}");
+    assert!(shown.ends_with("next: quayline convert order.parquet --to jsonl\n"), "{shown}");
+}
+
+#[test]
+fn a_row_that_is_no_record_goes_to_the_rejects_and_converts_again() {
+    let world = world();
+    world.write("bad.jsonl", DOCUMENTS.replace("\"ANNA\"", "\"ANNABELLE\""));
+    world.write("wide.cpy", COPYBOOK.replace("X(6)", "X(20)"));
+    world.run("convert bad.jsonl -c wide.cpy -i order.toml -o bad.parquet").code(0);
+    let ran = world.run(&format!("convert bad.parquet {RECORDS} -i order.toml -o good.dat --rejects bad.rejects"));
+    ran.code(1);
+    let rejects = String::from_utf8(world.read("bad.rejects")).expect("text");
+    assert_eq!(rejects, format!("{}\n", DOCUMENTS.lines().next().expect("a line").replace("ANNA", "ANNABELLE")));
+    let why = String::from_utf8(world.read("bad.rejects.findings.jsonl")).expect("text");
+    assert!(why.contains("\"record\":1") && !why.contains("\"byte\""), "{why}");
+    world.run(&format!("convert bad.rejects --from json {RECORDS} -i order.toml -o more.dat")).code(1);
+    // Without rejects the run stops there.
+    world.run(&format!("convert bad.parquet {RECORDS} -i order.toml -o good.dat")).code(1);
+}
+
+#[test]
+fn files_that_are_no_columns_are_told() {
+    let world = world();
+    world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.parquet")).code(0);
+    let whole = world.read("order.parquet");
+    world.write("cut.parquet", &whole[..whole.len() - 20]);
+    let ran = world.run("convert cut.parquet");
+    assert!(ran.code(1).err().starts_with("error[COL-033]: the Parquet file cannot be decoded: "), "{}", ran.err());
+    assert!(ran.err().contains("\n  at cut.parquet\n"), "{}", ran.err());
+    let ran = world.run("convert order.dat --from parquet");
+    assert!(ran.code(1).err().starts_with("error[COL-031]: found neither Parquet nor Arrow IPC"), "{}", ran.err());
+    let ran = world.run(&format!("convert order.parquet {RECORDS} -i order.toml -o x.jsonl --resume"));
+    assert!(ran.code(2).err().contains("can be resumed"), "{}", ran.err());
+    // Another name for a field, and one field that is missing.
+    world.write("other.cpy", COPYBOOK.replace("CUSTOMER ", "CUSTOMERS"));
+    let ran = world.run("convert order.parquet -c other.cpy -i order.toml --to jsonl");
+    assert!(ran.code(2).err().contains("error[COL-037]: the column is not a field of the record"), "{}", ran.err());
+    assert!(ran.err().contains("hint: the nearest field is CUSTOMERS"), "{}", ran.err());
+    let ran = world.run("convert order.parquet -c other.cpy -i order.toml --to jsonl --unknown ignore");
+    assert!(ran.code(0).err().contains("warning[COL-039]: the file has no column for CUSTOMERS"), "{}", ran.err());
+}
+
+#[test]
+fn compressed_files_are_read_and_written_by_their_names() {
+    let world = world();
+    for (compressed, how) in [("order.jsonl.gz", "gzip"), ("order.jsonl.zst", "zstd")] {
+        world.run(&format!("convert order.dat {RECORDS} -i order.toml -o {compressed}")).code(0);
+        assert!(world.read(compressed).len() < DOCUMENTS.len());
+        world.run(&format!("convert {compressed} {RECORDS} -i order.toml -o back.dat")).code(0);
+        assert!(world.read("back.dat") == world.read("order.dat"), "{compressed}");
+        // Through pipes, where no name says it.
+        let ran = world.run(&format!("convert order.dat {RECORDS} -i order.toml --compress {how}"));
+        assert!(ran.code(0).stdout == world.read(compressed), "{how}");
+        let ran = world.run_with(&format!("convert - {RECORDS} -i order.toml --from json --to record"), &ran.stdout);
+        assert!(ran.code(0).stdout == world.read("order.dat"), "{how}");
+        // A stream that is cut is an error, and nothing takes the output's name.
+        let whole = world.read(compressed);
+        world.write("cut.jsonl", &whole[..whole.len() - 6]);
+        let ran = world.run(&format!("convert cut.jsonl --from json {RECORDS} -i order.toml -o never.dat"));
+        assert_ne!(ran.code, Some(0), "{how}");
+        assert!(ran.err().contains("is cut or damaged"), "{}", ran.err());
+        assert!(!world.files().contains(&"never.dat".to_owned()));
+    }
+    // Records too, by the extension in front.
+    world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.dat.zst --to record")).code(0);
+    let ran = world.run(&format!("convert order.dat.zst {RECORDS} -i order.toml"));
+    assert_eq!(ran.code(0).out(), DOCUMENTS);
+    // As bytes where the user says so: this is no record of the framing.
+    let ran = world.run(&format!("convert order.dat.zst {RECORDS} --from record --decompress none"));
+    assert_ne!(ran.code, Some(0), "{}", ran.err());
+    let ran = world.run(&format!("convert order.dat {RECORDS} -o x.parquet --compress gzip"));
+    assert!(ran.code(2).err().contains("are not compressed as a whole"), "{}", ran.err());
+}
+
+#[test]
+fn interchanges_are_read_compressed_by_every_command() {
+    let world = crate::edi::examples();
+    world.run("convert claims.x12 --to edi -o claims.x12.gz").code(0);
+    let plain = world.run("validate claims.x12").code(0).out();
+    assert_eq!(world.run("validate claims.x12.gz").code(0).out(), plain.replace("claims.x12", "claims.x12.gz"));
+    let shown = world.run("inspect claims.x12.gz").code(0).out();
+    assert!(shown.contains("1 interchange, 1 functional group, 1 transaction, 44 segments"), "{shown}");
+    let documents = world.run("convert claims.x12").code(0).out();
+    assert_eq!(world.run("convert claims.x12.gz").code(0).out(), documents);
+}
+
+#[test]
+fn a_map_takes_its_source_from_columns() {
+    let world = world();
+    world.run(&format!("convert order.dat {RECORDS} -i order.toml -o order.parquet")).code(0);
+    let field = |name: &str, of_type: &str| {
+        format!("[[field]]\nname = \"{name}\"\ntype = \"{of_type}\"\ndigits = 9\nrequired = true\n")
+    };
+    let fields = [field("ORDER-ID", "integer"), field("AMOUNT", "decimal")].concat() + "decimals = 2\n";
+    world.write("in.toml", format!("layout = \"parquet\"\n{fields}"));
+    world.write("out.shape", "order\n  id decimal(9)\n  amount decimal(9,2)\n");
+    world.write(
+        "sum.qmap",
+        "map \"orders\"\nsource \"in.toml\"\ntarget out \"out.shape\"\nid = ORDER-ID\namount = AMOUNT\n",
+    );
+    let ran = world.run("translate --map sum.qmap order.parquet --unknown ignore");
+    let wanted = "{\"id\":1,\"amount\":-12.34}\n{\"id\":2,\"amount\":0.00}\n{\"id\":3,\"amount\":9999999.99}\n";
+    assert_eq!(ran.code(0).out(), wanted, "{}", ran.err());
+    // Columns that the shape does not have are not passed over without a word.
+    let ran = world.run("translate --map sum.qmap order.parquet");
+    assert!(ran.code(2).err().contains("error[COL-037]"), "{}", ran.err());
+}

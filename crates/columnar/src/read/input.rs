@@ -1,0 +1,347 @@
+//! The file: its form, its schema, and its rows in batches.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use arrow_array::RecordBatch;
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::{BATCH_BYTES, BATCH_ROWS_MAX, ColumnReadError};
+
+/// The form of a file of columns.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ColumnForm {
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC with a footer, also known as Feather 2.
+    ArrowFile,
+    /// Arrow IPC messages one after another.
+    ArrowStream,
+}
+
+impl ColumnForm {
+    /// Bytes that [`ColumnForm::of`] looks at.
+    pub const HEAD_BYTES: usize = 12;
+
+    /// The form of a file that begins with `head`.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Option<ColumnForm> {
+        if head.starts_with(b"PAR1") {
+            Some(ColumnForm::Parquet)
+        } else if head.starts_with(b"ARROW1\0\0") {
+            Some(ColumnForm::ArrowFile)
+        } else {
+            is_arrow_stream(head).then_some(ColumnForm::ArrowStream)
+        }
+    }
+
+    /// The form in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            ColumnForm::Parquet => "Parquet file",
+            ColumnForm::ArrowFile => "Arrow IPC file",
+            ColumnForm::ArrowStream => "Arrow IPC stream",
+        }
+    }
+}
+
+/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes behind it.
+fn is_arrow_stream(head: &[u8]) -> bool {
+    let word = |at: usize| head.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
+    word(0) == Some(u32::MAX)
+        && word(4).is_some_and(|length| length % 8 == 0 && (8..1 << 24).contains(&length))
+        && word(8).is_some_and(|root| root % 4 == 0 && (4..=64).contains(&root))
+}
+
+/// The bytes of a file of columns. They are read in places, so a pipe must have been copied.
+#[derive(Debug)]
+pub enum ColumnInput {
+    /// A file that is open for reading.
+    File(File),
+    /// Bytes in memory.
+    Memory(Bytes),
+}
+
+impl ColumnInput {
+    /// A second handle to the same bytes; handles of a file share one position.
+    fn twin(&self) -> io::Result<ColumnInput> {
+        Ok(match self {
+            ColumnInput::File(file) => ColumnInput::File(file.try_clone()?),
+            ColumnInput::Memory(bytes) => ColumnInput::Memory(bytes.clone()),
+        })
+    }
+
+    fn into_reader(self) -> Bytewise {
+        match self {
+            ColumnInput::File(file) => Bytewise::File(BufReader::with_capacity(64 << 10, file)),
+            ColumnInput::Memory(bytes) => Bytewise::Memory(Cursor::new(bytes)),
+        }
+    }
+}
+
+/// One position over the bytes.
+enum Bytewise {
+    File(BufReader<File>),
+    Memory(Cursor<Bytes>),
+}
+
+impl Read for Bytewise {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Bytewise::File(file) => file.read(to),
+            Bytewise::Memory(bytes) => bytes.read(to),
+        }
+    }
+}
+
+impl Seek for Bytewise {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Bytewise::File(file) => file.seek(to),
+            Bytewise::Memory(bytes) => bytes.seek(to),
+        }
+    }
+}
+
+impl Length for ColumnInput {
+    fn len(&self) -> u64 {
+        match self {
+            ColumnInput::File(file) => file.metadata().map_or(0, |meta| meta.len()),
+            ColumnInput::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// Each column has a reader of its own over one file, so every read names its place.
+impl ChunkReader for ColumnInput {
+    type T = Box<dyn Read + Send>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(match self {
+            ColumnInput::File(file) => {
+                let at = At { file: file.try_clone()?, next: start };
+                Box::new(BufReader::with_capacity(16 << 10, at))
+            }
+            ColumnInput::Memory(bytes) => {
+                let start = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+                Box::new(Cursor::new(bytes.slice(start..)))
+            }
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        // A length that the file does not have is an error before memory is taken for it.
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
+            return Err(parquet::errors::ParquetError::EOF(format!(
+                "{length} bytes at byte {start} lie beyond the end of the file"
+            )));
+        }
+        let mut bytes = vec![0; length];
+        self.get_read(start)?.read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}
+
+/// A file from a place on, whatever others do to its position.
+struct At {
+    file: File,
+    next: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        use std::os::unix::fs::FileExt as _;
+        let n = self.file.read_at(to, self.next)?;
+        self.next += n as u64;
+        Ok(n)
+    }
+}
+
+/// Reads the rows of a file in batches, in order.
+pub struct ColumnReader {
+    form: ColumnForm,
+    schema: SchemaRef,
+    batches: Batches,
+    /// Rows that are read and not handed out: batches of Arrow are as large as their writer made them.
+    rest: Option<RecordBatch>,
+    rows_max: usize,
+    rows_total: Option<u64>,
+    rows_done: u64,
+    bytes: u64,
+}
+
+enum Batches {
+    Parquet(Box<ParquetRecordBatchReader>),
+    File(Box<FileReader<Bytewise>>),
+    Stream(Box<StreamReader<Bytewise>>),
+    /// Nothing more will come.
+    Ended,
+}
+
+impl ColumnReader {
+    /// Opens a file and reads its schema; the form follows from its first bytes.
+    ///
+    /// # Errors
+    /// [`ColumnReadError`].
+    pub fn open(input: ColumnInput) -> Result<ColumnReader, ColumnReadError> {
+        let mut head = [0; ColumnForm::HEAD_BYTES];
+        let mut start = input.get_read(0).map_err(|error| damaged(ColumnForm::Parquet, &error))?;
+        let mut filled = 0;
+        while filled < head.len() {
+            match start.read(&mut head[filled..]).map_err(ColumnReadError::Input)? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        if head.starts_with(b"PARE") {
+            return Err(ColumnReadError::Encrypted);
+        }
+        let form = ColumnForm::of(&head[..filled]).ok_or(ColumnReadError::UnknownForm)?;
+        let bytes = input.len();
+        let mut twin = input.twin().map_err(ColumnReadError::Input)?;
+        if let ColumnInput::File(file) = &mut twin {
+            file.seek(SeekFrom::Start(0)).map_err(ColumnReadError::Input)?;
+        }
+        guarded(form, || {
+            Ok(match form {
+                ColumnForm::Parquet => ColumnReader::parquet(input, bytes)?,
+                ColumnForm::ArrowFile => {
+                    let reader = FileReader::try_new(twin.into_reader(), None).map_err(|e| damaged(form, &e))?;
+                    let schema = reader.schema();
+                    ColumnReader::of(form, schema, Batches::File(Box::new(reader)), None, bytes, BATCH_ROWS_MAX)
+                }
+                ColumnForm::ArrowStream => {
+                    let reader = StreamReader::try_new(twin.into_reader(), None).map_err(|e| damaged(form, &e))?;
+                    let schema = reader.schema();
+                    ColumnReader::of(form, schema, Batches::Stream(Box::new(reader)), None, bytes, BATCH_ROWS_MAX)
+                }
+            })
+        })
+    }
+
+    fn parquet(input: ColumnInput, bytes: u64) -> Result<ColumnReader, ColumnReadError> {
+        let form = ColumnForm::Parquet;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| damaged(form, &e))?;
+        let groups = builder.metadata().row_groups();
+        let rows: u64 = groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum();
+        let size = |group: &parquet::file::metadata::RowGroupMetaData| {
+            let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+            u64::try_from(group.total_byte_size()).unwrap_or(0) / rows
+        };
+        let row_bytes = groups.iter().map(size).max().unwrap_or(0).max(1);
+        let rows_max = usize::try_from(BATCH_BYTES / row_bytes).unwrap_or(0).clamp(1, BATCH_ROWS_MAX);
+        let schema = builder.schema().clone();
+        let reader = builder.with_batch_size(rows_max).build().map_err(|e| damaged(form, &e))?;
+        Ok(ColumnReader::of(form, schema, Batches::Parquet(Box::new(reader)), Some(rows), bytes, rows_max))
+    }
+
+    fn of(
+        form: ColumnForm,
+        schema: SchemaRef,
+        batches: Batches,
+        rows_total: Option<u64>,
+        bytes: u64,
+        rows_max: usize,
+    ) -> ColumnReader {
+        ColumnReader { form, schema, batches, rest: None, rows_max, rows_total, rows_done: 0, bytes }
+    }
+
+    /// The form of the file.
+    #[must_use]
+    pub fn form(&self) -> ColumnForm {
+        self.form
+    }
+
+    /// The columns of the file.
+    #[must_use]
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows of the whole file, where its footer says so.
+    #[must_use]
+    pub fn rows_total(&self) -> Option<u64> {
+        self.rows_total
+    }
+
+    /// Bytes of the file that are read, about: as large a part of it as the rows handed out are of all rows.
+    #[must_use]
+    pub fn bytes_done(&self) -> u64 {
+        match (&self.batches, self.rows_total) {
+            (Batches::Ended, _) => self.bytes,
+            (_, Some(total)) if total > 0 => {
+                let done = u128::from(self.bytes) * u128::from(self.rows_done) / u128::from(total);
+                u64::try_from(done).unwrap_or(self.bytes).min(self.bytes)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The next rows; `None` after the last.
+    ///
+    /// # Errors
+    /// [`ColumnReadError`]; nothing comes after it.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ColumnReadError> {
+        let batch = match self.rest.take() {
+            Some(rest) => rest,
+            None => match self.read() {
+                Ok(Some(batch)) => batch,
+                Ok(None) => {
+                    self.batches = Batches::Ended;
+                    return Ok(None);
+                }
+                Err(error) => {
+                    self.batches = Batches::Ended;
+                    return Err(error);
+                }
+            },
+        };
+        let rows = batch.num_rows().min(self.rows_max);
+        if rows < batch.num_rows() {
+            self.rest = Some(batch.slice(rows, batch.num_rows() - rows));
+        }
+        self.rows_done += rows as u64;
+        Ok(Some(batch.slice(0, rows)))
+    }
+
+    /// The next batch that has rows.
+    fn read(&mut self) -> Result<Option<RecordBatch>, ColumnReadError> {
+        let form = self.form;
+        loop {
+            let batches = &mut self.batches;
+            let next = guarded(form, || {
+                let next = match batches {
+                    Batches::Parquet(reader) => reader.next(),
+                    Batches::File(reader) => reader.next(),
+                    Batches::Stream(reader) => reader.next(),
+                    Batches::Ended => None,
+                };
+                next.transpose().map_err(|error| damaged(form, &error))
+            })?;
+            match next {
+                Some(batch) if batch.num_rows() == 0 => {}
+                next => return Ok(next),
+            }
+        }
+    }
+}
+
+fn damaged(form: ColumnForm, error: &dyn core::fmt::Display) -> ColumnReadError {
+    // The library's messages may go over lines.
+    let message = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    ColumnReadError::Damaged { form: form.words(), message }
+}
+
+/// Runs the library over bytes of strangers: where it panics, the file is damaged, and the program goes on to say so.
+fn guarded<T>(form: ColumnForm, work: impl FnOnce() -> Result<T, ColumnReadError>) -> Result<T, ColumnReadError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done,
+        Err(_) => Err(damaged(form, &"its structure contradicts itself")),
+    }
+}

@@ -1,0 +1,214 @@
+//! Rows of a batch as events.
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Schema};
+use quayline_core::{Code, Fault, Finding, Findings, NodeId, Place, Shape, Sink, Value};
+
+use super::bind::{Bind, BindKind, Bound, From, bind};
+use super::column::{Column, Offsets, Scratch};
+
+/// What becomes of columns that the shape does not have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum UnknownColumn {
+    /// They are errors, since most often a name is written another way.
+    #[default]
+    Error,
+    /// They are passed over.
+    Ignore,
+}
+
+/// Sends rows as documents of a shape. One per lane.
+#[derive(Clone, Debug)]
+pub struct RowSource {
+    members: Vec<Bind>,
+    warnings: Vec<Finding>,
+}
+
+impl RowSource {
+    /// Binds the columns of a file to the nodes of a shape by their names.
+    ///
+    /// # Errors
+    /// Columns that are unknown (`COL-037`), of another kind than their node (`COL-040`), or of a type that is not read (`COL-034`), all at once;
+    /// and a file of which no column is a field (`COL-038`).
+    pub fn new(schema: &Schema, shape: &Shape, unknown: UnknownColumn) -> Result<RowSource, Findings> {
+        let Bound { members, warnings } = bind(schema, shape, unknown)?;
+        Ok(RowSource { members, warnings })
+    }
+
+    /// What is odd about the columns: fields that have none (`COL-039`).
+    #[must_use]
+    pub fn warnings(&self) -> &[Finding] {
+        &self.warnings
+    }
+
+    /// The rows of a batch, whose columns are those of the schema that this was made with.
+    #[must_use]
+    pub fn rows<'a>(&'a self, batch: &'a RecordBatch) -> Rows<'a> {
+        let views = self.members.iter().map(|bind| View::of_member(bind, batch.columns())).collect();
+        Rows { members: &self.members, views, scratch: Scratch::default() }
+    }
+}
+
+/// The rows of one batch.
+pub struct Rows<'a> {
+    members: &'a [Bind],
+    views: Vec<View<'a>>,
+    scratch: Scratch,
+}
+
+impl Rows<'_> {
+    /// Sends one row.
+    ///
+    /// # Errors
+    /// The list that has a null in the place of a struct (`COL-041`): documents have no such thing. The row was sent without it, so void it.
+    pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), NodeId> {
+        let mut walk = Walk { scratch: &mut self.scratch, sink, null_element: None };
+        walk.sink.enter(NodeId::ROOT);
+        walk.each(self.members, &self.views, row);
+        walk.sink.leave(NodeId::ROOT);
+        walk.null_element.map_or(Ok(()), Err)
+    }
+}
+
+/// The arrays of a node in one batch.
+enum View<'a> {
+    Leaf(Column<'a>),
+    Group {
+        nulls: Option<&'a NullBuffer>,
+        members: Vec<View<'a>>,
+    },
+    Leaves {
+        nulls: Option<&'a NullBuffer>,
+        offsets: Offsets<'a>,
+        leaf: Column<'a>,
+    },
+    Groups {
+        nulls: Option<&'a NullBuffer>,
+        offsets: Offsets<'a>,
+        item_nulls: Option<&'a NullBuffer>,
+        members: Vec<View<'a>>,
+    },
+}
+
+impl<'a> View<'a> {
+    fn of_member(bind: &Bind, columns: &'a [ArrayRef]) -> View<'a> {
+        match bind.from {
+            From::Member(at) => View::of(bind, &columns[at]),
+            From::Itself => View::of(bind, &columns[0]),
+        }
+    }
+
+    /// # Panics
+    /// Where the array has another type than the column of the schema, which the readers check.
+    fn of(bind: &Bind, array: &'a ArrayRef) -> View<'a> {
+        let members_of = |members: &[Bind], columns: &'a [ArrayRef]| -> Vec<View<'a>> {
+            members.iter().map(|member| View::of_member(member, columns)).collect()
+        };
+        match &bind.kind {
+            BindKind::Leaf => View::Leaf(Column::of(array).expect("a leaf was bound to a column of values")),
+            BindKind::Group(members) => {
+                View::Group { nulls: array.nulls(), members: members_of(members, array.as_struct().columns()) }
+            }
+            BindKind::Leaves => {
+                let (offsets, items, _) = items(array);
+                let leaf = Column::of(&items[0]).expect("a list of leaves was bound to a list of values");
+                View::Leaves { nulls: array.nulls(), offsets, leaf }
+            }
+            BindKind::Groups(members) => {
+                let (offsets, items, item_nulls) = items(array);
+                View::Groups { nulls: array.nulls(), offsets, item_nulls, members: members_of(members, items) }
+            }
+        }
+    }
+}
+
+/// Where the elements of a list lie; their members, or where they are no structs they themselves; and which structs are null.
+fn items(array: &ArrayRef) -> (Offsets<'_>, &[ArrayRef], Option<&NullBuffer>) {
+    let (offsets, values) = match array.data_type() {
+        DataType::Map(..) => {
+            let map = array.as_map();
+            return (Offsets::Small(map.offsets()), map.entries().columns(), map.entries().nulls());
+        }
+        DataType::List(_) => (Offsets::Small(array.as_list::<i32>().offsets()), array.as_list::<i32>().values()),
+        DataType::LargeList(_) => (Offsets::Large(array.as_list::<i64>().offsets()), array.as_list::<i64>().values()),
+        DataType::FixedSizeList(_, size) => {
+            let size = usize::try_from(*size).unwrap_or(0);
+            (Offsets::Fixed(size), array.as_fixed_size_list().values())
+        }
+        other => unreachable!("a list was bound to a column of {other}"),
+    };
+    match values.data_type() {
+        DataType::Struct(_) => (offsets, values.as_struct().columns(), values.nulls()),
+        // A list in a list is its own only member.
+        _ => (offsets, core::slice::from_ref(values), None),
+    }
+}
+
+/// One row on its way.
+struct Walk<'w, S> {
+    scratch: &'w mut Scratch,
+    sink: &'w mut S,
+    null_element: Option<NodeId>,
+}
+
+impl<S: Sink> Walk<'_, S> {
+    fn each(&mut self, members: &[Bind], views: &[View<'_>], row: usize) {
+        for (bind, view) in members.iter().zip(views) {
+            self.member(bind, view, row);
+        }
+    }
+
+    fn member(&mut self, bind: &Bind, view: &View<'_>, row: usize) {
+        let is_null = |nulls: &Option<&NullBuffer>, row| nulls.is_some_and(|nulls| nulls.is_null(row));
+        match (&bind.kind, view) {
+            (BindKind::Leaf, View::Leaf(column)) => match column.value(row, self.scratch) {
+                Value::Null if bind.optional => {}
+                value => self.sink.value(bind.node, value),
+            },
+            (BindKind::Group(members), View::Group { nulls, members: views }) => {
+                if !is_null(nulls, row) {
+                    self.sink.enter(bind.node);
+                    self.each(members, views, row);
+                    self.sink.leave(bind.node);
+                } else if !bind.optional {
+                    self.sink.null_branch(bind.node);
+                }
+            }
+            (BindKind::Leaves, View::Leaves { nulls, offsets, leaf }) if !is_null(nulls, row) => {
+                self.sink.open_list(bind.node);
+                for at in offsets.of_row(row) {
+                    self.sink.value(bind.node, leaf.value(at, self.scratch));
+                }
+                self.sink.close_list(bind.node);
+            }
+            (BindKind::Groups(members), View::Groups { nulls, offsets, item_nulls, members: views })
+                if !is_null(nulls, row) =>
+            {
+                self.sink.open_list(bind.node);
+                for at in offsets.of_row(row) {
+                    self.sink.enter(bind.node);
+                    if is_null(item_nulls, at) {
+                        self.null_element = Some(bind.node);
+                    } else {
+                        self.each(members, views, at);
+                    }
+                    self.sink.leave(bind.node);
+                }
+                self.sink.close_list(bind.node);
+            }
+            (BindKind::Leaves, View::Leaves { .. }) | (BindKind::Groups(_), View::Groups { .. }) => {}
+            _ => unreachable!("views are made by the kinds of their nodes"),
+        }
+    }
+}
+
+/// What is wrong with a list that [`Rows::send`] found a null in.
+#[must_use]
+pub fn null_element(shape: &Shape, list: NodeId) -> Finding {
+    let finding = Finding::error(Code("COL-041"), Fault::Sender, "an element of the list is null, expected a struct");
+    finding
+        .at(Place { path: Some(shape.path(list)), ..Place::default() })
+        .hint("leave such elements out in the program that writes the file")
+}

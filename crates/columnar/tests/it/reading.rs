@@ -1,0 +1,285 @@
+//! Files of other writers: their types, their codecs, and what damage does.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, ListBuilder};
+use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, Decimal256Array, DictionaryArray,
+    DurationSecondArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Int8Array, Int64Array,
+    LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray, StructArray, Time32MillisecondArray,
+    TimestampMicrosecondArray, UInt64Array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_schema::{DataType, Field, Fields, Schema};
+use bytes::Bytes;
+use expect_test::expect;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use quayline_columnar::{ColumnInput, ColumnReader, RowSource, UnknownColumn, null_element, shape_of};
+use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value, write_number};
+
+/// Writes events as text.
+struct Text<'s>(&'s Shape, String);
+
+impl Text<'_> {
+    fn name(&mut self, node: NodeId) {
+        let name = &self.0.node(node).name;
+        self.1.push_str(&format!(" {name}="));
+    }
+}
+
+impl Sink for Text<'_> {
+    fn enter(&mut self, node: NodeId) {
+        self.name(node);
+        self.1.push('{');
+    }
+    fn leave(&mut self, _node: NodeId) {
+        self.1.push('}');
+    }
+    fn open_list(&mut self, node: NodeId) {
+        self.name(node);
+        self.1.push('[');
+    }
+    fn close_list(&mut self, _node: NodeId) {
+        self.1.push(']');
+    }
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        self.name(node);
+        let mut number = Vec::new();
+        match value {
+            Value::Null => self.1.push_str("null"),
+            Value::Text(run) | Value::Ascii(run) => {
+                self.1.push_str(&format!("{:?}", str::from_utf8(run.bytes()).unwrap()))
+            }
+            Value::Bool(truth) => self.1.push_str(&truth.to_string()),
+            Value::Bytes(bytes) | Value::Raw(bytes) => self.1.push_str(&format!("{bytes:02x?}")),
+            number_value => {
+                write_number(&mut number, number_value).unwrap();
+                self.1.push_str(str::from_utf8(&number).unwrap());
+            }
+        }
+    }
+    fn discard(&mut self) {}
+    fn null_branch(&mut self, node: NodeId) {
+        self.name(node);
+        self.1.push_str("null");
+    }
+}
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let arrays = columns.into_iter().map(|(_, array)| array).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
+}
+
+/// Two rows of everything that is read.
+fn everything() -> RecordBatch {
+    let mut nested = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
+    nested.values().values().append_value(1);
+    nested.values().append(true);
+    nested.values().append(true);
+    nested.append(true);
+    nested.append(false);
+    let member = |name: &str, of_type| Arc::new(Field::new(name, of_type, true));
+    let people: StructArray = StructArray::new(
+        Fields::from(vec![member("NAME", DataType::Utf8), member("AGE", DataType::Int8)]),
+        vec![
+            Arc::new(StringArray::from(vec![Some("ANN"), None, Some("CY")])),
+            Arc::new(Int8Array::from(vec![30, 40, -1])),
+        ],
+        None,
+    );
+    let people_type = Arc::new(Field::new("item", people.data_type().clone(), false));
+    let people = ListArray::new(people_type, OffsetBuffer::new(vec![0, 2, 3].into()), Arc::new(people), None);
+    let address = StructArray::new(
+        Fields::from(vec![member("CITY", DataType::Utf8)]),
+        vec![Arc::new(StringArray::from(vec!["Ulm", "?"]))],
+        Some(NullBuffer::from(vec![true, false])),
+    );
+    let pair = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(
+        vec![Some(vec![Some(1), None]), Some(vec![Some(3), Some(4)])],
+        2,
+    );
+    let wide = i256::from_string("12345678901234567890123456789012345678901234567890").unwrap();
+    batch(vec![
+        ("unsigned", Arc::new(UInt64Array::from(vec![u64::MAX, 0]))),
+        ("long", Arc::new(Int64Array::from(vec![Some(i64::MIN), None]))),
+        ("amount", Arc::new(Decimal128Array::from(vec![-5, 1_000]).with_precision_and_scale(20, 3).unwrap())),
+        ("wide", Arc::new(Decimal256Array::from(vec![wide, i256::ZERO]).with_precision_and_scale(60, 2).unwrap())),
+        ("float", Arc::new(Float32Array::from(vec![1.1, -0.0]))),
+        ("yes", Arc::new(BooleanArray::from(vec![true, false]))),
+        ("large", Arc::new(LargeStringArray::from(vec!["é", ""]))),
+        ("view", Arc::new(StringViewArray::from(vec!["a text longer than twelve bytes", "b"]))),
+        ("kind", Arc::new(DictionaryArray::<Int8Type>::from_iter(vec![Some("RED"), None]))),
+        ("bytes", Arc::new(BinaryArray::from(vec![&b"\0\xff"[..], b""]))),
+        ("key", Arc::new(FixedSizeBinaryArray::try_from_iter(vec![[1u8, 2], [3, 4]].into_iter()).unwrap())),
+        ("day", Arc::new(Date32Array::from(vec![20_779, -1]))),
+        ("day64", Arc::new(Date64Array::from(vec![86_400_000, 86_400_001]))),
+        ("local", Arc::new(TimestampMicrosecondArray::from(vec![1, -1]))),
+        ("instant", Arc::new(TimestampMicrosecondArray::from(vec![0, 1]).with_timezone("Europe/Berlin"))),
+        ("clock", Arc::new(Time32MillisecondArray::from(vec![3_600_001, 0]))),
+        ("people", Arc::new(people)),
+        ("address", Arc::new(address)),
+        ("pair", Arc::new(pair)),
+        ("nested", Arc::new(nested.finish())),
+    ])
+}
+
+fn parquet(batch: &RecordBatch, compression: Compression) -> Vec<u8> {
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn ipc(batch: &RecordBatch, compression: Option<CompressionType>) -> Vec<u8> {
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut writer = FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// The rows by the shape that the columns have.
+fn read(bytes: Vec<u8>) -> Vec<String> {
+    let mut reader = ColumnReader::open(ColumnInput::Memory(Bytes::from(bytes))).unwrap();
+    let shape = shape_of(reader.schema(), &Limits::default()).unwrap();
+    let source = RowSource::new(reader.schema(), &shape, UnknownColumn::Error).unwrap();
+    let mut found = Vec::new();
+    while let Some(batch) = reader.next_batch().unwrap() {
+        let mut rows = source.rows(&batch);
+        for row in 0..batch.num_rows() {
+            let mut text = Text(&shape, String::new());
+            rows.send(row, &mut text).unwrap();
+            found.push(text.1.trim_start().to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_type_keeps_its_values_whatever_the_form_and_codec() {
+    let rows = read(ipc(&everything(), None));
+    let text = rows.join("\n").replace(" ", "\n  ");
+    expect![[r#""#]].assert_eq(&text);
+    let mut stream = StreamWriter::try_new(Vec::new(), &everything().schema()).unwrap();
+    stream.write(&everything()).unwrap();
+    assert_eq!(read(stream.into_inner().unwrap()), rows);
+    for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        assert_eq!(read(ipc(&everything(), Some(compression))), rows, "{compression:?}");
+    }
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(Default::default()),
+        Compression::ZSTD(Default::default()),
+        Compression::LZ4_RAW,
+        Compression::LZ4,
+    ] {
+        assert_eq!(read(parquet(&everything(), compression)), rows, "{compression}");
+    }
+}
+
+#[test]
+fn batches_are_bounded_however_large_the_writer_made_them() {
+    let texts: Vec<String> = (0..20_000).map(|n| format!("{n:0>500}")).collect();
+    let one = batch(vec![("text", Arc::new(StringArray::from(texts)) as ArrayRef)]);
+    for bytes in [ipc(&one, None), parquet(&one, Compression::SNAPPY)] {
+        let is_parquet = bytes.starts_with(b"PAR1");
+        let total = bytes.len() as u64;
+        let mut reader = ColumnReader::open(ColumnInput::Memory(bytes.into())).unwrap();
+        let (mut rows, mut most, mut done) = (0, 0, 0);
+        while let Some(batch) = reader.next_batch().unwrap() {
+            rows += batch.num_rows();
+            most = most.max(batch.num_rows());
+            assert!(reader.bytes_done() >= done);
+            done = reader.bytes_done();
+        }
+        assert_eq!((rows, reader.bytes_done()), (20_000, total));
+        // 500 bytes a row: a batch of a Parquet file stays near its bound of bytes.
+        assert!(most <= if is_parquet { 3_000 } else { 8_192 }, "{most}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told_at_once() {
+    let mut shape = Shape::builder("R");
+    shape.scalar("CUST-ID", Scalar::Decimal { digits: 5, scale: 0, signed: false }, Occurs::Once);
+    shape.scalar("AMOUNT", Scalar::Decimal { digits: 5, scale: 0, signed: false }, Occurs::Once);
+    shape.scalar("MISSING", Scalar::Text { chars_max: None }, Occurs::Once);
+    shape.scalar("MAYBE", Scalar::Text { chars_max: None }, Occurs::Optional);
+    shape.open("ADDRESS", Occurs::Once);
+    shape.scalar("CITY", Scalar::Text { chars_max: None }, Occurs::Once);
+    let shape = shape.finish();
+    let numbers = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
+    let given = batch(vec![("cust_id", numbers()), ("AMUONT", numbers()), ("ADDRESS", numbers())]);
+    let findings = RowSource::new(&given.schema(), &shape, UnknownColumn::Error).unwrap_err();
+    expect![[r#""#]].assert_eq(&findings.to_string());
+    let given = batch(vec![("CUST-ID", numbers()), ("other", numbers())]);
+    let source = RowSource::new(&given.schema(), &shape, UnknownColumn::Ignore).unwrap();
+    expect![[r#""#]].assert_eq(&source.warnings()[0].message);
+    let none = RowSource::new(&given.schema(), &Shape::builder("R").finish(), UnknownColumn::Ignore).unwrap_err();
+    assert_eq!(none.0[0].code.0, "COL-038");
+    let unread = batch(vec![("took", Arc::new(DurationSecondArray::from(vec![1])) as ArrayRef)]);
+    let findings = shape_of(&unread.schema(), &Limits::default()).unwrap_err();
+    assert_eq!(findings.0[0].code.0, "COL-034");
+}
+
+#[test]
+fn a_null_among_structs_refuses_its_row() {
+    let member = Arc::new(Field::new("A", DataType::Utf8, true));
+    let people = StructArray::new(
+        Fields::from(vec![member]),
+        vec![Arc::new(StringArray::from(vec!["x", "y"]))],
+        Some(NullBuffer::from(vec![true, false])),
+    );
+    let item = Arc::new(Field::new("item", people.data_type().clone(), true));
+    let list = ListArray::new(item, OffsetBuffer::new(vec![0, 1, 2].into()), Arc::new(people), None);
+    let batch = batch(vec![("people", Arc::new(list) as ArrayRef)]);
+    let shape = shape_of(&batch.schema(), &Limits::default()).unwrap();
+    let source = RowSource::new(&batch.schema(), &shape, UnknownColumn::Error).unwrap();
+    let mut rows = source.rows(&batch);
+    assert_eq!(rows.send(0, &mut Text(&shape, String::new())), Ok(()));
+    let list = rows.send(1, &mut Text(&shape, String::new())).unwrap_err();
+    assert_eq!(null_element(&shape, list).place.path.as_deref(), Some("people"));
+}
+
+/// Files of strangers: each cut and each flipped byte gives rows or an error, and the process goes on.
+#[test]
+fn damage_is_an_error_and_never_a_crash() {
+    // What the library prints of its own panics is noise here.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut errors = 0;
+    for good in [ipc(&everything(), None), parquet(&everything(), Compression::SNAPPY)] {
+        let step = (good.len() / 120).max(1);
+        for at in (0..good.len()).step_by(step) {
+            let mut flipped = good.clone();
+            flipped[at] ^= 0x55;
+            for bytes in [flipped, good[..at].to_vec()] {
+                errors += usize::from(drain(bytes).is_err());
+            }
+        }
+    }
+    std::panic::set_hook(hook);
+    assert!(errors > 200, "cuts are errors: {errors}");
+}
+
+fn drain(bytes: Vec<u8>) -> Result<usize, String> {
+    let mut reader = ColumnReader::open(ColumnInput::Memory(bytes.into())).map_err(|error| error.to_string())?;
+    let Ok(shape) = shape_of(reader.schema(), &Limits::default()) else { return Ok(0) };
+    let source = RowSource::new(reader.schema(), &shape, UnknownColumn::Error).map_err(|error| error.to_string())?;
+    let mut rows = 0;
+    while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+        let mut each = source.rows(&batch);
+        for row in 0..batch.num_rows() {
+            let _ = each.send(row, &mut Text(&shape, String::new()));
+        }
+        rows += batch.num_rows();
+    }
+    Ok(rows)
+}

@@ -1,0 +1,178 @@
+//! For every option that accepts damaged or short input: no byte of the input is missing from output, rejects and findings together.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use quayline_cobol::{BadValue, LengthMismatch, Policies, Preserve, ShortRecord};
+use quayline_project::TargetFormat;
+
+use crate::kit::*;
+use crate::lossless::schema_with;
+
+const COPYBOOK: &str = "
+       01 R.
+          05 K PIC X(2).
+          05 N PIC 9(3).
+          05 P PIC S9(3) COMP-3.
+          05 C PIC S9(4) COMP.
+          05 T PIC X(4).
+";
+
+/// What null becomes on the way back: in a binary field there are no spaces.
+const NULLS: &str = "
+[[field]]
+name = \"N\"
+null = \"spaces\"
+[[field]]
+name = \"P\"
+null = \"spaces\"
+[[field]]
+name = \"C\"
+null = \"zeros\"
+[[field]]
+name = \"K\"
+null = \"spaces\"
+[[field]]
+name = \"T\"
+null = \"spaces\"
+";
+
+/// A record as its fields say, before it is damaged.
+fn good(seed: u32) -> Vec<u8> {
+    let digit = |shift: u32| u8::try_from((seed >> shift) % 10).expect("a digit");
+    let mut record = ebcdic(&format!("K{}{}{}{}", digit(0), digit(3), digit(6), digit(9)));
+    record.extend([digit(12) << 4 | digit(15), digit(18) << 4 | if seed.is_multiple_of(2) { 0xc } else { 0xd }]);
+    record.extend(u16::try_from(seed % 10_000).expect("four digits").to_be_bytes());
+    record.extend(ebcdic("TEXT"));
+    record
+}
+
+/// What happens to a record on its way.
+#[derive(Clone, Debug)]
+enum Damage {
+    None,
+    /// A byte of `N` or `P`, from 0, is another.
+    Byte(usize, u8),
+    /// A numeric field is blank or low-values.
+    Filled(u8),
+    /// The record ends early.
+    Cut(usize),
+    /// More bytes follow.
+    Longer(Vec<u8>),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        3 => Just(Damage::None),
+        3 => (0usize..5, any::<u8>()).prop_map(|(at, byte)| Damage::Byte(at, byte)),
+        1 => prop_oneof![Just(0x40), Just(0)].prop_map(Damage::Filled),
+        2 => (0usize..13).prop_map(Damage::Cut),
+        2 => prop::collection::vec(any::<u8>(), 1..6).prop_map(Damage::Longer),
+    ]
+}
+
+fn damaged(seed: u32, damage: &Damage) -> Vec<u8> {
+    let mut record = good(seed);
+    match damage {
+        Damage::None => {}
+        Damage::Byte(at, byte) => record[2 + at] = *byte,
+        Damage::Filled(byte) => record[2..5].fill(*byte),
+        Damage::Cut(len) => record.truncate(*len),
+        Damage::Longer(more) => record.extend(more),
+    }
+    record
+}
+
+fn bad() -> impl Strategy<Value = BadValue> {
+    prop_oneof![Just(BadValue::Error), Just(BadValue::Null), Just(BadValue::Raw)]
+}
+
+fn policies() -> impl Strategy<Value = Policies> {
+    let short = prop_oneof![Just(ShortRecord::Error), Just(ShortRecord::Pad), Just(ShortRecord::Null)];
+    let long = prop_oneof![Just(LengthMismatch::Error), Just(LengthMismatch::Accept)];
+    let preserve = prop_oneof![Just(Preserve::No), Just(Preserve::Yes)];
+    (bad(), bad(), bad(), short, long, preserve).prop_map(|(invalid, blank, low_values, short, long, preserve)| {
+        Policies { invalid, blank, low_values, short: Some(short), long, preserve, ..Policies::default() }
+    })
+}
+
+fn rdw(records: &[Vec<u8>]) -> Vec<u8> {
+    let framed = |body: &Vec<u8>| {
+        let len = u16::try_from(body.len() + 4).expect("short");
+        [&len.to_be_bytes()[..], &[0, 0], body].concat()
+    };
+    records.iter().flat_map(framed).collect()
+}
+
+fn bodies(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut bodies = Vec::new();
+    while let [high, low, _, _, rest @ ..] = bytes {
+        let len = usize::from(u16::from_be_bytes([*high, *low])) - 4;
+        bodies.push(rest[..len].to_vec());
+        bytes = &rest[len..];
+    }
+    assert!(bytes.is_empty());
+    bodies
+}
+
+/// A record whose blank and empty numbers are alike: null stands for both where a user says so for both.
+fn alike(record: &[u8]) -> Vec<u8> {
+    let mut record = record.to_vec();
+    if record.get(2..5) == Some(&[0; 3]) {
+        record[2..5].fill(0x40);
+    }
+    record
+}
+
+/// How often the warnings that are one for many say that something was passed over.
+fn counted(report: &quayline_convert::Report) -> usize {
+    let count = |finding: &quayline_core::Finding| -> usize {
+        finding.message.split(' ').next().and_then(|word| word.parse().ok()).expect("a count")
+    };
+    report.repeated.iter().map(count).sum()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #[test]
+    fn no_byte_is_missing(
+        records in prop::collection::vec((any::<u32>(), damage()), 1..24),
+        policies in policies(),
+    ) {
+        let records: Vec<Vec<u8>> = records.iter().map(|(seed, how)| damaged(*seed, how)).collect();
+        let kit = Kit::new(schema_with(COPYBOOK, NULLS, &policies), &rdw(&records), records_of_rdw(), jsonl());
+        let report = kit.ok();
+        let rejected: BTreeSet<usize> = report
+            .findings
+            .iter()
+            .filter_map(|finding| finding.place.record)
+            .map(|number| usize::try_from(number.0).expect("few") - 1)
+            .collect();
+        prop_assert_eq!(rejected.len() as u64, report.tally.records_rejected, "{:?}", report.findings);
+        // Rejected records are there byte for byte, in order.
+        let wanted: Vec<Vec<u8>> = rejected.iter().map(|number| records[*number].clone()).collect();
+        prop_assert_eq!(bodies(&kit.bytes("rejects")), wanted);
+        // The others come back from the documents, or a warning counts what they lack.
+        let to = TargetFormat::Records(framing("rdw"));
+        let back = Kit::new(schema_with(COPYBOOK, NULLS, &policies), &kit.bytes("out"), JSON, to);
+        let again = back.ok();
+        prop_assert_eq!(again.tally.records_rejected, 0, "{:?}\n{}", again.findings, kit.text("out"));
+        let accepted = (0..records.len()).filter(|number| !rejected.contains(number));
+        let mut differing = Vec::new();
+        for (number, body) in accepted.zip(bodies(&back.bytes("out"))) {
+            let (found, wanted) = (alike(&body), alike(&records[number]));
+            let may_differ = policies.preserve == Preserve::No;
+            let is_padded = found.len() > wanted.len() && found.starts_with(&wanted);
+            let is_same = body == records[number] || (may_differ && (is_padded || found == wanted));
+            if !is_same {
+                differing.push((number, records[number].clone(), body));
+            }
+        }
+        let excused = if policies.preserve == Preserve::Yes { 0 } else { counted(&report) };
+        prop_assert!(differing.len() <= excused, "{differing:02x?}\n{:?}\n{}", report.repeated, kit.text("out"));
+    }
+}
+
+fn records_of_rdw() -> quayline_project::SourceFormat {
+    records("rdw")
+}
