@@ -1,0 +1,8 @@
+//! Tests of the listener.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that fails should say where")]
+
+mod clients;
+mod kill;
+mod limits;
+mod peer;
+mod server;
