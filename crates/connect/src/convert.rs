@@ -51,7 +51,8 @@ pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, Amqp
     keep(PROPERTIES, sections.properties);
     keep(APPLICATION, sections.application_properties);
     keep(FOOTER, sections.footer);
-    keep(BODY, Some(sections.body.prefix).filter(|prefix| !prefix.is_empty()));
+    // An empty prefix is a message without a body.
+    keep(BODY, Some(sections.body.prefix).filter(|_| sections.body.kind != BodyKind::Sections));
     if let Some(section) = sections.application_properties {
         kept.extend(as_text(section)?);
     }
@@ -122,6 +123,10 @@ fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
             return;
         }
     }
+    let says_nothing = message.correlation == [0; 24] && message.group == [0; 24] && message.reply_to.is_empty();
+    if kept.is_none() && is_of_a_client(message) && says_nothing {
+        return;
+    }
     // A reply has the id of its request as its correlation id, and perhaps still its sections.
     let known = was.iter().flat_map(|was| [&was.message_id, &was.correlation_id]).flatten();
     let known: Vec<_> = known.map(|value| (ids::from_value(value), value)).collect();
@@ -145,6 +150,11 @@ fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
         ..Properties::default()
     };
     properties.write(out);
+}
+
+/// Whether a client sent the message, so that a section that it lacks is one that the client left out.
+fn is_of_a_client(message: &Message) -> bool {
+    message.format == FORMAT_SECTIONS || message.properties.iter().any(|(name, _)| name == BODY)
 }
 
 fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
@@ -174,6 +184,9 @@ fn write_content(out: &mut Vec<u8>, message: &Message, prefix: Option<&[u8]>) {
         let kind = if message.format == FORMAT_SECTIONS { BodyKind::Sections } else { BodyKind::Data };
         return write_body(out, kind, payload);
     };
+    if prefix.is_empty() && payload.is_empty() {
+        return;
+    }
     // Still the same length: the section as it came, in its own encoding.
     let length = match prefix.last_chunk::<5>() {
         // A length of four bytes after the constructor of the long form.

@@ -4,5 +4,6 @@
 mod clients;
 mod kill;
 mod limits;
+mod messages;
 mod peer;
 mod server;

@@ -220,6 +220,17 @@ impl Peer {
 
     /// The next message: number of the delivery, delivery count, content.
     pub(crate) fn get(&mut self) -> std::io::Result<(u32, u32, Vec<u8>)> {
+        let (id, whole) = self.transferred()?;
+        let sections = quayline_amqp::Sections::split(&whole).map_err(std::io::Error::other)?;
+        Ok((id, sections.header.delivery_count, sections.body.content.to_vec()))
+    }
+
+    /// All bytes of the next message.
+    pub(crate) fn whole(&mut self) -> std::io::Result<Vec<u8>> {
+        self.transferred().map(|(_, whole)| whole)
+    }
+
+    fn transferred(&mut self) -> std::io::Result<(u32, Vec<u8>)> {
         let mut whole = Vec::new();
         let mut id = None;
         let id = self.until(|answer| match answer.performative {
@@ -230,8 +241,7 @@ impl Peer {
             }
             _ => None,
         })?;
-        let sections = quayline_amqp::Sections::split(&whole).map_err(std::io::Error::other)?;
-        Ok((id, sections.header.delivery_count, sections.body.content.to_vec()))
+        Ok((id, whole))
     }
 
     pub(crate) fn settle(&mut self, id: u32, settled: bool, state: DeliveryState) -> std::io::Result<()> {
