@@ -19,6 +19,7 @@ mod inspect;
 mod interrupt;
 mod map;
 mod memory;
+mod queues;
 #[cfg(test)]
 mod reference;
 mod renamed;

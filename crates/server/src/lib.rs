@@ -11,6 +11,7 @@
 
 mod access;
 mod admin;
+mod amqp;
 mod body;
 mod compile;
 mod compress;
@@ -40,6 +41,7 @@ mod trace;
 mod upstream;
 
 pub use access::key_digest;
+pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
 };

@@ -28,8 +28,8 @@ pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
 pub(crate) use store::{
     BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
-    GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, StoreArgs,
-    StoreCommand, UnloadArgs,
+    GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand,
+    ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};

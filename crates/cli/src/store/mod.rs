@@ -2,6 +2,7 @@
 
 mod file;
 mod queue;
+mod serve;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -18,6 +18,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Depth(args) => (&args.store, Missing::Refuse),
         QueueCommand::Move(args) => (&args.store, Missing::Refuse),
         QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Serve(args) => (&args.store, Missing::Refuse),
     };
     let opened = Opened::open(folder, missing)?;
     let store = &opened.store;
@@ -40,6 +41,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
             let count = store.queue(&args.name).and_then(|queue| queue.purge(store)).map_err(stop)?;
             console.line(&format!("{count} messages dropped"));
         }
+        QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
     opened.close(Exit::Done)
 }

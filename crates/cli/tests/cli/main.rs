@@ -18,6 +18,7 @@ mod outbound;
 mod outbound_law;
 mod outputs;
 mod probes;
+mod queue_serve;
 mod serve;
 mod store;
 mod translate;
