@@ -24,6 +24,7 @@ mod map;
 mod memory;
 mod partner;
 mod project;
+mod queues;
 #[cfg(test)]
 mod reference;
 mod renamed;

@@ -117,6 +117,22 @@ impl Access {
         Ok(access)
     }
 
+    /// Whether there are API keys.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The owner of an API key that has not expired. Keys are found by digest, so the time says nothing of them.
+    pub(crate) fn by_key(&self, key: &str) -> Option<Identity> {
+        let found = self.keys.get(&sha256(key.as_bytes()))?;
+        found.expires.is_none_or(|at| at > now_s()).then(|| found.identity.clone())
+    }
+
+    /// Roles of a certificate's subject.
+    pub(crate) fn certificate_roles(&self, name: &str) -> Vec<String> {
+        self.certificates.get(name).cloned().unwrap_or_default()
+    }
+
     /// The same with other keys of the issuer.
     pub(crate) fn with_token_keys(&self, keys: Option<Arc<KeySet>>) -> Access {
         let mut access = self.clone();

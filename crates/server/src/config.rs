@@ -7,6 +7,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_project::TomlFile;
 use serde::Deserialize;
 
+use crate::amqp::{AmqpConfig, Kind};
 use crate::issuer::Issuer;
 use crate::{access, tls};
 
@@ -62,6 +63,8 @@ pub struct ServeConfig {
     pub cors: CorsConfig,
     /// The listener for operators.
     pub admin: AdminConfig,
+    /// The listener for AMQP 1.0.
+    pub amqp: Option<AmqpConfig>,
     /// A line for each request, for auditors.
     pub audit: Option<PathBuf>,
     /// What becomes of requests while the audit cannot be written.
@@ -384,6 +387,10 @@ impl ServeConfig {
         }
         if let Some(jwt) = &self.authentication.jwt {
             jwt.wrong(&mut value);
+        }
+        for (key, kind, message, hint) in self.amqp.iter().flat_map(|amqp| amqp.wrong(self)) {
+            let code = if kind == Kind::Unsafe { UNSAFE } else { VALUE };
+            wrong.push(Wrong::new(code, key, &message, hint));
         }
         wrong
     }

@@ -11,6 +11,7 @@
 
 mod access;
 mod admin;
+mod amqp;
 mod body;
 mod compile;
 mod compress;
@@ -42,6 +43,7 @@ mod upstream;
 
 pub use access::key_digest;
 pub use admin::AdminPart;
+pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
 };

@@ -41,7 +41,7 @@ pub(crate) use serve::{MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, 
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,
     GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand,
-    RestoreArgs, SaveArgs, StoreArgs, StoreCommand, UnloadArgs,
+    RestoreArgs, SaveArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};

@@ -282,6 +282,28 @@ pub(crate) enum QueueCommand {
     Alias(AliasArgs),
     /// Returns failed messages to the queues on which they failed
     Retry(RetryArgs),
+    /// Serves the queues to AMQP 1.0 clients until SIGTERM or Ctrl-C
+    Serve(ServeQueuesArgs),
+}
+
+/// Arguments of `quayline queue serve`.
+///
+/// Users, TLS and limits come from `[serve]` in the `quayline.toml` of a project. Without a project, only this machine can connect, and only with
+/// `--anonymous`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = SERVE_QUEUES_EXAMPLES)]
+pub(crate) struct ServeQueuesArgs {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Folder of the project whose quayline.toml has the settings
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+    /// Address and port, instead of those in quayline.toml [default: 127.0.0.1:5672]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Let every program of this machine connect without authentication
+    #[arg(long, conflicts_with = "project")]
+    pub(crate) anonymous: bool,
 }
 
 /// Arguments of `quayline queue define`.
@@ -490,6 +512,11 @@ leaves the file as it was.
 Examples:
   quayline file alter CUSTOMERS --rename CLIENTS
   quayline file alter ORDERS --add-index date=20:8:duplicates --record 40-800";
+
+const SERVE_QUEUES_EXAMPLES: &str = "\
+Examples:
+  quayline queue serve --anonymous
+  quayline queue serve --project . --listen 127.0.0.1:5673";
 
 const DEFINE_FILE_EXAMPLES: &str = "\
 Offsets count from 0. Keys are compared byte by byte, so an EBCDIC file keeps its order.

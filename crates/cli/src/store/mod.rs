@@ -4,6 +4,7 @@ mod ends;
 mod file;
 mod queue;
 mod save;
+mod serve;
 
 use std::path::Path;
 use std::sync::Arc;

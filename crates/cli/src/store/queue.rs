@@ -20,6 +20,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
         QueueCommand::Alias(args) => (&args.store, Missing::Refuse),
         QueueCommand::Retry(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Serve(args) => (&args.store, Missing::Refuse),
     };
     let opened = Opened::open(folder, missing)?;
     let store = &opened.store;
@@ -59,6 +60,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
                 console.line(&format!("{left} messages stay: they do not name a queue on which they failed"));
             }
         }
+        QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
     opened.close(Exit::Done)
 }

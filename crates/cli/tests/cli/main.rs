@@ -23,6 +23,7 @@ mod outputs;
 mod partner;
 mod probes;
 mod project;
+mod queue_serve;
 mod serve;
 mod store;
 mod translate;

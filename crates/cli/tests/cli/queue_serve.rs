@@ -1,0 +1,224 @@
+//! `quayline queue serve`: who may connect, over what, and how it ends. What clients do then is tested where the listener is.
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use expect_test::expect;
+
+use crate::world::World;
+
+/// SHA-256 of `secret`.
+const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+const SASL: &[u8; 8] = b"AMQP\x03\x01\x00\x00";
+
+struct Serving {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Serving {
+    fn start(world: &World, arguments: &str) -> Serving {
+        let mut command = world.command(format!("queue serve --listen 127.0.0.1:0 {arguments}").split_whitespace());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let line = lines.next().expect("a line").expect("text");
+        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
+        let Some(address) = address else {
+            panic!("{line}\n{}", lines.map_while(Result::ok).collect::<Vec<_>>().join("\n"))
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("the listener accepts");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+        stream
+    }
+
+    /// Ends it as an operator does. The exit code.
+    fn stop(mut self) -> Option<i32> {
+        let killed = Command::new("kill").arg(self.child.id().to_string()).status().expect("kill runs");
+        assert!(killed.success());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+/// A frame of SASL with a list of two fields: the choice of a mechanism.
+fn init(mechanism: &str, response: &[u8]) -> Vec<u8> {
+    let length = |bytes: usize| u8::try_from(bytes).expect("a short field");
+    let mut fields = vec![2, 0xa3, length(mechanism.len())];
+    fields.extend_from_slice(mechanism.as_bytes());
+    fields.extend_from_slice(&[0xa0, length(response.len())]);
+    fields.extend_from_slice(response);
+    let mut frame = vec![0, 0, 0, length(8 + 5 + fields.len()), 2, 1, 0, 0, 0, 0x53, 0x41, 0xc0, length(fields.len())];
+    frame.extend_from_slice(&fields);
+    frame
+}
+
+/// Chooses a mechanism. What the server offers, and the code of the outcome.
+fn authenticate(mut input: impl Read, mut output: impl Write, init: &[u8]) -> (String, u8) {
+    output.write_all(&[SASL, init].concat()).expect("the server reads");
+    output.flush().expect("the server reads");
+    let mut header = [0; 8];
+    input.read_exact(&mut header).expect("a header");
+    assert_eq!(&header, SASL);
+    let mut frame = || {
+        let mut size = [0; 4];
+        input.read_exact(&mut size).expect("a frame");
+        let mut rest = vec![0; usize::try_from(u32::from_be_bytes(size)).expect("a size") - 4];
+        input.read_exact(&mut rest).expect("a frame");
+        rest
+    };
+    let offered = frame();
+    let outcome = frame();
+    let offered = offered.escape_ascii().to_string();
+    (offered, *outcome.last().expect("a code"))
+}
+
+fn world() -> World {
+    let keys = format!(
+        "[[key]]\nid = \"clerk\"\nsha256 = \"{SECRET}\"\nroles = [\"queues\"]\n\
+         [[key]]\nid = \"guest\"\nsha256 = \"{}\"\n",
+        // SHA-256 of `visitor`.
+        "5f14f9e6d80f802a65269804f2552ef9889f2c7ccec5067214e58a1e48e0b3ff"
+    );
+    let world = World::new();
+    world.write("keys.toml", keys);
+    world.run("queue define ORDERS").code(0);
+    world
+}
+
+#[test]
+fn nobody_can_connect_unless_the_settings_say_who() {
+    let world = world();
+    world.run("queue serve").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: nobody could connect: there are no users
+
+        hint: name the folder of a project whose quayline.toml has users with --project, or add --anonymous
+    "#]]);
+    let refused = world.run("queue serve --anonymous --listen 0.0.0.0:5672").code(2).err();
+    for part in ["SRV-002", "open-to-network = true", "without TLS"] {
+        assert!(refused.contains(part), "{part} is not in\n{refused}");
+    }
+    world.write("quayline.toml", "[serve.amqp]\ncredit = 0\nport = 1\n");
+    let refused = world.run("queue serve --project .").code(2).err();
+    assert!(refused.contains("quayline.toml:3:1"), "{refused}");
+    world.write("quayline.toml", "[serve.amqp]\ncredit = 0\n");
+    let refused = world.run("queue serve --project .").code(2).err();
+    for part in
+        ["serve.amqp: nobody could connect", "serve.amqp.credit: expected at least 1 message", "quayline.toml:2:10"]
+    {
+        assert!(refused.contains(part), "{part} is not in\n{refused}");
+    }
+}
+
+#[test]
+fn a_user_of_the_gateway_connects_with_a_key_as_password() {
+    let world = world();
+    world.write(
+        "quayline.toml",
+        "[serve.amqp]\nroles = [\"queues\"]\n[serve.authentication]\napi-keys = \"keys.toml\"\n",
+    );
+    let serving = Serving::start(&world, "--project .");
+    for (response, code) in [
+        ("\0clerk\0secret", 0),
+        ("clerk\0clerk\0secret", 0),
+        ("\0clerk\0wrong", 1),
+        ("\0guest\0secret", 1),
+        // The right key, and no role that is needed.
+        ("\0guest\0visitor", 1),
+        ("guest\0clerk\0secret", 1),
+        ("\0clerk", 1),
+    ] {
+        let stream = serving.connect();
+        let found = authenticate(&stream, &stream, &init("PLAIN", response.as_bytes()));
+        assert_eq!(found.1, code, "{response:?}");
+        assert!(found.0.contains("PLAIN") && !found.0.contains("ANONYMOUS"), "{}", found.0);
+    }
+    let stream = serving.connect();
+    assert_eq!(authenticate(&stream, &stream, &init("ANONYMOUS", b"")).1, 1);
+    assert_eq!(serving.stop(), Some(0));
+    // The store was closed, so the next command opens it.
+    assert_eq!(world.run("queue depth ORDERS").code(0).out(), "ORDERS  0\n");
+}
+
+#[test]
+fn this_machine_connects_without_a_name_if_that_was_asked() {
+    let world = world();
+    let serving = Serving::start(&world, "--anonymous");
+    let stream = serving.connect();
+    assert_eq!(authenticate(&stream, &stream, &init("ANONYMOUS", b"")).1, 0);
+    // Another command cannot have the store meanwhile.
+    let refused = world.run("queue depth ORDERS").err();
+    assert!(refused.contains("STO-005"), "{refused}");
+    assert_eq!(serving.stop(), Some(0));
+}
+
+fn openssl(folder: &Path, arguments: &str) -> Option<()> {
+    let done = Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().ok()?;
+    assert!(done.status.success(), "openssl {arguments}");
+    Some(())
+}
+
+/// An authority, and certificates of a server and a client that it has signed.
+fn certificates(folder: &Path) -> Option<()> {
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+    openssl(folder, &format!("req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=authority -days 30"))?;
+    for (name, extension) in [("localhost", "subjectAltName=DNS:localhost"), ("shop", "extendedKeyUsage=clientAuth")] {
+        openssl(folder, &format!("req {key} -keyout {name}.key -out {name}.csr -subj /CN={name}"))?;
+        std::fs::write(folder.join("extension"), extension).expect("a file");
+        let sign =
+            format!("x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out {name}.pem -days 30");
+        openssl(folder, &format!("{sign} -extfile extension"))?;
+    }
+    Some(())
+}
+
+#[test]
+fn tls_protects_passwords_and_a_certificate_is_a_name() {
+    let world = world();
+    let folder = world.path("keys.toml").parent().expect("a folder").to_owned();
+    if certificates(&folder).is_none() {
+        eprintln!("skipped: tls_protects_passwords_and_a_certificate_is_a_name: openssl is not installed");
+        return;
+    }
+    world.write(
+        "quayline.toml",
+        "[serve.amqp]\nroles = [\"queues\"]\n[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\n\
+         client-authorities = \"ca.pem\"\n[serve.authentication]\napi-keys = \"keys.toml\"\n\
+         [serve.authentication.certificate-roles]\nshop = [\"queues\"]\n",
+    );
+    let serving = Serving::start(&world, "--project .");
+    let connect = |more: &str, init: &[u8]| {
+        let line = format!(
+            "s_client -quiet -verify_return_error -CAfile ca.pem -servername localhost -connect {} {more}",
+            serving.address
+        );
+        let mut process = Command::new("openssl")
+            .args(line.split_whitespace())
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("openssl runs");
+        let (input, output) = (process.stdout.take().expect("a pipe"), process.stdin.take().expect("a pipe"));
+        let found = authenticate(input, output, init);
+        let _ = process.kill();
+        let _ = process.wait();
+        found
+    };
+    let (offered, code) = connect("", &init("PLAIN", b"\0clerk\0secret"));
+    assert_eq!((code, offered.contains("EXTERNAL")), (0, false));
+    let (offered, code) = connect("-cert shop.pem -key shop.key", &init("EXTERNAL", b""));
+    assert_eq!((code, offered.contains("EXTERNAL")), (0, true));
+    // Without a certificate there is nothing external.
+    assert_eq!(connect("", &init("EXTERNAL", b"")).1, 1);
+    assert_eq!(serving.stop(), Some(0));
+}

@@ -1,0 +1,82 @@
+//! Messages and acknowledgments of one read as one unit of work.
+//!
+//! Each of them alone would be a unit of work too, but a thousand units cost more CPU than one unit of a thousand changes, and the log is synced once
+//! either way. They share their fate only if the commit fails, and then none of them is acknowledged.
+
+use std::sync::Arc;
+
+use quayline_amqp::{Delivery, DeliveryState};
+use quayline_store::queue::{Claim, Message, Queue};
+use quayline_store::{Store, StoreError, Unit};
+
+use crate::mailbox::{Committed, Mailbox, Signal};
+
+/// Changes after which a unit of work is committed although the read brought more.
+const CHANGES_MAX: usize = 256;
+/// Bytes after which it is.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// A unit of work that fills.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    unit: Option<Unit>,
+    puts: Vec<Delivery>,
+    gets: Vec<(Delivery, DeliveryState)>,
+    changes: usize,
+    bytes: u64,
+}
+
+impl Batch {
+    fn unit(&mut self, store: &Store) -> Result<&mut Unit, StoreError> {
+        if self.unit.is_none() {
+            self.unit = Some(store.begin()?);
+        }
+        self.unit.as_mut().ok_or(StoreError::ReadOnly)
+    }
+
+    /// Adds a message. An error leaves the batch as it was.
+    pub(crate) fn put(
+        &mut self,
+        store: &Store,
+        queue: &Queue,
+        message: &Message,
+        delivery: Option<Delivery>,
+        bytes: u64,
+    ) -> Result<(), StoreError> {
+        queue.put(self.unit(store)?, message)?;
+        self.puts.extend(delivery);
+        self.changes += 1;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Adds the get of a message that the client accepted.
+    pub(crate) fn get(
+        &mut self,
+        store: &Store,
+        claim: Claim,
+        confirm: Option<(Delivery, DeliveryState)>,
+    ) -> Result<(), StoreError> {
+        claim.get(self.unit(store)?)?;
+        self.gets.extend(confirm);
+        self.changes += 1;
+        Ok(())
+    }
+
+    /// Whether the unit of work should be committed now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.changes >= CHANGES_MAX || self.bytes >= BYTES_MAX
+    }
+
+    /// Commits without waiting; the outcome goes to the mailbox. Returns the number of bytes on their way.
+    pub(crate) fn commit(&mut self, mailbox: &Arc<Mailbox>) -> u64 {
+        let Batch { unit, puts, gets, bytes, .. } = std::mem::take(self);
+        let Some(unit) = unit else { return 0 };
+        let mailbox = Arc::clone(mailbox);
+        unit.submit_with(Box::new(move |outcome| {
+            let outcome = outcome.map(|_| ());
+            mailbox.leave(Signal::Committed(Committed { puts, gets, bytes, outcome }));
+        }));
+        bytes
+    }
+}

@@ -1,0 +1,66 @@
+//! Links that read messages without taking them: distribution mode `copy`.
+
+use std::collections::VecDeque;
+
+use quayline_amqp::{AmqpError, Attach, LinkId, condition};
+use quayline_store::queue::{Message, Queue};
+
+use crate::client::{Client, Link, amqp_error};
+use crate::convert;
+use crate::facts::count;
+use crate::get::now_ms;
+
+/// Messages read at once.
+const PAGE: usize = 16;
+
+/// A link that browses. It looks on when the client asks for more.
+#[derive(Debug)]
+pub(crate) struct BrowseLink {
+    queue: Queue,
+    after: Option<[u8; 9]>,
+    read: VecDeque<Message>,
+}
+
+impl Client {
+    pub(crate) fn attach_browse(&mut self, id: LinkId, attach: Attach) -> Result<(), AmqpError> {
+        let source = attach.source.map(|source| *source).unwrap_or_default();
+        if source.filter.is_some() {
+            let what = "a browser cannot have filters here; browse without, and select in the program";
+            return Err(AmqpError::new(condition::NOT_IMPLEMENTED, what));
+        }
+        let queue = self.source_queue(&source)?;
+        self.endpoint.accept(id, Some(source), attach.target, 0);
+        self.links.insert(id, Link::Browse(BrowseLink { queue, after: None, read: VecDeque::new() }));
+        self.serve(id);
+        Ok(())
+    }
+
+    pub(crate) fn serve_browse(&mut self, id: LinkId) {
+        loop {
+            let Some(Link::Browse(link)) = self.links.get_mut(&id) else { return };
+            if !self.endpoint.can_send(id) {
+                self.is_starved |= self.endpoint.credit(id) > 0;
+                return;
+            }
+            if link.read.is_empty() {
+                let unit = self.shared.store.begin();
+                let found = unit.and_then(|unit| link.queue.browse(&unit, link.after, PAGE));
+                match found {
+                    Ok(found) => {
+                        link.after = found.last().map(|last| last.after).or(link.after);
+                        link.read.extend(found.into_iter().map(|found| found.message));
+                    }
+                    Err(error) => return self.endpoint.detach(id, Some(amqp_error(&error))),
+                }
+            }
+            let Some(message) = link.read.pop_front() else {
+                if self.endpoint.is_draining(id) {
+                    self.endpoint.drained(id);
+                }
+                return;
+            };
+            self.endpoint.send(id, convert::to_amqp(&message, now_ms()));
+            count(&self.shared.counters.sent);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Messages of AMQP as messages of the store, and back.
+//!
+//! Flows and commands see content, ids, priority, expiry, reply queue, and application properties as text. Everything that a flow does not change leaves
+//! with the bytes with which it came: the sections are kept beside the fields, under names that begin with `amqp.`, and are sent again
+//! where they still say the same as the fields. A message that a flow made of another one, such as a reply, has other ids, so its
+//! properties are written from its fields.
+
+use quayline_amqp::{
+    AmqpError, Body, BodyKind, Header, Properties, Sections, Value, condition, read_map, write_application_properties,
+    write_body, write_delivery_annotations,
+};
+use quayline_store::queue::{Message, MessageId, PRIORITY_MAX, Persistence};
+
+use crate::ids;
+
+/// Names of kept sections begin with this; application properties of such a name are kept in their section only.
+const KEPT: &str = "amqp.";
+const ANNOTATIONS: &str = "amqp.annotations";
+const PROPERTIES: &str = "amqp.properties";
+const APPLICATION: &str = "amqp.application-properties";
+const BODY: &str = "amqp.body";
+const FOOTER: &str = "amqp.footer";
+/// Format of content that is encoded sections: lists, maps, several data sections.
+const FORMAT_SECTIONS: &str = "AMQP";
+/// Priority of a message that does not say: the standard's.
+const PRIORITY_DEFAULT: u8 = 4;
+/// Bytes of all sections but the body. Default of brokers is about the same; each is decoded as a whole.
+pub(crate) const HEADERS_BYTES_MAX: usize = 1 << 20;
+
+/// A message that arrived.
+pub(crate) struct Arrived {
+    pub(crate) message: Message,
+    /// Where it says it should go; an anonymous link needs it.
+    pub(crate) to: Option<String>,
+}
+
+/// Takes a message of AMQP.
+pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, AmqpError> {
+    let sections = Sections::split(&bytes)?;
+    let headers = bytes.len() - sections.body.content.len();
+    if headers > HEADERS_BYTES_MAX {
+        let what = format!("properties and annotations have {headers} bytes, at most {HEADERS_BYTES_MAX} are taken");
+        return Err(AmqpError::new(condition::RESOURCE_LIMIT, what));
+    }
+    let properties = sections.properties.map(Properties::read).transpose()?.unwrap_or_default();
+    let mut kept = Vec::new();
+    let mut keep = |name: &str, section: Option<&[u8]>| {
+        kept.extend(section.map(|section| (name.to_owned(), section.to_vec())));
+    };
+    keep(ANNOTATIONS, sections.annotations);
+    keep(PROPERTIES, sections.properties);
+    keep(APPLICATION, sections.application_properties);
+    keep(FOOTER, sections.footer);
+    // An empty prefix is a message without a body.
+    keep(BODY, Some(sections.body.prefix).filter(|_| sections.body.kind != BodyKind::Sections));
+    if let Some(section) = sections.application_properties {
+        kept.extend(as_text(section)?);
+    }
+    let header = sections.header;
+    let by_ttl = header.ttl.map(|ttl| now_ms.saturating_add(u64::from(ttl)));
+    let absolute = properties.absolute_expiry_time.and_then(|at| u64::try_from(at).ok());
+    let id = |value: &Option<Value>| value.as_ref().map_or([0; 24], ids::from_value);
+    let mut message = Message {
+        id: id(&properties.message_id),
+        correlation: id(&properties.correlation_id),
+        group: properties.group_id.as_deref().map_or([0; 24], ids::from_text),
+        group_sequence: properties.group_sequence.unwrap_or(0),
+        priority: header.priority.unwrap_or(PRIORITY_DEFAULT).min(PRIORITY_MAX),
+        persistence: if header.durable { Persistence::Persistent } else { Persistence::NotPersistent },
+        // 0 is never, so what has expired in 1970 expires a moment later.
+        expires_ms: by_ttl.into_iter().chain(absolute).min().map_or(0, |at| at.max(1)),
+        reply_to: properties.reply_to.unwrap_or_default(),
+        properties: kept,
+        ..Message::default()
+    };
+    if sections.body.kind == BodyKind::Sections {
+        message.format = FORMAT_SECTIONS.to_owned();
+    }
+    // The content stays where it is: a message may have 100 MB.
+    let length = sections.body.content.len();
+    let end = bytes.len() - sections.footer.map_or(0, <[u8]>::len);
+    bytes.truncate(end);
+    bytes.drain(..end - length);
+    message.payload = bytes;
+    Ok(Arrived { message, to: properties.to })
+}
+
+/// Writes a message for AMQP.
+pub(crate) fn to_amqp(message: &Message, now_ms: u64) -> Vec<u8> {
+    let kept =
+        |name: &str| message.properties.iter().find(|(found, _)| found == name).map(|(_, section)| section.as_slice());
+    let mut out = Vec::with_capacity(512 + message.payload.len());
+    let ttl =
+        (message.expires_ms != 0).then(|| u32::try_from(message.expires_ms.saturating_sub(now_ms)).unwrap_or(u32::MAX));
+    Header {
+        durable: message.persistence == Persistence::Persistent,
+        priority: (message.priority != PRIORITY_DEFAULT).then_some(message.priority),
+        ttl,
+        first_acquirer: message.backout_count == 0,
+        delivery_count: message.backout_count,
+    }
+    .write(&mut out);
+    if !message.reason.is_empty() {
+        let name = Value::Symbol("x-opt-quayline-reason".to_owned());
+        write_delivery_annotations(&mut out, vec![(name, Value::String(message.reason.clone()))]);
+    }
+    out.extend_from_slice(kept(ANNOTATIONS).unwrap_or_default());
+    write_properties(&mut out, message, kept(PROPERTIES));
+    write_application(&mut out, message, kept(APPLICATION));
+    write_content(&mut out, message, kept(BODY));
+    out.extend_from_slice(kept(FOOTER).unwrap_or_default());
+    out
+}
+
+fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
+    let was = kept.and_then(|section| Properties::read(section).ok());
+    if let (Some(section), Some(was)) = (kept, &was) {
+        let id = |value: &Option<Value>| value.as_ref().map_or([0; 24], ids::from_value);
+        let same_id = was.message_id.is_none() || id(&was.message_id) == message.id;
+        let same_correlation = id(&was.correlation_id) == message.correlation;
+        if same_id && same_correlation && was.reply_to.as_deref().unwrap_or_default() == message.reply_to {
+            out.extend_from_slice(section);
+            return;
+        }
+    }
+    let says_nothing = message.correlation == [0; 24] && message.group == [0; 24] && message.reply_to.is_empty();
+    if kept.is_none() && is_of_a_client(message) && says_nothing {
+        return;
+    }
+    // A reply has the id of its request as its correlation id, and perhaps still its sections.
+    let known = was.iter().flat_map(|was| [&was.message_id, &was.correlation_id]).flatten();
+    let known: Vec<_> = known.map(|value| (ids::from_value(value), value)).collect();
+    let value = |id: &MessageId| {
+        let found = known.iter().find(|(of, _)| of == id).map(|(_, value)| (*value).clone());
+        // The digest of an id that nobody kept is better than nothing: it is the same for the same id.
+        found.or_else(|| ids::to_value(id)).or_else(|| (*id != [0; 24]).then(|| Value::Binary(id.to_vec())))
+    };
+    let group = match ids::to_value(&message.group) {
+        Some(Value::String(group)) => Some(group),
+        Some(_) => Some(message.group.iter().map(|byte| format!("{byte:02x}")).collect()),
+        None => None,
+    };
+    let properties = Properties {
+        message_id: value(&message.id),
+        correlation_id: value(&message.correlation),
+        reply_to: Some(message.reply_to.clone()).filter(|reply_to| !reply_to.is_empty()),
+        creation_time: i64::try_from(message.put_ms).ok().filter(|put_ms| *put_ms != 0),
+        group_sequence: group.is_some().then_some(message.group_sequence),
+        group_id: group,
+        ..Properties::default()
+    };
+    properties.write(out);
+}
+
+/// Whether a client sent the message, so that a section that it lacks is one that the client left out.
+fn is_of_a_client(message: &Message) -> bool {
+    message.format == FORMAT_SECTIONS || message.properties.iter().any(|(name, _)| name == BODY)
+}
+
+fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
+    let own: Vec<_> = message.properties.iter().filter(|(name, _)| !name.starts_with(KEPT)).collect();
+    if let Some(section) = kept
+        && as_text(section).is_ok_and(|text| text.iter().eq(own.iter().copied()))
+    {
+        out.extend_from_slice(section);
+        return;
+    }
+    if own.is_empty() {
+        return;
+    }
+    let pairs = own.into_iter().map(|(name, value)| {
+        let value = match std::str::from_utf8(value) {
+            Ok(text) => Value::String(text.to_owned()),
+            Err(_) => Value::Binary(value.clone()),
+        };
+        (Value::String(name.clone()), value)
+    });
+    write_application_properties(out, pairs.collect());
+}
+
+fn write_content(out: &mut Vec<u8>, message: &Message, prefix: Option<&[u8]>) {
+    let payload = &message.payload;
+    let Some(prefix) = prefix else {
+        let kind = if message.format == FORMAT_SECTIONS { BodyKind::Sections } else { BodyKind::Data };
+        return write_body(out, kind, payload);
+    };
+    if prefix.is_empty() && payload.is_empty() {
+        return;
+    }
+    // Still the same length: the section as it came, in its own encoding.
+    let length = match prefix.last_chunk::<5>() {
+        // A length of four bytes after the constructor of the long form.
+        Some([0xb0 | 0xb1, length @ ..]) => usize::try_from(u32::from_be_bytes(*length)).ok(),
+        _ => prefix.last().map(|length| usize::from(*length)),
+    };
+    let kind = Body::kind_of_prefix(prefix).unwrap_or(BodyKind::Data);
+    let fits = kind != BodyKind::Text || std::str::from_utf8(payload).is_ok();
+    if length == Some(payload.len()) && fits {
+        out.extend_from_slice(prefix);
+        out.extend_from_slice(payload);
+    } else {
+        write_body(out, kind, payload);
+    }
+}
+
+/// Application properties by name, as text.
+fn as_text(section: &[u8]) -> Result<Vec<(String, Vec<u8>)>, AmqpError> {
+    let mut found = Vec::new();
+    for (name, value) in read_map(section)? {
+        let Value::String(name) = name else {
+            return Err(AmqpError::new(condition::DECODE, "the name of an application property is not a string"));
+        };
+        if !name.starts_with(KEPT) {
+            found.push((name, text(&value)));
+        }
+    }
+    Ok(found)
+}
+
+fn text(value: &Value) -> Vec<u8> {
+    let text = match value {
+        Value::Null => String::new(),
+        Value::Boolean(value) => value.to_string(),
+        Value::Byte(value) => value.to_string(),
+        Value::Short(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Long(value) | Value::Timestamp(value) => value.to_string(),
+        Value::Float(bits) => f32::from_bits(*bits).to_string(),
+        Value::Double(bits) => f64::from_bits(*bits).to_string(),
+        Value::Char(value) => value.to_string(),
+        Value::Binary(bytes) => return bytes.clone(),
+        Value::Uuid(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+        }
+        other => match (other.text(), other.unsigned()) {
+            (Some(text), _) => text.to_owned(),
+            (None, Some(number)) => number.to_string(),
+            // Decimals, and what the standard does not allow here, in its own encoding.
+            (None, None) => {
+                let mut out = Vec::new();
+                quayline_amqp::writer::value(&mut out, other);
+                return out;
+            }
+        },
+    };
+    text.into_bytes()
+}

@@ -1,0 +1,312 @@
+//! Links that get messages.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use quayline_amqp::{AmqpError, Attach, Delivery, DeliveryState, LinkId, Source, Value, condition};
+use quayline_store::queue::{Attempt, Claim, Claimed, Queue, Select};
+
+use crate::client::{Client, End, Link, amqp_error};
+use crate::convert;
+use crate::facts::count;
+use crate::ids;
+use crate::mailbox::waker;
+
+/// Milliseconds until a link is served again that waits for nothing in particular.
+const NEVER_MS: u64 = u64::MAX;
+
+/// A link that gets messages.
+#[derive(Debug)]
+pub(crate) struct GetLink {
+    queue: Queue,
+    select: Select,
+    waker: Waker,
+    /// Messages that the client has, with their sizes, in the order in which they were sent.
+    unsettled: BTreeMap<u32, (Claim, u64)>,
+    /// What becomes of messages that are settled without an outcome.
+    default_outcome: Option<DeliveryState>,
+    /// When a message on the queue ends its retry pause.
+    due_ms: Option<u64>,
+}
+
+impl Client {
+    pub(crate) fn attach_get(&mut self, id: LinkId, attach: Attach, made: Option<String>) -> Result<(), AmqpError> {
+        let mut source = attach.source.map(|source| *source).unwrap_or_default();
+        if made.is_some() {
+            source.address = made;
+            source.dynamic_node_properties = Some(quayline_amqp::delete_on_close());
+        }
+        let queue = self.source_queue(&source)?;
+        let select = selection(source.filter.as_ref())?;
+        let default_outcome = source.default_outcome.clone();
+        self.endpoint.accept(id, Some(source), attach.target, 0);
+        let waker = waker(&self.mailbox, id);
+        let unsettled = BTreeMap::new();
+        self.links.insert(id, Link::Get(GetLink { queue, select, waker, unsettled, default_outcome, due_ms: None }));
+        // Credit may have come before the answer.
+        self.serve(id);
+        Ok(())
+    }
+
+    /// The queue of a source; a topic has no messages.
+    pub(crate) fn source_queue(&self, source: &Source) -> Result<Queue, AmqpError> {
+        let Some(name) = &source.address else {
+            return Err(AmqpError::new(condition::INVALID_FIELD, "a receiver needs the name of a queue as its source"));
+        };
+        let queue = self.shared.store.queue(name).map_err(|error| amqp_error(&error))?;
+        if queue.definition().is_err() {
+            let what =
+                format!("{name} is a topic, which holds no messages; receive from a queue that subscribes to it");
+            return Err(AmqpError::new(condition::NOT_ALLOWED, what));
+        }
+        Ok(queue)
+    }
+
+    /// A queue said that it has a message.
+    pub(crate) fn arrived(&mut self, id: LinkId) {
+        let Some(Link::Get(link)) = self.links.get(&id) else { return };
+        if self.endpoint.can_send(id) && self.has_room() {
+            self.serve_get(id);
+        } else {
+            link.queue.pass_on();
+            self.is_starved = true;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.unsettled < self.shared.settings.limits.unsettled_bytes
+    }
+
+    pub(crate) fn serve_get(&mut self, id: LinkId) {
+        loop {
+            let Some(Link::Get(link)) = self.links.get_mut(&id) else { return };
+            if !self.endpoint.can_send(id) || self.unsettled >= self.shared.settings.limits.unsettled_bytes {
+                self.is_starved |= self.endpoint.credit(id) > 0;
+                return;
+            }
+            let now_ms = now_ms();
+            match link.queue.claim(&self.shared.store, link.select, Some(&link.waker)) {
+                Ok(Claimed::Message(claim, message)) => {
+                    let size = message.payload.len() as u64;
+                    let bytes = convert::to_amqp(&message, now_ms);
+                    drop(message);
+                    self.send(id, claim, size, bytes);
+                }
+                Ok(Claimed::Nothing { due_ms }) => {
+                    link.due_ms = due_ms;
+                    if self.endpoint.is_draining(id) {
+                        self.endpoint.drained(id);
+                    }
+                    return;
+                }
+                Err(error) => return self.endpoint.detach(id, Some(amqp_error(&error))),
+            }
+        }
+    }
+
+    fn send(&mut self, id: LinkId, claim: Claim, size: u64, bytes: Vec<u8>) {
+        if self.endpoint.sends_settled(id) {
+            // At most once: it is gone before it is sent.
+            if self.batch.get(&self.shared.store, claim, None).is_ok() {
+                self.endpoint.send(id, bytes);
+                count(&self.shared.counters.sent);
+            }
+            if self.batch.is_full() {
+                self.commit_batch();
+            }
+            return;
+        }
+        let Some(delivery) = self.endpoint.send(id, bytes) else { return };
+        count(&self.shared.counters.sent);
+        self.unsettled += size;
+        if let Some(Link::Get(link)) = self.links.get_mut(&id) {
+            link.unsettled.insert(delivery.id, (claim, size));
+        }
+    }
+
+    /// The client said what became of a message.
+    pub(crate) fn outcome(&mut self, delivery: Delivery, state: Option<DeliveryState>, settled: bool) {
+        let confirm = !settled;
+        let Some(Link::Get(link)) = self.links.get_mut(&delivery.link) else {
+            // A browsed message is a copy; whatever becomes of it, the queue has it.
+            self.endpoint.confirm(delivery, state.unwrap_or(DeliveryState::Released));
+            return;
+        };
+        let Some((claim, size)) = link.unsettled.remove(&delivery.id) else { return };
+        let state = state.filter(DeliveryState::is_outcome).or_else(|| link.default_outcome.clone());
+        let state = state.unwrap_or(DeliveryState::Released);
+        self.unsettled -= size;
+        if let DeliveryState::Transactional { txn_id, outcome } = &state {
+            let outcome = outcome.as_deref().cloned().unwrap_or(DeliveryState::Accepted);
+            self.get_in_transaction(delivery, claim, txn_id, &outcome);
+            if confirm {
+                self.endpoint.confirm(delivery, state);
+            }
+        } else {
+            self.retire(delivery, claim, state, confirm);
+        }
+        if self.is_starved {
+            self.serve(delivery.link);
+        }
+    }
+
+    fn retire(&mut self, delivery: Delivery, claim: Claim, state: DeliveryState, confirm: bool) {
+        let confirmed = |state: DeliveryState| confirm.then_some((delivery, state));
+        let attempt = match &state {
+            DeliveryState::Accepted => {
+                // If the store refuses, its commit fails as well and says so.
+                let _ = self.batch.get(&self.shared.store, claim, confirmed(state));
+                if self.batch.is_full() {
+                    self.commit_batch();
+                }
+                return;
+            }
+            DeliveryState::Rejected(error) => {
+                let why = error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+                return self.bury(claim, &format!("the client rejected it{why}"), confirmed(state));
+            }
+            DeliveryState::Modified { undeliverable_here: true, .. } => {
+                let reason = "the client said that it cannot be delivered there";
+                return self.bury(claim, reason, confirmed(state));
+            }
+            DeliveryState::Modified { delivery_failed: true, .. } => Attempt::Failed,
+            _ => Attempt::NotMade,
+        };
+        claim.release(attempt);
+        if confirm {
+            self.endpoint.confirm(delivery, state);
+        }
+    }
+
+    /// Moves a message to the backout queue, in a unit of work of its own.
+    fn bury(&mut self, claim: Claim, reason: &str, confirm: Option<(Delivery, DeliveryState)>) {
+        let Ok(mut unit) = self.shared.store.begin() else { return claim.release(Attempt::Failed) };
+        match claim.move_to_backout(&mut unit, reason) {
+            Ok(()) => {
+                let mailbox = std::sync::Arc::clone(&self.mailbox);
+                unit.submit_with(Box::new(move |outcome| {
+                    let gets = confirm.into_iter().collect();
+                    let outcome = outcome.map(|_| ());
+                    let committed = crate::mailbox::Committed { puts: Vec::new(), gets, bytes: 0, outcome };
+                    mailbox.leave(crate::mailbox::Signal::Committed(committed));
+                }));
+            }
+            Err(refused) => {
+                unit.roll_back();
+                // Without a queue for it, the message is kept; after the threshold it pauses between attempts.
+                refused.0.release(Attempt::Failed);
+                if let Some((delivery, state)) = confirm {
+                    self.endpoint.confirm(delivery, state);
+                }
+            }
+        }
+    }
+
+    /// Gives the messages of a link back. If the connection broke, the oldest counts as failed: a program that dies on a message dies on that one;
+    /// the others were sent ahead.
+    pub(crate) fn end_get(&mut self, link: GetLink, how: End) {
+        for (index, (claim, size)) in link.unsettled.into_values().enumerate() {
+            self.unsettled -= size;
+            let is_suspect = how == End::Lost && index == 0;
+            claim.release(if is_suspect { Attempt::Failed } else { Attempt::NotMade });
+        }
+        link.queue.forget(&link.waker);
+    }
+
+    /// Serves links whose queues have a message that ends its pause. When the next one does.
+    pub(crate) fn serve_due(&mut self, now_ms: u64) -> u64 {
+        // Pauses end by the clock of messages; the caller's clock only goes forward.
+        let wall_ms = self::now_ms();
+        let due = |link: &Link| match link {
+            Link::Get(link) => link.due_ms,
+            _ => None,
+        };
+        let ready: Vec<LinkId> = self
+            .links
+            .iter()
+            .filter(|(_, link)| due(link).is_some_and(|due_ms| due_ms <= wall_ms))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in ready {
+            if let Some(Link::Get(link)) = self.links.get_mut(&id) {
+                link.due_ms = None;
+            }
+            self.serve_get(id);
+        }
+        let next = self.links.values().filter_map(due).min();
+        next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(wall_ms) + 1))
+    }
+}
+
+/// Milliseconds since 1970 by the clock of messages.
+pub(crate) fn now_ms() -> u64 {
+    quayline_store::Clock::now_ms(&quayline_store::SystemClock)
+}
+
+/// The messages that a filter selects. Only ids can be looked for; everything else is refused by name.
+fn selection(filter: Option<&Value>) -> Result<Select, AmqpError> {
+    let pairs = match filter {
+        None => return Ok(Select::First),
+        Some(Value::Map(pairs)) => pairs,
+        Some(_) => return Err(AmqpError::new(condition::INVALID_FIELD, "a filter is not a map")),
+    };
+    let mut select = Select::First;
+    for (name, value) in pairs {
+        let expression = match value {
+            Value::Described(described) => described.1.text(),
+            other => other.text(),
+        };
+        let id = expression.and_then(id_of_selector);
+        select = match id {
+            Some(found) if select == Select::First => found,
+            _ => {
+                let name = name.text().unwrap_or("without a name");
+                let what = format!(
+                    "the filter {name} is not supported; a selector may be JMSCorrelationID = '...' or JMSMessageID = '...' alone"
+                );
+                return Err(AmqpError::new(condition::NOT_IMPLEMENTED, what));
+            }
+        };
+    }
+    Ok(select)
+}
+
+/// `JMSCorrelationID = 'id'` and `JMSMessageID = 'ID:id'`, as programs wait for the reply to a request.
+fn id_of_selector(selector: &str) -> Option<Select> {
+    let (name, literal) = selector.split_once('=')?;
+    let literal = literal.trim().strip_prefix('\'')?.strip_suffix('\'')?;
+    // A quote in a literal is two.
+    if literal.replace("''", "").contains('\'') {
+        return None;
+    }
+    let id = ids::from_value(&jms_id(&literal.replace("''", "'")));
+    match name.trim() {
+        "JMSCorrelationID" => Some(Select::Correlation(id)),
+        "JMSMessageID" => Some(Select::Id(id)),
+        _ => None,
+    }
+}
+
+/// The id that JMS shows as this text: `ID:AMQP_UUID:` and the like name the type (AMQP JMS mapping, section 3.2.1.1).
+fn jms_id(text: &str) -> Value {
+    let string = || Value::String(text.to_owned());
+    let Some(rest) = text.strip_prefix("ID:") else { return string() };
+    let hex = |digits: &str| -> Option<Vec<u8>> {
+        let digits: String = digits.chars().filter(|digit| *digit != '-').collect();
+        let pairs = digits.is_ascii() && digits.len().is_multiple_of(2);
+        let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+        if pairs { (0..digits.len()).step_by(2).map(byte).collect() } else { None }
+    };
+    let typed = if let Some(uuid) = rest.strip_prefix("AMQP_UUID:") {
+        hex(uuid).and_then(|bytes| bytes.try_into().ok()).map(Value::Uuid)
+    } else if let Some(number) = rest.strip_prefix("AMQP_ULONG:") {
+        number.parse().ok().map(Value::Ulong)
+    } else if let Some(binary) = rest.strip_prefix("AMQP_BINARY:") {
+        hex(binary).map(Value::Binary)
+    } else {
+        rest.strip_prefix("AMQP_STRING:")
+            .or_else(|| rest.strip_prefix("AMQP_NO_PREFIX:"))
+            .map(|text| Value::String(text.to_owned()))
+    };
+    typed.unwrap_or_else(string)
+}

@@ -1,0 +1,36 @@
+//! The outside of queues: a listener for AMQP 1.0, so that JMS, Python, Go, JavaScript and .NET programs use them with their own clients.
+//!
+//! ```text
+//! listener ─▶ thread ─▶ connection: bytes ─▶ amqp::Endpoint ─▶ Client ─┬─ messages ─▶ unit of work ──commit──▶ Mailbox ─▶ settle
+//!                          ▲                                            ├─ claims ──▶ transfers;  outcomes ─▶ unit of work ─▶ confirm
+//!                          └──────────────── bytes ◀────────────────────┴─ transactions: one unit of work each
+//! ```
+//!
+//! - **A message is accepted when its unit of work is durable**, and not before. No thread waits for that: the commit leaves its outcome in the
+//!   `Mailbox` of its connection. Messages and acknowledgments that one read brought are one unit of work.
+//! - **A message that is sent is claimed**; its get becomes a part of a unit of work when the client accepts it.
+//! - **A transaction of the client is a unit of work.**
+//! - **Everything is bounded** by [`ListenerLimits`] and the limits of `quayline-amqp`: a client that is slow stops being sent to, and one that is faster
+//!   than the disk stops being read.
+//! - One thread serves many connections; a connection never leaves its thread.
+
+mod auth;
+mod batch;
+mod browse;
+mod client;
+mod connection;
+mod convert;
+mod facts;
+mod get;
+mod ids;
+mod listener;
+mod mailbox;
+mod put;
+mod settings;
+mod temporary;
+mod transaction;
+
+pub use auth::{Anonymous, Authenticator, Transport};
+pub use facts::ListenerFacts;
+pub use listener::{ListenError, Listener};
+pub use settings::{ListenerLimits, ListenerSettings, TlsSettings};

@@ -1,0 +1,209 @@
+//! Clients that are slow, large, silent, unknown, or gone.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quayline_amqp::{AmqpError, DeliveryState, LinkTarget, Performative};
+use quayline_connect::{Authenticator, ListenerLimits, ListenerSettings, Transport};
+use quayline_store::queue::{Message, QueueDefinition};
+
+use crate::peer::{Peer, message};
+use crate::server::{Server, settings};
+
+fn define(server: &Server, definition: QueueDefinition) {
+    let mut unit = server.store.begin().unwrap();
+    server.store.define_queue(&mut unit, definition).unwrap();
+    unit.commit().unwrap();
+}
+
+fn fill(server: &Server, queue: &str, count: usize, bytes: usize) {
+    let queue = server.store.queue(queue).unwrap();
+    for _ in 0..count {
+        let mut unit = server.store.begin().unwrap();
+        queue.put(&mut unit, &Message::new(vec![7; bytes])).unwrap();
+        unit.commit().unwrap();
+    }
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_or_settle_is_sent_no_more() {
+    let limits = ListenerLimits { unsettled_bytes: 5 << 20, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    fill(&server, "Q", 20, 1 << 20);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.receiver(0, "Q", 1_000).unwrap();
+    let mut got = Vec::new();
+    for _ in 0..5 {
+        got.push(peer.get().unwrap().0);
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(server.listener.facts().sent, 5);
+    // Others are served meanwhile.
+    let mut other = Peer::connect(server.listener.address()).unwrap();
+    other.sender(0, "OTHER").unwrap();
+    let id = other.put(0, None, &message(true, b"x")).unwrap();
+    assert_eq!(other.outcome(id).unwrap(), DeliveryState::Accepted);
+    // What is settled makes room.
+    for id in got {
+        peer.settle(id, true, DeliveryState::Accepted).unwrap();
+    }
+    for _ in 0..5 {
+        peer.get().unwrap();
+    }
+    eventually("the accepted messages are gone", || server.depth("Q") == 15);
+}
+
+#[test]
+fn a_message_of_100_mb_passes_and_a_larger_one_ends_its_link() {
+    const BYTES: usize = 100 << 20;
+    let server = Server::start();
+    define(&server, QueueDefinition { message_bytes_max: BYTES as u64, ..QueueDefinition::local("HUGE") });
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    let attached = peer.sender(0, "HUGE").unwrap();
+    assert_eq!(attached.max_message_size, Some((BYTES as u64) + (1 << 20)));
+    let content: Vec<u8> = (0_u32..).flat_map(u32::to_le_bytes).take(BYTES).collect();
+    let id = peer.put(0, None, &message(true, &content)).unwrap();
+    assert_eq!(peer.outcome(id).unwrap(), DeliveryState::Accepted);
+    peer.receiver(1, "HUGE", 1).unwrap();
+    let (id, _, found) = peer.get().unwrap();
+    assert!(found == content);
+    peer.settle(id, false, DeliveryState::Accepted).unwrap();
+    peer.confirmed(id).unwrap();
+    assert_eq!(server.depth("HUGE"), 0);
+    peer.put(0, None, &message(true, &[content.as_slice(), &[0; 2 << 20]].concat())).unwrap();
+    let error = peer.until(|answer| match answer.performative {
+        Performative::Detach(detach) => detach.error,
+        _ => None,
+    });
+    assert_eq!(error.unwrap().condition, "amqp:link:message-size-exceeded");
+}
+
+#[test]
+fn connections_that_say_nothing_end() {
+    let limits = ListenerLimits { handshake_ms: 200, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    let mut silent: Vec<Peer> = (0..10).map(|_| Peer::raw(server.listener.address()).unwrap()).collect();
+    silent[0].bytes(b"AMQ").unwrap();
+    eventually("all were accepted", || server.listener.facts().accepted == 10);
+    eventually("all have ended", || server.listener.facts().connections == 0);
+    assert_eq!(server.listener.facts().refused, 10);
+}
+
+#[test]
+fn the_limit_on_connections_refuses_and_frees() {
+    let limits = ListenerLimits { connections: 2, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    let first = Peer::connect(server.listener.address()).unwrap();
+    let _second = Peer::connect(server.listener.address()).unwrap();
+    assert!(Peer::connect(server.listener.address()).is_err());
+    drop(first);
+    eventually("the place is free", || server.listener.facts().connections == 1);
+    Peer::connect(server.listener.address()).unwrap();
+}
+
+#[derive(Debug)]
+struct OneUser;
+
+impl Authenticator for OneUser {
+    fn mechanisms(&self, _transport: Transport) -> Vec<String> {
+        vec!["PLAIN".to_owned()]
+    }
+
+    fn password(&self, user: &str, password: &str) -> Option<String> {
+        (user == "clerk" && password == "secret").then(|| user.to_owned())
+    }
+
+    fn certificate(&self, _certificate: &[u8]) -> Option<String> {
+        None
+    }
+}
+
+#[test]
+fn a_user_needs_the_right_password_and_nobody_leaves_sasl_out() {
+    let server = Server::with(ListenerSettings { authenticator: Arc::new(OneUser), ..settings() });
+    let address = server.listener.address();
+    assert_eq!(Peer::plain(address, "clerk", "secret").unwrap().1, 0);
+    assert_eq!(Peer::plain(address, "clerk", "wrong").unwrap().1, 1);
+    assert_eq!(Peer::plain(address, "somebody", "secret").unwrap().1, 1);
+    assert!(Peer::connect(address).is_err());
+    assert_eq!(server.listener.facts().unauthenticated, 2);
+}
+
+/// A program that dies on a message dies on the first that it has; the others were only sent ahead.
+#[test]
+fn a_broken_connection_counts_against_the_oldest_message_only() {
+    let server = Server::start();
+    fill(&server, "Q", 3, 1);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.receiver(0, "Q", 10).unwrap();
+    for _ in 0..3 {
+        assert_eq!(peer.get().unwrap().1, 0);
+    }
+    drop(peer);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.receiver(0, "Q", 10).unwrap();
+    let counts: Vec<u32> = (0..3).map(|_| peer.get().unwrap().1).collect();
+    assert_eq!(counts, [1, 0, 0]);
+    // A close counts nothing.
+    peer.send(Performative::Close(None), b"").unwrap();
+    peer.until(|answer| matches!(answer.performative, Performative::Close(_)).then_some(())).unwrap();
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.receiver(0, "Q", 10).unwrap();
+    let counts: Vec<u32> = (0..3).map(|_| peer.get().unwrap().1).collect();
+    assert_eq!(counts, [1, 0, 0]);
+}
+
+#[test]
+fn a_server_that_stops_says_so_and_keeps_what_was_not_settled() {
+    let server = Server::start();
+    fill(&server, "Q", 2, 1);
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.receiver(0, "Q", 10).unwrap();
+    peer.get().unwrap();
+    let store = server.store.clone();
+    let stopping = std::thread::spawn(move || server.listener.stop());
+    let error = peer.until(|answer| match answer.performative {
+        Performative::Close(error) => error,
+        _ => None,
+    });
+    assert_eq!(error.unwrap().condition, "amqp:connection:forced");
+    drop(peer);
+    stopping.join().unwrap();
+    let found = store.queue("Q").unwrap().browse(&store.begin().unwrap(), None, 9).unwrap();
+    assert_eq!(found.iter().map(|found| found.message.backout_count).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
+fn a_transaction_that_is_open_too_long_is_rolled_back() {
+    let limits = ListenerLimits { transaction_ms: 100, transactions: 1, ..ListenerLimits::default() };
+    let server = Server::with(ListenerSettings { limits, ..settings() });
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    assert!(matches!(peer.coordinator(0).unwrap().target, Some(LinkTarget::Coordinator(_))));
+    peer.sender(1, "Q").unwrap();
+    let txn_id = peer.declare(0).unwrap();
+    assert!(peer.declare(0).unwrap_err().to_string().contains("amqp:resource-limit-exceeded"));
+    let state = DeliveryState::Transactional { txn_id: txn_id.clone(), outcome: None };
+    let id = peer.put(1, Some(state), &message(true, b"x")).unwrap();
+    assert!(matches!(peer.outcome(id).unwrap(), DeliveryState::Transactional { outcome: Some(_), .. }));
+    std::thread::sleep(Duration::from_millis(300));
+    let DeliveryState::Rejected(Some(AmqpError { condition, description })) =
+        peer.discharge(0, &txn_id, false).unwrap()
+    else {
+        panic!("it is too old")
+    };
+    assert_eq!(condition, "amqp:transaction:rollback");
+    assert!(description.contains("amqp:transaction:timeout"), "{description}");
+    assert_eq!(server.depth("Q"), 0);
+    let unknown = peer.discharge(0, &txn_id, false).unwrap();
+    assert!(
+        matches!(unknown, DeliveryState::Rejected(Some(error)) if error.condition == "amqp:transaction:unknown-id")
+    );
+}
