@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use quayline_core::{Finding, Findings, Severity};
+use quayline_flow::Flow;
 use quayline_gateway::Definitions;
-use quayline_project::{FileKind, ShapeOptions, check_files, expect_project, write_starter};
+use quayline_project::{FileKind, ShapeOptions, check_files, expect_project, project_files, write_starter};
 use quayline_server::ServeConfig;
 use serde::Serialize;
 
@@ -28,6 +29,14 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
     if let Some(definitions) = found.add_result(Definitions::load(root)) {
         definitions.services.iter().for_each(|_| found.count("service"));
         definitions.apis.iter().for_each(|_| found.count("API"));
+    }
+    for path in quayline_flow::flow_files(root)? {
+        found.count("flow");
+        found.add_result(Flow::open(&path, root, cache()));
+    }
+    for path in project_files(&root.join("jobs"), &["xml"])? {
+        found.count("job");
+        found.add(crate::job::findings_of(&path));
     }
     console.findings(&found.findings);
     let answer = CheckWire {
@@ -108,7 +117,7 @@ struct CheckWire {
 
 impl CheckWire {
     fn line(&self) -> String {
-        let order = FileKind::ALL.iter().map(|kind| kind.word()).chain(["service", "API"]);
+        let order = FileKind::ALL.iter().map(|kind| kind.word()).chain(["service", "API", "flow", "job"]);
         let files: Vec<String> =
             order.filter_map(|word| self.compiled.get(word).map(|number| count_of(*number, word))).collect();
         let files = if files.is_empty() { "nothing to compile".to_owned() } else { files.join(", ") };

@@ -103,20 +103,26 @@ const DEPTH_MAX: usize = 16;
 /// A folder that cannot be listed; what is wrong with a file is in its findings.
 pub fn check_files(root: &Path, options: &ShapeOptions) -> Result<Vec<CheckedFile>, Findings> {
     let mut checked = Vec::new();
-    let mut unreadable = Vec::new();
     for kind in FileKind::ALL {
         let (folder, extensions) = kind.place();
-        let mut files = BTreeSet::new();
-        let folder = root.join(folder);
-        if folder.is_dir() {
-            list(&folder, extensions, DEPTH_MAX, &mut files, &mut unreadable);
-        }
-        for path in files {
+        for path in project_files(&root.join(folder), extensions)? {
             let findings = compile(&path, kind, options);
             checked.push(CheckedFile { path, kind, findings });
         }
     }
-    if unreadable.is_empty() { Ok(checked) } else { Err(Findings(unreadable)) }
+    Ok(checked)
+}
+
+/// The files below one folder of a project that have one of these extensions, sorted; none where there is no such folder.
+///
+/// # Errors
+/// A folder that cannot be listed.
+pub fn project_files(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<PathBuf>, Findings> {
+    let (mut files, mut unreadable) = (BTreeSet::new(), Vec::new());
+    if folder.is_dir() {
+        list(folder, extensions, DEPTH_MAX, &mut files, &mut unreadable);
+    }
+    if unreadable.is_empty() { Ok(files) } else { Err(Findings(unreadable)) }
 }
 
 /// The files below a folder; test cases of maps hold data, not definitions.

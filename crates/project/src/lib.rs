@@ -40,7 +40,7 @@ pub mod xml {
     pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
 }
 
-pub use check::{CheckedFile, FileKind, check_files, expect_project};
+pub use check::{CheckedFile, FileKind, check_files, expect_project, project_files};
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
 pub use flow::{
     FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,

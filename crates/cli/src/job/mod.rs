@@ -137,6 +137,14 @@ fn check(args: &JobCheckArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::of_findings(&findings))
 }
 
+/// Everything that is wrong with a job, whatever its parameters will be.
+pub(crate) fn findings_of(path: &Path) -> Vec<Finding> {
+    match JobFile::open(path) {
+        Ok(file) => file.check(None, &system_property, &artifacts()),
+        Err(Findings(findings)) => findings,
+    }
+}
+
 fn parameters(given: &[String]) -> Result<Parameters, Stop> {
     let mut parameters = Parameters::new();
     for text in given {
