@@ -87,6 +87,7 @@ fn child_that_is_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let (store, _engine) = open(Path::new(&folder));
     let _running = run(&store);
+    std::fs::write(Path::new(&folder).join("running"), "").expect("a file");
     // The parent kills this process; if the parent is gone, it ends by itself.
     std::thread::sleep(PATIENCE);
 }
@@ -113,9 +114,12 @@ fn every_request_has_its_effect_once_however_often_the_process_is_killed() {
     }
     let mut seed = 0x9e37_79b9_u32;
     for _ in 0..KILLS {
+        let mark = folder.join("running");
+        let _ = std::fs::remove_file(&mark);
         let mut child = start(&folder);
+        crate::support::until("the child runs the flow", || mark.exists());
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        std::thread::sleep(Duration::from_millis(u64::from(seed % 150) + 20));
+        std::thread::sleep(Duration::from_millis(u64::from(seed % 60)));
         child.kill().expect("kill -9");
         child.wait().expect("the child ended");
     }

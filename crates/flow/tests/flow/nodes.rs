@@ -395,3 +395,71 @@ content_type = "text/plain"
     assert!(ask("POST", "/other", b"").starts_with("HTTP/1.1 404"));
     assert!(ask("GET", "/records", b"").starts_with("HTTP/1.1 405"));
 }
+
+#[test]
+fn a_missing_file_is_a_failure_of_its_node_with_its_status() {
+    let world = World::new();
+    let (input, errors) = (world.queue("IN"), world.queue("ERR"));
+    let _engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+out = "read"
+[node.read]
+type = "record_read"
+file.from = 'envelope.property_file'
+key = "K1"
+out = []
+failure = "trace"
+[node.trace]
+type = "trace"
+text.from = 'envelope.error_node & " " & envelope.error_code & " " & envelope.status'
+out = "put"
+[node.put]
+type = "queue_output"
+queue = "ERR"
+"#,
+    );
+    world.put(&input, &Message { properties: vec![("file".into(), b"NO.FILE".to_vec())], ..Message::new(*b"x") });
+    assert_eq!(world.get_text(&errors), "x");
+    world.put(&input, &Message::new(*b"y"));
+    assert_eq!(world.get_text(&errors), "y");
+    let traced = world.said.traced.lock().expect("no panic").clone();
+    assert_eq!(traced, ["trace: read STO-019 35", "trace: read FLO-041 "]);
+}
+
+/// One flow that fails does not hold up thousands of others, and a message of 50 MB passes.
+#[test]
+fn thousands_of_flows_run_beside_one_that_fails() {
+    let world = World::new();
+    let count = 2_000;
+    let engine = world.empty_engine(2);
+    let mut unit = world.store.begin().expect("a unit");
+    for number in 0..count {
+        let definition =
+            QueueDefinition { message_bytes_max: 60 << 20, ..QueueDefinition::local(&format!("Q{number}")) };
+        world.store.define_queue(&mut unit, definition).expect("a definition");
+    }
+    unit.commit().expect("a commit");
+    let out = world.queue_with(QueueDefinition { message_bytes_max: 60 << 20, ..QueueDefinition::local("OUT") });
+    for number in 0..count {
+        let next =
+            if number == 0 { "type = \"throw\"\ntext = \"no\"" } else { "type = \"queue_output\"\nqueue = \"OUT\"" };
+        let text =
+            format!("[node.get]\ntype = \"queue_input\"\nqueue = \"Q{number}\"\nout = \"next\"\n[node.next]\n{next}\n");
+        let mut flow = world.compile(&text).expect("a flow");
+        flow.file.name = format!("flow{number}");
+        engine.deploy(flow);
+    }
+    let queue = |number: usize| world.store.queue(&format!("Q{number}")).expect("a queue");
+    world.put(&queue(0), &Message::new(*b"fails"));
+    world.put(&queue(7), &Message::new(vec![7; 50 << 20]));
+    assert_eq!(world.get(&out).payload.len(), 50 << 20);
+    for number in (1..count).step_by(199) {
+        world.put(&queue(number), &Message::new(number.to_string()));
+        assert_eq!(world.get_text(&out), number.to_string());
+    }
+    assert_eq!(engine.flows().len(), count);
+    until("the failure is reported", || world.errors().contains("flow flow0, node next"));
+}

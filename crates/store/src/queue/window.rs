@@ -116,6 +116,8 @@ pub(crate) struct Window {
     by_id: Index,
     by_correlation: Index,
     by_group: Index,
+    /// Keys of those that persist: only they can be left to the engine, and looking for them among the others would cost the depth of the queue.
+    persistent: BTreeSet<MessageKey>,
     bytes: usize,
     /// `None`: everything available is in memory.
     horizon: Option<MessageKey>,
@@ -171,6 +173,9 @@ impl Window {
             self.by_correlation.insert(&head.correlation, (0, key));
             self.by_group.insert(&head.group, (head.group_sequence, key));
         }
+        if held.persistence == Persistence::Persistent {
+            self.persistent.insert(key);
+        }
         self.available.insert(key, held);
     }
 
@@ -189,6 +194,9 @@ impl Window {
     /// Takes a message out.
     pub(crate) fn take(&mut self, key: &MessageKey) -> Option<Held> {
         let held = self.available.remove(key)?;
+        if held.persistence == Persistence::Persistent {
+            self.persistent.remove(key);
+        }
         self.bytes -= held.value.len();
         if let Some(head) = Head::of(&held.value) {
             self.by_id.remove(&head.id, &(0, *key));
@@ -232,8 +240,7 @@ impl Window {
     /// Leaves the last persistent messages to the engine until the bounds hold. The first message stays.
     pub(crate) fn trim(&mut self, messages_max: usize, bytes_max: usize) {
         while self.available.len() > messages_max.max(1) || (self.bytes > bytes_max && self.available.len() > 1) {
-            let last = self.available.iter().rev().find(|(_, held)| held.persistence == Persistence::Persistent);
-            let Some(last) = last.map(|(key, _)| *key) else { return };
+            let Some(last) = self.persistent.last().copied() else { return };
             self.take(&last);
             // Everything before the one that left is still here.
             let before = self.available.range(..last).next_back().map_or([0; 9], |(key, _)| *key);
