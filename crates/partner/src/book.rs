@@ -360,14 +360,14 @@ impl Book {
         settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
     }
 
-    fn guides_of(&self, paths: &Vec<PathBuf>) -> Result<Arc<GuideSet>, Findings> {
+    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<GuideSet>, Findings> {
         let mut guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = guides.get(paths) {
             return Ok(Arc::clone(known));
         }
         let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
         let set = Arc::new(read_guides(&files, &self.options.limits, self.options.cache.as_deref())?);
-        guides.insert(paths.clone(), Arc::clone(&set));
+        guides.insert(paths.to_vec(), Arc::clone(&set));
         Ok(set)
     }
 

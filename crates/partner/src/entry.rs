@@ -273,12 +273,12 @@ pub struct Details {
     pub keep_days: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_zero(value: &u64) -> bool {
     *value == 0
 }

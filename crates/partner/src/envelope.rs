@@ -82,7 +82,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings
             _ => {}
         }
     }
-    drop(pass);
+    let _ = pass.finish();
     let errors: Vec<Finding> = reader
         .take_faults()
         .map(|fault| fault.finding(None))

@@ -385,7 +385,7 @@ impl Desk<'_> {
     }
 
     /// Checks an interchange with one transaction.
-    #[expect(clippy::type_complexity, reason = "one caller")]
+    #[allow(clippy::type_complexity, reason = "one caller")]
     fn check(
         &self,
         bytes: &[u8],

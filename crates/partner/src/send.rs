@@ -166,7 +166,7 @@ impl Desk<'_> {
             if number <= done_before {
                 continue;
             }
-            let target = self.target(own, to, rule, request.document, &piece);
+            let target = self.target(own, to, rule, &piece);
             let bytes = piece.text.len();
             self.send_one(request, piece, target, &mut report)?;
             report.transactions += 1;
@@ -224,7 +224,7 @@ impl Desk<'_> {
     }
 
     /// The transactions of a source, and what the map rejected.
-    #[expect(clippy::type_complexity, reason = "one caller")]
+    #[allow(clippy::type_complexity, reason = "one caller")]
     fn documents(
         &mut self,
         request: &SendRequest<'_>,
@@ -261,7 +261,6 @@ impl Desk<'_> {
         own: usize,
         to: Option<usize>,
         rule: Option<RuleId>,
-        _document: &str,
         piece: &Piece,
     ) -> Result<Target, Box<Finding>> {
         let book = self.book;
@@ -404,7 +403,7 @@ impl Desk<'_> {
     }
 
     /// What the map rejected is kept in the form of its source.
-    #[expect(clippy::too_many_arguments, reason = "one caller")]
+    #[allow(clippy::too_many_arguments, reason = "one caller")]
     fn reject(
         &mut self,
         request: &SendRequest<'_>,
