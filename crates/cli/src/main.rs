@@ -17,6 +17,7 @@ mod guide;
 mod infer;
 mod inspect;
 mod interrupt;
+mod job;
 mod map;
 mod memory;
 #[cfg(test)]
@@ -78,6 +79,7 @@ fn run() -> Exit {
         Command::Selftest(args) => capacity::selftest(&args, &console),
         Command::File(args) => store::run_file(&args, &console),
         Command::Queue(args) => store::run_queue(&args, &console),
+        Command::Job(args) => job::run(&args, &console),
         Command::Store(args) => store::run(&args, &console),
         Command::Completions(args) => complete::run(args.shell, &console),
     };

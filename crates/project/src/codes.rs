@@ -16,3 +16,13 @@ pub(crate) const UNKNOWN_RECORD: Code = Code("CNV-020");
 pub(crate) const UNKNOWN_TYPE_RULE: Code = Code("CNV-021");
 pub(crate) const CHOOSER: Code = Code("CNV-024");
 pub(crate) const RULE_WITHOUT_FIELD: Code = Code("CNV-025");
+
+// Job XML; `docs/reference/errors/job.md` explains them.
+pub(crate) const JOB_SYNTAX: Code = Code("JOB-001");
+pub(crate) const JOB_VALUE: Code = Code("JOB-002");
+pub(crate) const JOB_ID_TWICE: Code = Code("JOB-003");
+pub(crate) const JOB_TARGET: Code = Code("JOB-004");
+pub(crate) const JOB_LOOP: Code = Code("JOB-005");
+pub(crate) const JOB_UNREACHED: Code = Code("JOB-006");
+pub(crate) const JOB_UNRESOLVED: Code = Code("JOB-007");
+pub(crate) const JOB_ARTIFACT: Code = Code("JOB-008");

@@ -16,6 +16,7 @@ mod copy_folders;
 mod format;
 mod guides;
 mod interface_file;
+pub mod job;
 mod map_file;
 mod record_rules;
 mod schema;

@@ -21,6 +21,8 @@ impl Space {
     pub const CHECKPOINTS: Space = Space(2);
     /// The transaction log, by stamp.
     pub const LOG: Space = Space(3);
+    /// The job repository: instances, executions, steps and where they continue.
+    pub const JOBS: Space = Space(8);
     /// First space that a file or queue may own.
     pub const FIRST_FREE: Space = Space(16);
 }

@@ -49,4 +49,4 @@ pub use memory::MemoryEngine;
 pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
-pub use unit::Unit;
+pub use unit::{Unit, UnitMark};

@@ -85,6 +85,12 @@ impl Store {
         })))
     }
 
+    /// The store of a unit of work.
+    #[must_use]
+    pub fn of(unit: &Unit) -> Store {
+        Store(Arc::clone(unit.inner()))
+    }
+
     /// Begins a unit of work.
     ///
     /// # Errors

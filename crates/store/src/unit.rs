@@ -37,7 +37,17 @@ pub struct Unit {
     outcomes: Vec<Box<dyn Outcome>>,
     /// The task to wake when a lock is free, of a unit that does not hold its thread.
     waker: Option<Waker>,
+    /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
+    undo: Option<Vec<(FullKey, Option<Change>)>>,
     ended: bool,
+}
+
+/// A point in a unit of work, from [`Unit::mark`].
+#[derive(Debug)]
+pub struct UnitMark {
+    undo: usize,
+    outcomes: usize,
+    bytes: usize,
 }
 
 impl fmt::Debug for Unit {
@@ -63,6 +73,7 @@ impl Unit {
             version: 0,
             outcomes: Vec::new(),
             waker: None,
+            undo: None,
             ended: false,
         })
     }
@@ -195,6 +206,9 @@ impl Unit {
         }
         self.bytes = bytes;
         self.version += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.push((key.clone(), self.writes.get(&key).cloned()));
+        }
         match (self.writes.entry(key), change) {
             // Nobody else ever saw the key.
             (Entry::Occupied(own), Change::Delete) if matches!(own.get(), Change::Fresh(_)) => {
@@ -352,6 +366,29 @@ impl Unit {
                 then(outcome);
             }),
         );
+    }
+
+    /// A point to which [`Self::back_to`] returns. Marks nest: going back to one makes those after it void.
+    pub fn mark(&mut self) -> UnitMark {
+        let undo = self.undo.get_or_insert_default().len();
+        UnitMark { undo, outcomes: self.outcomes.len(), bytes: self.bytes }
+    }
+
+    /// Takes back what the unit did since a mark: changes, gets and puts. Locks stay until the unit ends.
+    pub fn back_to(&mut self, mark: UnitMark) {
+        let undo = self.undo.as_mut().map_or_else(Vec::new, |undo| undo.split_off(mark.undo.min(undo.len())));
+        for (key, before) in undo.into_iter().rev() {
+            match before {
+                Some(change) => self.writes.insert(key, change),
+                None => self.writes.remove(&key),
+            };
+        }
+        self.version += 1;
+        self.bytes = mark.bytes;
+        let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
+        for mut part in outcomes.into_iter().rev() {
+            part.rolled_back();
+        }
     }
 
     /// Takes everything back.

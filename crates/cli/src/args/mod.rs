@@ -6,6 +6,7 @@ mod fmt;
 mod guide;
 mod infer;
 mod inspect;
+mod job;
 mod map;
 mod records;
 mod serve;
@@ -23,6 +24,7 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
+pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListArgs, PurgeJobsArgs, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{MeasureArgs, MeasureCommand, ServeArgs, ServiceArgs, ServiceCommand};
@@ -106,6 +108,8 @@ pub(crate) enum Command {
     File(FileArgs),
     /// Define queues, and put, get and list messages
     Queue(QueueArgs),
+    /// Run Jakarta Batch jobs: check, start, restart, stop and list them
+    Job(JobArgs),
     /// Check and compact the store of record files and queues
     Store(StoreArgs),
     /// Print the completion script for a shell
@@ -128,6 +132,7 @@ impl Command {
             Command::File(_) | Command::Queue(_) | Command::Store(_) => false,
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
+            Command::Job(args) => args.command.json(),
             Command::Predict(args) => args.json,
             Command::Size(args) => args.json,
             Command::Advise(args) => args.json,

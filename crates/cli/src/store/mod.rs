@@ -25,13 +25,13 @@ pub(crate) struct Opened {
 
 /// Whether a command may make the data folder.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Missing {
+pub(crate) enum Missing {
     Create,
     Refuse,
 }
 
 impl Opened {
-    fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
+    pub(crate) fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
         let path = folder.folder.as_path();
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
@@ -46,7 +46,7 @@ impl Opened {
     }
 
     /// Ends the work; what was acknowledged is durable before.
-    fn close(self, exit: Exit) -> Result<Exit, Stop> {
+    pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
         self.engine.close().map_err(stop)?;
         Ok(exit)
     }
@@ -103,7 +103,7 @@ fn stop(error: StoreError) -> Stop {
     error.finding().into()
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Stop {
     let why = system_error_text(error);
     Finding::error(CLI_INPUT, Fault::Environment, format!("{} cannot be used: {why}", shown(path)))
         .hint("check the path and its permissions")

@@ -12,6 +12,7 @@ mod guide;
 mod hostile;
 mod inspect;
 mod interrupted;
+mod jobs;
 mod json_docs;
 mod maps;
 mod outbound;

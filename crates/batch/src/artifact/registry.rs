@@ -1,0 +1,111 @@
+//! Artifacts by the names with which jobs refer to them.
+
+use std::collections::BTreeMap;
+
+use quayline_project::job::Artifacts;
+
+use super::{
+    Answer, Batchlet, CheckpointAlgorithm, Decider, Injected, Listener, PartitionAnalyzer, PartitionCollector,
+    PartitionMapper, PartitionReducer, Processor, Reader, Writer,
+};
+use crate::error::Thrown;
+
+/// Makes an artifact for one use.
+pub type Maker<T> = Box<dyn Fn(&Injected) -> Answer<Box<T>> + Send + Sync>;
+
+/// The artifacts of a kind.
+struct Kind<T: ?Sized> {
+    /// The element's name in job XML.
+    element: &'static str,
+    makers: BTreeMap<String, Maker<T>>,
+}
+
+impl<T: ?Sized> Kind<T> {
+    fn new(element: &'static str) -> Self {
+        Kind { element, makers: BTreeMap::new() }
+    }
+
+    fn make(&self, with: &Injected) -> Answer<Box<T>> {
+        match self.makers.get(&with.name) {
+            Some(maker) => maker(with),
+            None => {
+                let message = format!("no {} is called {}", self.element, with.name);
+                Err(Thrown::new("quayline.Configuration", message).hint("quayline job check names what is missing"))
+            }
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($( $field:ident $make:ident $element:literal $artifact:ident; )+) => {
+        /// Artifacts by name.
+        pub struct Registry { $( $field: Kind<dyn $artifact>, )+ classes: BTreeMap<String, String> }
+
+        impl Default for Registry {
+            fn default() -> Self {
+                Registry { $( $field: Kind::new($element), )+ classes: BTreeMap::new() }
+            }
+        }
+
+        #[allow(missing_docs, clippy::missing_errors_doc, reason = "two methods for each kind of artifact: one registers a maker, one makes")]
+        impl Registry {
+            $(
+                pub fn $field(&mut self, name: &str, maker: impl Fn(&Injected) -> Answer<Box<dyn $artifact>> + Send + Sync + 'static) {
+                    self.$field.makers.insert(name.to_owned(), Box::new(maker));
+                }
+
+                pub(crate) fn $make(&self, with: &Injected) -> Answer<Box<dyn $artifact>> {
+                    self.$field.make(with)
+                }
+            )+
+        }
+
+        impl Artifacts for Registry {
+            fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>> {
+                match kind {
+                    $( $element => if self.$field.makers.contains_key(reference) { None } else {
+                        Some(self.$field.makers.keys().cloned().collect())
+                    }, )+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    reader make_reader "reader" Reader;
+    processor make_processor "processor" Processor;
+    writer make_writer "writer" Writer;
+    batchlet make_batchlet "batchlet" Batchlet;
+    checkpoint_algorithm make_checkpoint_algorithm "checkpoint-algorithm" CheckpointAlgorithm;
+    decider make_decider "decision" Decider;
+    mapper make_mapper "mapper" PartitionMapper;
+    reducer make_reducer "reducer" PartitionReducer;
+    collector make_collector "collector" PartitionCollector;
+    analyzer make_analyzer "analyzer" PartitionAnalyzer;
+    listener make_listener "listener" Listener;
+}
+
+impl Registry {
+    /// Declares the superclass of an exception class.
+    pub fn class(&mut self, class: &str, superclass: &str) {
+        self.classes.insert(class.to_owned(), superclass.to_owned());
+    }
+
+    /// The class and superclasses of an exception: what it brings itself, and what was declared.
+    #[must_use]
+    pub fn lineage(&self, thrown: &Thrown) -> Vec<String> {
+        let mut lineage = thrown.lineage.clone();
+        let mut at = 0;
+        while at < lineage.len() {
+            if let Some(parent) = self.classes.get(&lineage[at])
+                && !lineage.contains(parent)
+            {
+                lineage.push(parent.clone());
+            }
+            at += 1;
+        }
+        lineage
+    }
+}

@@ -1,0 +1,98 @@
+//! `quayline.commandBatchlet`: a command of the system.
+
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::artifact::{Answer, Batchlet, Injected};
+use crate::context::StopSignal;
+use crate::error::Thrown;
+
+/// Longest pause between two looks at the command.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time that a command has to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(10);
+
+pub(super) struct Command {
+    command: String,
+    success_max: u64,
+    folder: PathBuf,
+    environment: Vec<(String, String)>,
+    stop: StopSignal,
+}
+
+impl Command {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["command", "success-max"])?;
+        let mut environment = vec![
+            ("QUAYLINE_JOB".to_owned(), with.job.job.clone()),
+            ("QUAYLINE_JOB_EXECUTION".to_owned(), with.job.execution.to_string()),
+        ];
+        if let Some(step) = &with.step {
+            environment.push(("QUAYLINE_JOB_STEP".to_owned(), step.step.clone()));
+        }
+        Ok(Command {
+            command: with.required("command")?.to_owned(),
+            success_max: with.number("success-max", 0)?,
+            folder: with.folder.clone(),
+            environment,
+            stop: with.job.stop.clone(),
+        })
+    }
+}
+
+impl Batchlet for Command {
+    fn process(&mut self) -> Answer<Option<String>> {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.arg("-c").arg(&self.command).stdin(Stdio::null()).envs(self.environment.iter().cloned());
+        if !self.folder.as_os_str().is_empty() {
+            command.current_dir(&self.folder);
+        }
+        // Standard output belongs to the answer of quayline itself.
+        command.stdout(std::io::stderr());
+        let system = |error: std::io::Error| {
+            Thrown::of(&["quayline.Environment"], format!("the command cannot be run: {}", error.kind()))
+                .hint("check that /bin/sh and the project's folder are there")
+        };
+        let mut child = command.spawn().map_err(system)?;
+        let mut pause = Duration::from_millis(1);
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(system)? {
+                break status;
+            }
+            if self.stop.wait(pause) {
+                end(&mut child).map_err(system)?;
+                return Ok(Some("STOPPED".to_owned()));
+            }
+            pause = (pause * 2).min(LOOK);
+        };
+        match status.code() {
+            Some(code) if u64::try_from(code).is_ok_and(|code| code <= self.success_max) => Ok(Some(code.to_string())),
+            Some(code) => {
+                let message = format!("the command ended with code {code}, expected 0 to {}", self.success_max);
+                Err(Thrown::of(&["quayline.CommandFailed"], message)
+                    .hint("see what the command wrote to standard error, or raise success-max"))
+            }
+            None => Err(Thrown::of(&["quayline.CommandFailed"], "a signal ended the command")
+                .hint("restart the execution; the step runs again")),
+        }
+    }
+}
+
+/// Ends a command: SIGTERM, then SIGKILL.
+fn end(child: &mut Child) -> std::io::Result<()> {
+    let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(id) = id {
+        // The command may have ended meanwhile.
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+    }
+    let deadline = Instant::now() + GRACE;
+    while Instant::now() < deadline {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+    }
+    child.kill()?;
+    child.wait().map(|_| ())
+}

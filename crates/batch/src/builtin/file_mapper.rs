@@ -1,0 +1,92 @@
+//! `quayline.fileMapper`: a file of lines or of records of one length as ranges, one for each partition.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::path::PathBuf;
+
+use quayline_core::system_error_text;
+use quayline_frame::FramingSpec;
+
+use crate::artifact::{Answer, Injected, PartitionMapper, PartitionPlan};
+use crate::error::Thrown;
+
+/// Greatest number of partitions, so that a wrong number does not fill the repository.
+const PARTITIONS_MAX: u64 = 10_000;
+
+/// Where a range may begin.
+enum Boundary {
+    /// At a multiple of the record length.
+    Every(u64),
+    /// After a line end.
+    Line,
+}
+
+pub(super) struct FileMapper {
+    path: PathBuf,
+    boundary: Boundary,
+    partitions: u64,
+    threads: u32,
+}
+
+impl FileMapper {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["file", "framing", "partitions", "threads"])?;
+        let framing = with.property("framing").unwrap_or("lines");
+        let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
+        let boundary = match spec {
+            FramingSpec::Fixed { length } => Boundary::Every(length as u64),
+            FramingSpec::Lines(_) => Boundary::Line,
+            _ => {
+                let remedy = "write lines or fixed:LENGTH; records of other framings can only be found from the start";
+                return Err(Thrown::property(&with.name, "framing", "cannot be split into ranges", remedy));
+            }
+        };
+        let partitions = with.number("partitions", 2)?;
+        if !(1..=PARTITIONS_MAX).contains(&partitions) {
+            let remedy = format!("write a number from 1 to {PARTITIONS_MAX}");
+            return Err(Thrown::property(&with.name, "partitions", "is out of range", remedy));
+        }
+        let threads = u32::try_from(with.number("threads", 0)?).unwrap_or(u32::MAX);
+        Ok(FileMapper { path: with.path("file")?, boundary, partitions, threads })
+    }
+
+    fn io(&self, error: &std::io::Error) -> Thrown {
+        let message = format!("{} cannot be read: {}", self.path.display(), system_error_text(error));
+        Thrown::of(&["java.io.IOException", "quayline.Environment"], message).hint("check the property file")
+    }
+}
+
+impl PartitionMapper for FileMapper {
+    fn plan(&mut self) -> Answer<PartitionPlan> {
+        let file = File::open(&self.path).map_err(|error| self.io(&error))?;
+        let length = file.metadata().map_err(|error| self.io(&error))?.len();
+        let mut reader = BufReader::new(file);
+        let mut begins = vec![0];
+        for number in 1..self.partitions {
+            let about =
+                u64::try_from(u128::from(length) * u128::from(number) / u128::from(self.partitions)).unwrap_or(length);
+            let begin = match self.boundary {
+                Boundary::Every(bytes) => about / bytes.max(1) * bytes,
+                Boundary::Line if about == 0 => 0,
+                Boundary::Line => {
+                    // From the byte before, so that a line that begins here is found.
+                    reader.seek(SeekFrom::Start(about - 1)).map_err(|error| self.io(&error))?;
+                    let skipped = reader.skip_until(b'\n').map_err(|error| self.io(&error))?;
+                    about - 1 + skipped as u64
+                }
+            };
+            begins.push(begin);
+        }
+        begins.push(length);
+        let range = |(number, range): (usize, &[u64])| -> BTreeMap<String, String> {
+            [("number", number as u64), ("from", range[0]), ("to", range[1])]
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_string()))
+                .collect()
+        };
+        // A partition whose range is empty reads nothing: the number of partitions stays that of the job.
+        let properties = begins.windows(2).enumerate().map(range).collect();
+        Ok(PartitionPlan { properties, threads: self.threads, replaces: false })
+    }
+}

@@ -1,0 +1,287 @@
+//! `quayline.fileReader`: records of a framed file, lines, or interchanges, one item each.
+//!
+//! The checkpoint has 32 bytes: offset of the next item, its number from 1, state of the framing, and bytes of the file. A restart seeks.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::PathBuf;
+
+use quayline_core::{ByteOffset, Findings, Limits, RecordNumber, system_error_text};
+use quayline_edi::{Rules, SegmentSplitter};
+use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
+
+use crate::artifact::{Answer, Injected, Item, Reader};
+use crate::error::Thrown;
+use crate::work::Work;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// How items end.
+enum Items {
+    Framed(FramingSpec),
+    Interchanges,
+}
+
+pub(super) struct FileReader {
+    path: PathBuf,
+    items: Items,
+    /// Items at the start of the file that are left out: a header line.
+    skip: u64,
+    /// First byte of the range, which begins at an item.
+    from: u64,
+    /// First byte after the range: no item begins there or later.
+    to: u64,
+    limits: Limits,
+    file: Option<File>,
+    splitter: Option<Splitter>,
+    bytes: Vec<u8>,
+    at: usize,
+    end: EndOfInput,
+    /// Offset of `bytes[at]`, for interchanges; a splitter counts itself.
+    offset: u64,
+    number: u64,
+    length: u64,
+}
+
+impl FileReader {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["file", "framing", "skip", "from", "to"])?;
+        let items = match with.property("framing").unwrap_or("lines") {
+            "edi" => Items::Interchanges,
+            framing => {
+                let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
+                Items::Framed(spec)
+            }
+        };
+        Ok(FileReader {
+            path: with.path("file")?,
+            items,
+            skip: with.number("skip", 0)?,
+            from: with.number("from", 0)?,
+            to: with.number("to", u64::MAX)?,
+            limits: Limits::default(),
+            file: None,
+            splitter: None,
+            bytes: Vec::new(),
+            at: 0,
+            end: EndOfInput::No,
+            offset: 0,
+            number: 1,
+            length: 0,
+        })
+    }
+
+    fn io(&self, doing: &str, error: &std::io::Error) -> Thrown {
+        let message = format!("{} cannot be {doing}: {}", self.path.display(), system_error_text(error));
+        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
+            .hint("check the property file and the permissions; relative paths begin at the project's folder")
+    }
+
+    fn more(&mut self, at_least: usize) -> Answer<()> {
+        self.bytes.drain(..std::mem::take(&mut self.at));
+        let wanted = at_least.max(READ_BYTES);
+        while self.bytes.len() < wanted && self.end == EndOfInput::No {
+            let before = self.bytes.len();
+            self.bytes.resize(before + READ_BYTES, 0);
+            let Some(file) = &mut self.file else { return Ok(()) };
+            let read = file.read(&mut self.bytes[before..]);
+            let count = match read {
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {
+                    self.bytes.truncate(before);
+                    continue;
+                }
+                Err(error) => {
+                    self.bytes.truncate(before);
+                    return Err(self.io("read", &error));
+                }
+            };
+            self.bytes.truncate(before + count);
+            if count == 0 {
+                self.end = EndOfInput::Yes;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_record(&mut self) -> Answer<Option<Item>> {
+        loop {
+            let splitter = self.splitter.as_mut().expect("open made a splitter");
+            if splitter.offset().0 >= self.to {
+                return Ok(None);
+            }
+            let needed = match splitter.split(&self.bytes[self.at..], self.end) {
+                Ok(Step::Record { body, consumed, .. }) => {
+                    let item = body.to_vec();
+                    self.at += consumed;
+                    self.number += 1;
+                    return Ok(Some(item));
+                }
+                Ok(Step::Done { .. }) => return Ok(None),
+                Ok(Step::NeedMore { at_least }) => at_least,
+                Err(fault) => return Err(Thrown::from_finding(&fault.finding())),
+            };
+            self.more(needed)?;
+        }
+    }
+
+    /// One interchange, with the white space before it.
+    fn next_interchange(&mut self) -> Answer<Option<Item>> {
+        let mut window = READ_BYTES;
+        if self.offset >= self.to {
+            return Ok(None);
+        }
+        loop {
+            self.more(window)?;
+            let end = match self.end {
+                EndOfInput::Yes => quayline_edi::EndOfInput::Yes,
+                EndOfInput::No => quayline_edi::EndOfInput::No,
+            };
+            let offset = ByteOffset(self.offset);
+            let mut splitter = SegmentSplitter::new(&self.limits, Rules::Lenient);
+            let mut found = None;
+            let mut seen = false;
+            {
+                let mut pass = splitter.over(&self.bytes[self.at..], end);
+                loop {
+                    match pass.advance() {
+                        quayline_edi::Step::Interchange if seen => {
+                            // The interchange before has no trailer: it ends where the next begins.
+                            found = Some(pass.segment_start());
+                            break;
+                        }
+                        quayline_edi::Step::Interchange => seen = true,
+                        quayline_edi::Step::Segment => {
+                            if matches!(pass.segment().tag(), b"IEA" | b"UNZ") {
+                                found = Some(pass.consumed());
+                                break;
+                            }
+                        }
+                        quayline_edi::Step::NeedMore => break,
+                        _ => {
+                            if seen || self.end == EndOfInput::Yes {
+                                found = Some(self.bytes.len() - self.at);
+                            }
+                            break;
+                        }
+                    }
+                }
+            }
+            if let Some(length) = found {
+                let item = self.bytes[self.at..self.at + length].to_vec();
+                self.at += length;
+                self.offset = offset.0 + length as u64;
+                if item.trim_ascii().is_empty() {
+                    return Ok(None);
+                }
+                self.number += 1;
+                return Ok(Some(item));
+            }
+            let most = self.limits.record_bytes_max;
+            if window >= most {
+                let message =
+                    format!("interchange {} of {} has more than {most} bytes", self.number, self.path.display());
+                return Err(Thrown::of(&["quayline.Rejected"], message)
+                    .hint("translate large interchanges with quayline translate, which streams them"));
+            }
+            window = (window * 2).min(most);
+        }
+    }
+}
+
+impl Reader for FileReader {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+        let mut file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
+        self.length = file.metadata().map_err(|error| self.io("read", &error))?.len();
+        (self.bytes, self.at, self.end) = (Vec::new(), 0, EndOfInput::No);
+        let (offset, number, state) = match checkpoint {
+            Some(bytes) => {
+                let [offset, number, state, length] = numbers(bytes).ok_or_else(damaged)?;
+                if length != self.length {
+                    let message = format!(
+                        "{} has {} bytes, but had {length} at the checkpoint",
+                        self.path.display(),
+                        self.length
+                    );
+                    return Err(Thrown::of(&["quayline.Environment"], message)
+                        .hint("restore the file that the job began with, or start the job anew"));
+                }
+                (offset, number, state)
+            }
+            None => (self.from, 1, 0),
+        };
+        file.seek(SeekFrom::Start(offset)).map_err(|error| self.io("read", &error))?;
+        self.file = Some(file);
+        (self.offset, self.number) = (offset, number);
+        if let Items::Framed(spec) = &self.items {
+            let record = RecordNumber(number);
+            let splitter = Splitter::resume(spec, &self.limits, ByteOffset(offset), record, state);
+            self.splitter = Some(splitter.map_err(|error| Thrown::from_finding(&error.finding()))?);
+        }
+        while checkpoint.is_none() && self.number <= self.skip {
+            if self.next()?.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        self.next()
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        let (offset, state) = match &self.splitter {
+            Some(splitter) => (splitter.offset().0, splitter.state()),
+            None => (self.offset, 0),
+        };
+        let mut bytes = Vec::with_capacity(32);
+        for number in [offset, self.number, state, self.length] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        Ok(Some(bytes))
+    }
+
+    fn close(&mut self) -> Answer<()> {
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl FileReader {
+    fn next(&mut self) -> Answer<Option<Item>> {
+        match &self.items {
+            Items::Framed(_) => self.next_record(),
+            Items::Interchanges => self.next_interchange(),
+        }
+    }
+}
+
+/// Numbers of 8 bytes each that make up the whole of a checkpoint.
+pub(super) fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    if bytes.len() != 8 * N {
+        return None;
+    }
+    let mut numbers = [0; N];
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *number = u64::from_le_bytes(*bytes);
+    }
+    Some(numbers)
+}
+
+/// A checkpoint of no known form.
+pub(super) fn damaged() -> Thrown {
+    Thrown::of(&["quayline.Environment"], "the checkpoint is of no known form")
+        .hint("the step had another reader or writer: restore the job XML, or start the job anew")
+}
+
+/// The first finding as an exception.
+pub(super) fn of_findings(findings: &Findings) -> Thrown {
+    let first = findings.0.first().map(Thrown::from_finding);
+    let thrown = first.unwrap_or_else(|| Thrown::new("quayline.Internal", "an error without a finding"));
+    match findings.0.len() {
+        0 | 1 => thrown,
+        count => Thrown { message: format!("{}; and {} more", thrown.message, count - 1), ..thrown },
+    }
+}

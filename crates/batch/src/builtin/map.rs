@@ -1,0 +1,93 @@
+//! `quayline.mapProcessor`: one document through a map.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use quayline_core::{Findings, Limits};
+use quayline_pipeline::{OutputBuffer, Pipeline, UnitLane, World};
+use quayline_project::{MapFile, ShapeOptions};
+
+use super::file_reader::of_findings;
+use crate::artifact::{Answer, Injected, Item, Processor};
+use crate::error::Thrown;
+
+/// Maps that were compiled. They stay for the life of the process, one for each version of a file, because lanes refer to them.
+#[derive(Default)]
+pub(super) struct Maps(Mutex<HashMap<(PathBuf, Option<SystemTime>), &'static Compiled>>);
+
+struct Compiled {
+    pipeline: Pipeline,
+    /// Bytes at the beginning of an output before its first document.
+    prologue: usize,
+}
+
+impl Maps {
+    pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
+        with.only(&["map"])?;
+        let path = with.path("map")?;
+        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
+        let key = (path.clone(), changed);
+        let mut known = self.0.lock();
+        let compiled = match known.get(&key) {
+            Some(compiled) => *compiled,
+            None => {
+                let compiled = compile(with, &path).map_err(|findings| of_findings(&findings))?;
+                let kept: &'static Compiled = Box::leak(Box::new(compiled));
+                known.insert(key, kept);
+                kept
+            }
+        };
+        let lane = compiled.pipeline.lane().map_err(|findings| of_findings(&findings))?;
+        let outputs = compiled.pipeline.buffers().map_err(|findings| of_findings(&findings))?;
+        if outputs.len() != 1 {
+            let message = format!("names a map with {} outputs, expected one", outputs.len());
+            return Err(Thrown::property(&with.name, "map", message, "write a map with one target"));
+        }
+        Ok(MapProcessor { lane, outputs, prologue: compiled.prologue, name: Arc::from(with.name.as_str()) })
+    }
+}
+
+fn compile(_with: &Injected, path: &std::path::Path) -> Result<Compiled, Findings> {
+    let options = ShapeOptions::default();
+    let map = MapFile::open(path, &options, &options)?;
+    let pipeline = Pipeline::through(map, Arc::new(World::default()), Limits::default())?;
+    let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
+    Ok(Compiled { pipeline, prologue })
+}
+
+pub(super) struct MapProcessor {
+    lane: UnitLane<'static>,
+    outputs: Vec<OutputBuffer>,
+    prologue: usize,
+    name: Arc<str>,
+}
+
+impl Processor for MapProcessor {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        let report = self.lane.run(&self.name, item, &mut self.outputs);
+        let [output] = self.outputs.as_mut_slice() else { unreachable!("checked when the lane was made") };
+        let bytes = output.bytes();
+        let is_empty = bytes.len() <= self.prologue;
+        let mut document = bytes.get(self.prologue..).unwrap_or_default().to_vec();
+        let ended = output.take();
+        if !report.is_good() {
+            let lost = report.lost.iter().flat_map(|findings| &findings.0);
+            let found: Vec<_> = report.findings.iter().chain(lost).cloned().collect();
+            return Err(of_findings(&Findings(found)));
+        }
+        if is_empty && ended.len() <= self.prologue {
+            return Ok(None);
+        }
+        if self.prologue == 0 && ended.len() > document.len() {
+            // An interchange: its trailers belong to the item.
+            document = ended;
+        }
+        while document.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            document.pop();
+        }
+        Ok(Some(document))
+    }
+}

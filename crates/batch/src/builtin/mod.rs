@@ -1,0 +1,25 @@
+//! The artifacts that come with Quayline.
+
+mod command;
+mod file_mapper;
+mod file_reader;
+mod file_writer;
+mod map;
+mod queue;
+mod record_file;
+
+use crate::artifact::Registry;
+
+/// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
+pub fn register(registry: &mut Registry) {
+    registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
+    registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
+    registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
+    registry.writer("quayline.fileWriter", |with| Ok(Box::new(file_writer::FileWriter::new(with)?)));
+    registry.writer("quayline.queueWriter", |with| Ok(Box::new(queue::QueueWriter::new(with)?)));
+    registry.writer("quayline.recordFileWriter", |with| Ok(Box::new(record_file::RecordFileWriter::new(with)?)));
+    registry.mapper("quayline.fileMapper", |with| Ok(Box::new(file_mapper::FileMapper::new(with)?)));
+    let maps = map::Maps::default();
+    registry.processor("quayline.mapProcessor", move |with| Ok(Box::new(maps.processor(with)?)));
+    registry.batchlet("quayline.commandBatchlet", |with| Ok(Box::new(command::Command::new(with)?)));
+}

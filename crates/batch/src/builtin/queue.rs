@@ -1,0 +1,82 @@
+//! `quayline.queueReader` and `quayline.queueWriter`: messages got and put in the chunk's unit of work.
+
+use quayline_store::queue::{GetWait, Message, Select};
+use quayline_store::{Store, StoreError, Unit};
+
+use crate::artifact::{Answer, Injected, Item, Reader, Writer};
+use crate::error::Thrown;
+use crate::work::Work;
+
+/// The unit of the store, and the store.
+pub(super) fn unit_of<'w>(work: &'w mut dyn Work, artifact: &str) -> Answer<&'w mut Unit> {
+    work.unit().ok_or_else(|| {
+        let message = format!("{artifact} needs a job repository in a Quayline store");
+        Thrown::of(&["quayline.Configuration"], message).hint("run the job with --store DIR")
+    })
+}
+
+pub(super) struct QueueReader {
+    queue: String,
+    wait_ms: u64,
+    open: Option<quayline_store::queue::Queue>,
+}
+
+impl QueueReader {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["queue", "wait-ms"])?;
+        let queue = with.required("queue")?.to_owned();
+        Ok(QueueReader { queue, wait_ms: with.number("wait-ms", 0)?, open: None })
+    }
+}
+
+impl Reader for QueueReader {
+    fn open(&mut self, _checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()> {
+        let unit = unit_of(work, "quayline.queueReader")?;
+        self.open = Some(Store::of(unit).queue(&self.queue)?);
+        Ok(())
+    }
+
+    fn read(&mut self, work: &mut dyn Work) -> Answer<Option<Item>> {
+        let unit = unit_of(work, "quayline.queueReader")?;
+        let queue = self.open.as_ref().expect("the reader is open");
+        let wait = if self.wait_ms == 0 { GetWait::No } else { GetWait::AtMostMs(self.wait_ms) };
+        match queue.get(unit, Select::First, wait) {
+            Ok(message) => Ok(Some(message.payload)),
+            Err(StoreError::NoMessage { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(super) struct QueueWriter {
+    queue: String,
+    open: Option<quayline_store::queue::Queue>,
+}
+
+impl QueueWriter {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["queue"])?;
+        Ok(QueueWriter { queue: with.required("queue")?.to_owned(), open: None })
+    }
+}
+
+impl Writer for QueueWriter {
+    fn open(&mut self, _checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()> {
+        let unit = unit_of(work, "quayline.queueWriter")?;
+        self.open = Some(Store::of(unit).queue(&self.queue)?);
+        Ok(())
+    }
+
+    fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
+        let unit = unit_of(work, "quayline.queueWriter")?;
+        let queue = self.open.as_ref().expect("the writer is open");
+        for item in items {
+            queue.put(unit, &Message::new(item.as_slice()))?;
+        }
+        Ok(())
+    }
+
+    fn isolates(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,13 @@
+//! The codes of findings about jobs that run; `docs/reference/errors/job.md` explains them.
+
+use quayline_core::Code;
+
+pub(crate) const REPOSITORY: Code = Code("JOB-020");
+pub(crate) const NO_SUCH_EXECUTION: Code = Code("JOB-021");
+pub(crate) const NOT_RESTARTABLE: Code = Code("JOB-022");
+pub(crate) const IS_RUNNING: Code = Code("JOB-023");
+pub(crate) const NOT_RUNNING: Code = Code("JOB-024");
+pub(crate) const DRIFT: Code = Code("JOB-025");
+pub(crate) const FENCED: Code = Code("JOB-026");
+pub(crate) const THROWN: Code = Code("JOB-027");
+pub(crate) const PROPERTY: Code = Code("JOB-028");

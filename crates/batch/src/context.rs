@@ -1,0 +1,254 @@
+//! Contexts of artifacts: the job, the step, their metrics, and the wish to stop.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::error::Thrown;
+use crate::record::{Counts, ExecutionId, InstanceId};
+use crate::status::BatchStatus;
+
+/// Data that artifacts of one thread share and that nobody keeps.
+pub type TransientData = Option<Arc<dyn Any + Send + Sync>>;
+
+/// The wish that an execution stops. Clones share it.
+#[derive(Clone, Default)]
+pub struct StopSignal(Arc<Signal>);
+
+#[derive(Default)]
+struct Signal {
+    is_set: AtomicBool,
+    lock: Mutex<()>,
+    set: Condvar,
+}
+
+impl fmt::Debug for StopSignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StopSignal({})", self.is_set())
+    }
+}
+
+impl StopSignal {
+    /// Asks to stop.
+    pub fn set(&self) {
+        let _guard = self.0.lock.lock();
+        self.0.is_set.store(true, Ordering::SeqCst);
+        self.0.set.notify_all();
+    }
+
+    /// Whether somebody asked to stop.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.0.is_set.load(Ordering::Relaxed)
+    }
+
+    /// Waits, but no longer than until somebody asks to stop. Whether somebody did.
+    #[must_use]
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let deadline = Instant::now() + at_most;
+        let mut guard = self.0.lock.lock();
+        while !self.is_set() {
+            if self.0.set.wait_until(&mut guard, deadline).timed_out() {
+                return self.is_set();
+            }
+        }
+        true
+    }
+}
+
+/// The job, as artifacts see it. Threads of partitions and of flows of a split have one each, as the specification says.
+pub struct JobContext {
+    /// The job's id.
+    pub job: String,
+    /// Instance.
+    pub instance: InstanceId,
+    /// Execution.
+    pub execution: ExecutionId,
+    /// Properties of the job.
+    pub properties: BTreeMap<String, String>,
+    /// Whether somebody asked the execution to stop.
+    pub stop: StopSignal,
+    state: Mutex<JobContextState>,
+}
+
+#[derive(Default)]
+struct JobContextState {
+    status: BatchStatus,
+    exit_status: Option<String>,
+    transient: TransientData,
+}
+
+impl JobContext {
+    /// A context without exit status and data.
+    #[must_use]
+    pub fn new(
+        job: &str,
+        ids: (InstanceId, ExecutionId),
+        properties: BTreeMap<String, String>,
+        stop: StopSignal,
+    ) -> Self {
+        JobContext {
+            job: job.to_owned(),
+            instance: ids.0,
+            execution: ids.1,
+            properties,
+            stop,
+            state: Mutex::new(JobContextState { status: BatchStatus::Started, ..JobContextState::default() }),
+        }
+    }
+
+    /// The same job for another thread.
+    #[must_use]
+    pub fn for_thread(&self) -> Self {
+        JobContext::new(&self.job, (self.instance, self.execution), self.properties.clone(), self.stop.clone())
+    }
+
+    /// Batch status.
+    #[must_use]
+    pub fn status(&self) -> BatchStatus {
+        let status = self.state.lock().status;
+        if status == BatchStatus::Started && self.stop.is_set() { BatchStatus::Stopping } else { status }
+    }
+
+    pub(crate) fn set_status(&self, status: BatchStatus) {
+        self.state.lock().status = status;
+    }
+
+    /// Exit status, if somebody has set one.
+    #[must_use]
+    pub fn exit_status(&self) -> Option<String> {
+        self.state.lock().exit_status.clone()
+    }
+
+    /// Sets the exit status.
+    pub fn set_exit_status(&self, exit_status: impl Into<String>) {
+        self.state.lock().exit_status = Some(exit_status.into());
+    }
+
+    /// Removes the exit status, so that the batch status is the default again.
+    pub fn clear_exit_status(&self) {
+        self.state.lock().exit_status = None;
+    }
+
+    /// Transient user data.
+    #[must_use]
+    pub fn transient(&self) -> TransientData {
+        self.state.lock().transient.clone()
+    }
+
+    /// Sets the transient user data.
+    pub fn set_transient(&self, data: TransientData) {
+        self.state.lock().transient = data;
+    }
+}
+
+/// The step, as artifacts see it. A partition has one of its own.
+pub struct StepContext {
+    /// The step's id.
+    pub step: String,
+    /// Number of the step execution in its execution.
+    pub number: u32,
+    /// Properties of the step.
+    pub properties: BTreeMap<String, String>,
+    /// The partition, from 0.
+    pub partition: Option<u32>,
+    state: Mutex<StepContextState>,
+}
+
+#[derive(Default)]
+struct StepContextState {
+    status: BatchStatus,
+    exit_status: Option<String>,
+    user_data: Option<Vec<u8>>,
+    transient: TransientData,
+    exception: Option<Thrown>,
+    counts: Counts,
+}
+
+impl StepContext {
+    /// A context with the persistent user data of the last checkpoint.
+    #[must_use]
+    pub fn new(
+        step: &str,
+        number: u32,
+        properties: BTreeMap<String, String>,
+        partition: Option<u32>,
+        user_data: Option<Vec<u8>>,
+    ) -> Self {
+        let state = StepContextState { status: BatchStatus::Started, user_data, ..StepContextState::default() };
+        StepContext { step: step.to_owned(), number, properties, partition, state: Mutex::new(state) }
+    }
+
+    /// Batch status.
+    #[must_use]
+    pub fn status(&self) -> BatchStatus {
+        self.state.lock().status
+    }
+
+    pub(crate) fn set_status(&self, status: BatchStatus) {
+        self.state.lock().status = status;
+    }
+
+    /// Exit status, if somebody has set one.
+    #[must_use]
+    pub fn exit_status(&self) -> Option<String> {
+        self.state.lock().exit_status.clone()
+    }
+
+    /// Sets the exit status.
+    pub fn set_exit_status(&self, exit_status: impl Into<String>) {
+        self.state.lock().exit_status = Some(exit_status.into());
+    }
+
+    /// Removes the exit status, so that the batch status is the default again.
+    pub fn clear_exit_status(&self) {
+        self.state.lock().exit_status = None;
+    }
+
+    /// Persistent user data: kept with each checkpoint.
+    #[must_use]
+    pub fn user_data(&self) -> Option<Vec<u8>> {
+        self.state.lock().user_data.clone()
+    }
+
+    /// Sets the persistent user data.
+    pub fn set_user_data(&self, data: Option<Vec<u8>>) {
+        self.state.lock().user_data = data;
+    }
+
+    /// Transient user data.
+    #[must_use]
+    pub fn transient(&self) -> TransientData {
+        self.state.lock().transient.clone()
+    }
+
+    /// Sets the transient user data.
+    pub fn set_transient(&self, data: TransientData) {
+        self.state.lock().transient = data;
+    }
+
+    /// The last exception of a reader, processor, writer or batchlet.
+    #[must_use]
+    pub fn exception(&self) -> Option<Thrown> {
+        self.state.lock().exception.clone()
+    }
+
+    pub(crate) fn set_exception(&self, thrown: Option<&Thrown>) {
+        self.state.lock().exception = thrown.cloned();
+    }
+
+    /// Metrics.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.state.lock().counts
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.state.lock().counts);
+    }
+}

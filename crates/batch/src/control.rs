@@ -1,0 +1,46 @@
+//! Stop requests from another process: a file for each execution in a folder beside the store, because only one process can open the store.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::engine::Engine;
+use crate::record::ExecutionId;
+
+/// Stop requests beside a store.
+pub struct StopRequests {
+    folder: PathBuf,
+}
+
+impl StopRequests {
+    /// Requests in the folder of a store.
+    #[must_use]
+    pub fn new(store: &Path) -> Self {
+        StopRequests { folder: store.join("job-stops") }
+    }
+
+    /// Asks the process that runs an execution to stop it.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn request(&self, execution: ExecutionId) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        fs::write(self.folder.join(execution.to_string()), b"")
+    }
+
+    /// Removes requests for executions that nobody runs.
+    pub fn clear(&self) {
+        // Without the folder there are no requests.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    /// Stops the executions of this process that somebody asked to stop.
+    pub fn look(&self, engine: &Engine) {
+        for execution in engine.running() {
+            if self.folder.join(execution.to_string()).exists() {
+                // It may have ended meanwhile.
+                let _ = engine.stop(execution);
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Skip and retry (sections 8.2.1.4.1 to 8.2.1.4.5).
+
+use quayline_project::job::Chunk;
+
+use crate::artifact::Registry;
+use crate::error::Thrown;
+
+/// What becomes of an exception.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Remedy {
+    /// The step fails.
+    Fail,
+    /// The item is left out.
+    Skip,
+    /// The same call again, in the same unit of work.
+    Retry,
+    /// The chunk rolls back and runs again, one item at a time.
+    RollBack,
+}
+
+/// Skips and retries so far. A restart begins at zero.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    skips: u64,
+    retries: u64,
+}
+
+impl Faults {
+    /// A skip that was counted did not happen: its items are looked at one by one.
+    pub(super) fn take_back_skip(&mut self) {
+        self.skips -= 1;
+    }
+
+    /// Decides, and counts what is decided. While a chunk is retried after a rollback, skip wins over retry; before, retry wins.
+    pub(super) fn remedy(&mut self, chunk: &Chunk, registry: &Registry, thrown: &Thrown, is_retrying: bool) -> Remedy {
+        if thrown.is_fatal {
+            return Remedy::Fail;
+        }
+        let lineage = registry.lineage(thrown);
+        let below = |limit: Option<u32>, count: u64| limit.is_none_or(|limit| count < u64::from(limit));
+        let can_skip = chunk.skippable.has(&lineage) && below(chunk.skip_limit, self.skips);
+        let can_retry = chunk.retryable.has(&lineage) && below(chunk.retry_limit, self.retries);
+        if can_retry && !(is_retrying && can_skip) {
+            self.retries += 1;
+            return if chunk.no_rollback.has(&lineage) { Remedy::Retry } else { Remedy::RollBack };
+        }
+        if can_skip {
+            self.skips += 1;
+            return Remedy::Skip;
+        }
+        Remedy::Fail
+    }
+}

@@ -1,0 +1,40 @@
+//! The listeners of a job or step.
+
+use std::sync::Arc;
+
+use quayline_project::job::ArtifactRef;
+
+use super::Run;
+use crate::artifact::{Answer, Listener};
+use crate::context::{JobContext, StepContext};
+
+/// Listeners in document order.
+#[derive(Default)]
+pub(super) struct Listeners(Vec<Box<dyn Listener>>);
+
+impl Listeners {
+    pub(super) fn make(
+        &mut self,
+        run: &Run<'_>,
+        artifacts: &[ArtifactRef],
+        job: &Arc<JobContext>,
+        step: Option<&Arc<StepContext>>,
+    ) -> Answer<()> {
+        for artifact in artifacts {
+            self.0.push(run.engine.registry.make_listener(&run.inject(artifact, job, step))?);
+        }
+        Ok(())
+    }
+
+    /// Tells all listeners. All hear it; the first that throws is the answer.
+    pub(super) fn each(&mut self, mut tell: impl FnMut(&mut dyn Listener) -> Answer<()>) -> Answer<()> {
+        let mut answer = Ok(());
+        for listener in &mut self.0 {
+            let told = tell(listener.as_mut());
+            if answer.is_ok() {
+                answer = told;
+            }
+        }
+        answer
+    }
+}

@@ -1,0 +1,210 @@
+//! Errors of the repository and the operator, and what artifacts throw.
+
+use std::fmt;
+
+use quayline_core::{Code, Fault, Finding};
+use quayline_store::StoreError;
+
+use crate::codes;
+use crate::record::ExecutionId;
+use crate::status::BatchStatus;
+
+/// Why an operation on jobs did not happen.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// The store of the repository.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// A record of the repository is of no known form.
+    #[error("a record of the job repository is of no known form: {what}")]
+    Damaged {
+        /// Which record.
+        what: &'static str,
+    },
+    /// No such execution.
+    #[error("no job execution has the number {0}")]
+    NoSuchExecution(ExecutionId),
+    /// A restart that the specification does not allow.
+    #[error("execution {execution} cannot be restarted: {why}")]
+    NotRestartable {
+        /// The execution.
+        execution: ExecutionId,
+        /// Why.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The execution runs.
+    #[error("execution {execution} is {status}")]
+    IsRunning {
+        /// The execution.
+        execution: ExecutionId,
+        /// Its status.
+        status: BatchStatus,
+    },
+    /// The execution does not run.
+    #[error("execution {execution} does not run: it is {status}")]
+    NotRunning {
+        /// The execution.
+        execution: ExecutionId,
+        /// Its status.
+        status: BatchStatus,
+    },
+    /// Another process has the execution.
+    #[error("execution {execution} was taken over: its token is no longer {token}")]
+    Fenced {
+        /// The execution.
+        execution: ExecutionId,
+        /// The token that this process has.
+        token: u64,
+    },
+    /// The job XML is not what the instance ran before.
+    #[error("the job XML differs from the one that execution {execution} ran: {differences}")]
+    Drift {
+        /// The last execution.
+        execution: ExecutionId,
+        /// Lines that differ.
+        differences: String,
+    },
+}
+
+impl BatchError {
+    /// The error as people read it.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let finding = |code, fault| Finding::error(code, fault, self.to_string());
+        match self {
+            BatchError::Store(error) => error.finding(),
+            BatchError::Damaged { .. } => finding(codes::REPOSITORY, Fault::Environment)
+                .hint("run quayline store check; a newer version of Quayline may have written the store"),
+            BatchError::NoSuchExecution(_) => {
+                finding(codes::NO_SUCH_EXECUTION, Fault::Caller).hint("quayline job list shows all executions")
+            }
+            BatchError::NotRestartable { remedy, .. } => {
+                finding(codes::NOT_RESTARTABLE, Fault::Caller).hint(remedy.as_str())
+            }
+            BatchError::IsRunning { execution, .. } => finding(codes::IS_RUNNING, Fault::Caller)
+                .hint(format!("wait for its end, or stop it: quayline job stop {execution}")),
+            BatchError::NotRunning { .. } => {
+                finding(codes::NOT_RUNNING, Fault::Caller).hint("only an execution that runs can be stopped")
+            }
+            BatchError::Fenced { .. } => finding(codes::FENCED, Fault::Environment)
+                .hint("the other process continues the execution; nothing of this one was committed since"),
+            BatchError::Drift { .. } => finding(codes::DRIFT, Fault::Caller)
+                .hint("restart with --accept-drift if the new job XML is meant to continue the old work"),
+        }
+    }
+}
+
+/// What an artifact throws: a class in a tree of classes, as Java's exceptions have them, and a message without payload.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Thrown {
+    /// The class, and its superclasses from the nearest to the farthest.
+    pub lineage: Vec<String>,
+    /// What happened. Lower case, no final period, no payload.
+    pub message: String,
+    /// What to do.
+    pub remedy: Option<String>,
+    /// Whether the repository can no longer be written: nothing may be retried or skipped.
+    pub(crate) is_fatal: bool,
+}
+
+/// Superclasses of everything that an artifact throws, so that jobs written for Java skip and retry what they always did.
+pub const ROOT_CLASSES: [&str; 2] = ["java.lang.Exception", "java.lang.Throwable"];
+
+impl Thrown {
+    /// An exception of a class.
+    #[must_use]
+    pub fn new(class: &str, message: impl Into<String>) -> Self {
+        Thrown::of(&[class], message)
+    }
+
+    /// An exception of a class with its superclasses, the nearest first; those of [`ROOT_CLASSES`] are added.
+    #[must_use]
+    pub fn of(classes: &[&str], message: impl Into<String>) -> Self {
+        let mut lineage: Vec<String> = classes.iter().map(|class| (*class).to_owned()).collect();
+        for root in ROOT_CLASSES {
+            if !lineage.iter().any(|class| class == root) {
+                lineage.push(root.to_owned());
+            }
+        }
+        Thrown { lineage, message: message.into(), remedy: None, is_fatal: false }
+    }
+
+    /// An exception from a finding: its class is the code, below `quayline.Rejected` for faults of the sender.
+    #[must_use]
+    pub fn from_finding(finding: &Finding) -> Self {
+        let group = match finding.fault {
+            Fault::Sender => "quayline.Rejected",
+            Fault::Config | Fault::Caller => "quayline.Configuration",
+            Fault::Environment => "quayline.Environment",
+            Fault::Ours => "quayline.Internal",
+        };
+        let place = finding.place.to_string();
+        let message =
+            if place.is_empty() { finding.message.clone() } else { format!("{} at {place}", finding.message) };
+        Thrown { remedy: finding.hint.clone(), ..Thrown::of(&[finding.code.0, group], message) }
+    }
+
+    /// The same with a remedy.
+    #[must_use]
+    pub fn hint(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+
+    /// The class.
+    #[must_use]
+    pub fn class(&self) -> &str {
+        self.lineage.first().map_or("java.lang.Throwable", String::as_str)
+    }
+
+    /// A property of an artifact that is missing or wrong.
+    #[must_use]
+    pub fn property(artifact: &str, property: &str, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
+        let message = format!("property {property} of {artifact} {what}");
+        Thrown::of(&[codes::PROPERTY.0, "quayline.Configuration"], message).hint(remedy)
+    }
+
+    /// The exception as people read it.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let finding = Finding::error(codes::THROWN, Fault::Environment, format!("{}: {}", self.class(), self.message));
+        match &self.remedy {
+            Some(remedy) => finding.hint(remedy.as_str()),
+            None => finding,
+        }
+    }
+
+    /// The code with which the exception can be looked up.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        codes::THROWN
+    }
+}
+
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.class(), self.message)
+    }
+}
+
+impl std::error::Error for Thrown {}
+
+/// The repository failed: what is under way cannot be committed, so nothing is skipped or retried.
+impl From<BatchError> for Thrown {
+    fn from(error: BatchError) -> Self {
+        let finding = error.finding();
+        let mut thrown = Thrown::from_finding(&finding);
+        thrown.is_fatal = true;
+        thrown
+    }
+}
+
+/// A record lock, a record that exists twice, a queue that is full: the artifact's own use of the store.
+impl From<StoreError> for Thrown {
+    fn from(error: StoreError) -> Self {
+        Thrown::from_finding(&error.finding())
+    }
+}

@@ -1,0 +1,100 @@
+//! Job logs: one file of lines for each execution, `job-logs/<execution>.log` in a folder.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::event::{CHECKPOINT, Event, Observer};
+use crate::record::ExecutionId;
+
+/// Writes job logs into a folder. A line that cannot be written is lost; the execution goes on, because its records are in the repository.
+pub struct JobLogs {
+    folder: PathBuf,
+}
+
+impl JobLogs {
+    /// Job logs beside a store.
+    #[must_use]
+    pub fn new(store: &Path) -> Self {
+        JobLogs { folder: store.join("job-logs") }
+    }
+
+    /// The log of an execution.
+    #[must_use]
+    pub fn path(&self, execution: ExecutionId) -> PathBuf {
+        self.folder.join(format!("{execution}.log"))
+    }
+
+    /// Removes the log of an execution.
+    ///
+    /// # Errors
+    /// Those of the system, but not that it is missing.
+    pub fn remove(&self, execution: ExecutionId) -> std::io::Result<()> {
+        match std::fs::remove_file(self.path(execution)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    fn open(&self, execution: ExecutionId) -> std::io::Result<File> {
+        std::fs::create_dir_all(&self.folder)?;
+        OpenOptions::new().create(true).append(true).open(self.path(execution))
+    }
+}
+
+impl Observer for JobLogs {
+    fn event(&self, event: &Event) {
+        let line = format!("{}\n", line_of(event));
+        // See the type: nobody waits for a log.
+        let _ = self.open(event.execution).and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+
+    fn wants(&self, topic: &str) -> bool {
+        topic != CHECKPOINT
+    }
+}
+
+/// An event as a line: time, topic without its first parts, sentence, metrics of an end.
+#[must_use]
+pub fn line_of(event: &Event) -> String {
+    let topic = event.topic.strip_prefix("jobs/").unwrap_or(event.topic);
+    let mut line = format!("{} {topic}: {}", time_text(event.at_ms), event.text);
+    if let Some(counts) = event.counts {
+        let named = counts.named();
+        let nonzero: Vec<String> =
+            named.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name} {count}")).collect();
+        if !nonzero.is_empty() {
+            line.push_str(&format!(" ({})", nonzero.join(", ")));
+        }
+    }
+    line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// `2026-11-22T20:00:00.000Z`.
+#[must_use]
+pub fn time_text(ms: u64) -> String {
+    let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
+    // Days from 1 March of the year 0, so that a leap day is the last of its year.
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = 400 * era + year_of_era + carry;
+    let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1_000 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", of_day % 1_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_text;
+
+    #[test]
+    fn times_are_those_of_the_civil_calendar() {
+        assert_eq!(time_text(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(time_text(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(time_text(1_795_380_000_123), "2026-11-22T20:40:00.123Z");
+    }
+}

@@ -1,0 +1,275 @@
+//! Records of the job repository.
+//!
+//! ```text
+//! key                                   record
+//! i <instance>                          Instance
+//! n <job name> 0 <instance>             (empty)         instances of a job
+//! e <execution>                         Execution
+//! x <instance> <execution>              (empty)         executions of an instance
+//! s <execution> <number>                StepExecution   in the order of their starts
+//! t <instance> <step> 0                 StepState       start count, status, checkpoint of a step that is not partitioned
+//! t <instance> <step> 0 <partition>     PartitionState  the same of a partition
+//! l <execution>                         Lease           of an execution that is not over
+//! d <digest>                            job XML
+//! ```
+//! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use quayline_core::packed;
+
+use crate::status::BatchStatus;
+
+/// Number of a job instance, from 1.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct InstanceId(pub u64);
+
+/// Number of a job execution, from 1.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ExecutionId(pub u64);
+
+packed!(struct InstanceId(number));
+packed!(struct ExecutionId(number));
+
+impl fmt::Display for InstanceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ExecutionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A job instance: what its executions have in common.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Instance {
+    /// Its number.
+    pub id: InstanceId,
+    /// The job's id.
+    pub job: String,
+    /// Last execution.
+    pub last: ExecutionId,
+    /// Milliseconds since 1970.
+    pub created_ms: u64,
+    /// The folder at which relative paths of the job begin.
+    pub folder: String,
+}
+
+packed!(struct Instance { id, job, last, created_ms, folder });
+
+/// A job execution.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Execution {
+    /// Its number.
+    pub id: ExecutionId,
+    /// The instance.
+    pub instance: InstanceId,
+    /// The job's id.
+    pub job: String,
+    /// Batch status.
+    pub status: BatchStatus,
+    /// Exit status; empty while the execution runs and nobody has set one.
+    pub exit_status: Option<String>,
+    /// Job parameters of this start or restart.
+    pub parameters: BTreeMap<String, String>,
+    /// Milliseconds since 1970.
+    pub created_ms: u64,
+    /// When it began to run.
+    pub started_ms: Option<u64>,
+    /// When it ended.
+    pub ended_ms: Option<u64>,
+    /// When the record was written last.
+    pub updated_ms: u64,
+    /// Job-level element at which a restart begins, from a `stop` element.
+    pub restart_at: Option<String>,
+    /// Digest of the job XML.
+    pub digest: u64,
+    /// Number of step executions.
+    pub steps: u32,
+    /// What failed it: class and message.
+    pub cause: Option<String>,
+}
+
+packed!(struct Execution {
+    id, instance, job, status, exit_status, parameters, created_ms, started_ms, ended_ms, updated_ms, restart_at, digest, steps, cause
+});
+
+/// The eight metrics of the specification.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counts {
+    /// Items that the reader returned.
+    pub read: u64,
+    /// Items that the writer took.
+    pub write: u64,
+    /// Chunks that committed.
+    pub commit: u64,
+    /// Chunks that rolled back.
+    pub rollback: u64,
+    /// Read exceptions that were skipped.
+    pub read_skip: u64,
+    /// Items whose processing was skipped.
+    pub process_skip: u64,
+    /// Items whose writing was skipped.
+    pub write_skip: u64,
+    /// Items that the processor filtered.
+    pub filter: u64,
+}
+
+packed!(struct Counts { read, write, commit, rollback, read_skip, process_skip, write_skip, filter });
+
+impl Counts {
+    /// The metrics by their names in the specification.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 8] {
+        [
+            ("READ_COUNT", self.read),
+            ("WRITE_COUNT", self.write),
+            ("COMMIT_COUNT", self.commit),
+            ("ROLLBACK_COUNT", self.rollback),
+            ("READ_SKIP_COUNT", self.read_skip),
+            ("PROCESS_SKIP_COUNT", self.process_skip),
+            ("WRITE_SKIP_COUNT", self.write_skip),
+            ("FILTER_COUNT", self.filter),
+        ]
+    }
+
+    /// Adds the metrics of a partition.
+    pub fn add(&mut self, other: Counts) {
+        self.read += other.read;
+        self.write += other.write;
+        self.commit += other.commit;
+        self.rollback += other.rollback;
+        self.read_skip += other.read_skip;
+        self.process_skip += other.process_skip;
+        self.write_skip += other.write_skip;
+        self.filter += other.filter;
+    }
+}
+
+/// Nanoseconds of a step by who spent them. What is not named here was the container's own.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Times {
+    /// Reader.
+    pub read_ns: u64,
+    /// Processor.
+    pub process_ns: u64,
+    /// Writer.
+    pub write_ns: u64,
+    /// Checkpoint: the data of reader and writer and the record.
+    pub checkpoint_ns: u64,
+    /// Waiting for commits.
+    pub commit_ns: u64,
+    /// The whole step, or all partitions together.
+    pub total_ns: u64,
+}
+
+packed!(struct Times { read_ns, process_ns, write_ns, checkpoint_ns, commit_ns, total_ns });
+
+impl Times {
+    /// Adds the times of a partition.
+    pub fn add(&mut self, other: Times) {
+        self.read_ns += other.read_ns;
+        self.process_ns += other.process_ns;
+        self.write_ns += other.write_ns;
+        self.checkpoint_ns += other.checkpoint_ns;
+        self.commit_ns += other.commit_ns;
+        self.total_ns += other.total_ns;
+    }
+}
+
+/// A step execution.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StepExecution {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Number in the execution, from 1.
+    pub number: u32,
+    /// The step's id.
+    pub step: String,
+    /// Batch status.
+    pub status: BatchStatus,
+    /// Exit status.
+    pub exit_status: Option<String>,
+    /// Milliseconds since 1970.
+    pub started_ms: u64,
+    /// When it ended.
+    pub ended_ms: Option<u64>,
+    /// Metrics.
+    pub counts: Counts,
+    /// Times.
+    pub times: Times,
+    /// Persistent user data.
+    pub user_data: Option<Vec<u8>>,
+    /// Number of partitions; 0 if the step is not partitioned.
+    pub partitions: u32,
+    /// What failed it: class and message.
+    pub cause: Option<String>,
+}
+
+packed!(struct StepExecution {
+    execution, number, step, status, exit_status, started_ms, ended_ms, counts, times, user_data, partitions, cause
+});
+
+/// Where a chunk continues.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Progress {
+    /// What the reader gave at the last checkpoint.
+    pub reader: Option<Vec<u8>>,
+    /// What the writer gave.
+    pub writer: Option<Vec<u8>>,
+    /// Persistent user data.
+    pub user_data: Option<Vec<u8>>,
+    /// Metrics since the execution began.
+    pub counts: Counts,
+}
+
+packed!(struct Progress { reader, writer, user_data, counts });
+
+/// What an instance knows of a step.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct StepState {
+    /// Batch status of its last execution.
+    pub status: BatchStatus,
+    /// Exit status of its last execution.
+    pub exit_status: Option<String>,
+    /// Starts so far.
+    pub starts: u32,
+    /// Execution and number of its last step execution.
+    pub last: (ExecutionId, u32),
+    /// The checkpoint.
+    pub progress: Progress,
+    /// Number of partitions, as they were planned.
+    pub plan: Option<u32>,
+}
+
+packed!(struct StepState { status, exit_status, starts, last, progress, plan });
+
+/// What an instance knows of a partition.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct PartitionState {
+    /// Batch status.
+    pub status: BatchStatus,
+    /// Exit status.
+    pub exit_status: Option<String>,
+    /// The checkpoint.
+    pub progress: Progress,
+}
+
+packed!(struct PartitionState { status, exit_status, progress });
+
+/// Who runs an execution.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Lease {
+    /// The opening of the repository that runs it.
+    pub owner: u64,
+    /// Ascends with each take-over. A commit with an older one is refused.
+    pub token: u64,
+    /// Until when the owner has it without a sign of life, in milliseconds since 1970; [`u64::MAX`] if the owner's end frees it.
+    pub until_ms: u64,
+}
+
+packed!(struct Lease { owner, token, until_ms });

@@ -1,0 +1,317 @@
+//! The process ends at every commit in turn, and the job continues in another one: files are byte-identical, each message and record is there
+//! once, whatever ran: a chunk, partitions, a split.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quayline_batch::{Backend, BatchError, BatchStatus, PageOf, Pending, Work, WorkMark};
+use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
+use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
+use quayline_store::{MemoryEngine, Unit};
+
+use crate::kit::{Process, backend, medium, store};
+
+/// When the process ends, counted in commits.
+struct Ending {
+    left: AtomicU64,
+    /// Whether the last commit still happens.
+    last_happens: bool,
+}
+
+impl Ending {
+    fn is_over(&self) -> bool {
+        self.left.load(Ordering::SeqCst) == 0
+    }
+
+    fn commit(&self) -> Outcome {
+        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+            Err(_) => Outcome::Lost,
+            Ok(1) if self.last_happens => Outcome::HappensUnheard,
+            Ok(1) => Outcome::Lost,
+            Ok(_) => Outcome::Happens,
+        }
+    }
+}
+
+enum Outcome {
+    Happens,
+    /// It is durable, but the process ends before it learns of it.
+    HappensUnheard,
+    Lost,
+}
+
+fn gone() -> BatchError {
+    BatchError::Damaged { what: "the process is gone" }
+}
+
+struct Mortal {
+    inner: Arc<dyn Backend>,
+    ending: Arc<Ending>,
+}
+
+impl Backend for Mortal {
+    fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
+        if self.ending.is_over() {
+            return Err(gone());
+        }
+        Ok(Box::new(MortalWork { inner: Some(self.inner.begin()?), ending: Arc::clone(&self.ending) }))
+    }
+
+    fn owner(&self) -> u64 {
+        self.inner.owner()
+    }
+
+    fn is_exclusive(&self) -> bool {
+        true
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.inner.now_ms()
+    }
+}
+
+struct MortalWork {
+    inner: Option<Box<dyn Work>>,
+    ending: Arc<Ending>,
+}
+
+impl MortalWork {
+    fn inner(&mut self) -> &mut Box<dyn Work> {
+        self.inner.as_mut().unwrap()
+    }
+}
+
+impl Work for MortalWork {
+    fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.inner().get(key)
+    }
+    fn get_for_update(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.inner().get_for_update(key)
+    }
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError> {
+        self.inner().put(key, value)
+    }
+    fn delete(&mut self, key: &[u8]) -> Result<(), BatchError> {
+        self.inner().delete(key)
+    }
+    fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError> {
+        self.inner().page(page)
+    }
+    fn unit(&mut self) -> Option<&mut Unit> {
+        self.inner().unit()
+    }
+    fn mark(&mut self) -> WorkMark {
+        self.inner().mark()
+    }
+    fn back_to(&mut self, mark: WorkMark) {
+        self.inner().back_to(mark);
+    }
+    fn commit(mut self: Box<Self>) -> Result<(), BatchError> {
+        let inner = self.inner.take().unwrap();
+        match self.ending.commit() {
+            Outcome::Happens => inner.commit(),
+            Outcome::HappensUnheard => inner.commit().and(Err(gone())),
+            Outcome::Lost => Err(gone()),
+        }
+    }
+    fn submit(self: Box<Self>) -> Pending {
+        let outcome = self.commit();
+        Pending::new(move || outcome)
+    }
+}
+
+const RECORDS: usize = 57;
+
+fn input() -> String {
+    (0..RECORDS).fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "{number:04}line");
+        text
+    })
+}
+
+fn job() -> String {
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    let artifact = |element: &str, name: &str, list: &[(&str, &str)]| {
+        let list: String = list.iter().map(|(name, value)| property(name, value)).collect();
+        format!("<{element} ref=\"quayline.{name}\"><properties>{list}</properties></{element}>")
+    };
+    let step = |id: &str, next: &str, reader: &str, writer: &str, more: &str| {
+        let next = if next.is_empty() { String::new() } else { format!("next=\"{next}\"") };
+        format!("<step id=\"{id}\" {next}><chunk item-count=\"10\">{reader}{writer}</chunk>{more}</step>")
+    };
+    let partitions: String = (0..3)
+        .map(|number| {
+            let list = property("in", &format!("part{number}.txt")) + &property("out", &format!("out{number}.txt"));
+            format!("<properties partition=\"{number}\">{list}</properties>")
+        })
+        .collect();
+    let file = |name| artifact("reader", "fileReader", &[("file", name)]);
+    let flow = |id: &str, step: &str| format!("<flow id=\"{id}\">{step}</flow>");
+    [
+        step("load", "drain", &file("in.txt"), &artifact("writer", "recordFileWriter", &[("file", "CUST")]), ""),
+        step(
+            "drain",
+            "both",
+            &artifact("reader", "queueReader", &[("queue", "IN")]),
+            &artifact("writer", "queueWriter", &[("queue", "OUT")]),
+            "",
+        ),
+        format!(
+            "<split id=\"both\" next=\"parts\">{}{}</split>",
+            flow(
+                "f",
+                &step("copy", "", &file("in.txt"), &artifact("writer", "fileWriter", &[("file", "copy.txt")]), "")
+            ),
+            flow(
+                "g",
+                &step(
+                    "unload",
+                    "",
+                    &artifact("reader", "recordFileReader", &[("file", "CUST")]),
+                    &artifact("writer", "fileWriter", &[("file", "cust.txt"), ("prologue", "["), ("epilogue", "]\\n")]),
+                    ""
+                )
+            ),
+        ),
+        step(
+            "parts",
+            "",
+            &file("#{partitionPlan['in']}"),
+            &artifact("writer", "fileWriter", &[("file", "#{partitionPlan['out']}")]),
+            &format!("<partition><plan partitions=\"3\" threads=\"2\">{partitions}</plan></partition>"),
+        ),
+    ]
+    .concat()
+}
+
+fn prepare(folder: &Path, medium: &Arc<MemoryEngine>) {
+    std::fs::write(folder.join("in.txt"), input()).unwrap();
+    for number in 0..3 {
+        let lines: String = input().lines().skip(number * 19).take(19).map(|line| format!("{line}\n")).collect();
+        std::fs::write(folder.join(format!("part{number}.txt")), lines).unwrap();
+    }
+    let store = store(medium);
+    let mut unit = store.begin().unwrap();
+    let organisation = Organisation::KeySequenced(KeyPlace { offset: 0, length: 4 });
+    let definition = FileDefinition {
+        name: "CUST".to_owned(),
+        organisation,
+        record_bytes_min: 8,
+        record_bytes_max: 8,
+        alternates: Vec::new(),
+    };
+    store.define_file(&mut unit, definition).unwrap();
+    for name in ["IN", "OUT"] {
+        store.define_queue(&mut unit, QueueDefinition::local(name)).unwrap();
+    }
+    unit.commit().unwrap();
+    let mut unit = store.begin().unwrap();
+    let queue = store.queue("IN").unwrap();
+    for number in 0..RECORDS {
+        queue.put(&mut unit, &Message::new(format!("m{number}"))).unwrap();
+    }
+    unit.commit().unwrap();
+}
+
+/// Everything that the job leaves: files, and the messages of the queue.
+fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
+    let mut left = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        left.insert(entry.file_name().into_string().unwrap(), std::fs::read_to_string(entry.path()).unwrap());
+    }
+    let store = store(medium);
+    let mut unit = store.begin().unwrap();
+    let queue = store.queue("OUT").unwrap();
+    let mut messages = Vec::new();
+    while let Ok(message) = queue.get(&mut unit, Select::First, GetWait::No) {
+        messages.push(String::from_utf8(message.payload).unwrap());
+    }
+    left.insert("OUT".to_owned(), messages.join(" "));
+    left
+}
+
+fn mortal(medium: &Arc<MemoryEngine>, folder: &Path, commits: u64, last_happens: bool) -> (Process, Arc<Ending>) {
+    // Opening and recovering belong to the next process, which lives long enough for them.
+    let ending = Arc::new(Ending { left: AtomicU64::new(u64::MAX), last_happens });
+    let backend = Arc::new(Mortal { inner: backend(medium), ending: Arc::clone(&ending) });
+    let process = Process::new(backend, folder.to_owned());
+    ending.left.store(commits, Ordering::SeqCst);
+    (process, ending)
+}
+
+#[test]
+fn a_crash_at_every_commit_leaves_what_an_undisturbed_run_leaves() {
+    let whole = tempfile::tempdir().unwrap();
+    let memory = medium();
+    prepare(whole.path(), &memory);
+    let (process, ending) = mortal(&memory, whole.path(), 1_000_000, false);
+    let execution = process.start(&job(), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let commits = 1_000_000 - ending.left.load(Ordering::SeqCst);
+    let expected = left(whole.path(), &memory);
+    assert!(
+        expected["copy.txt"] == input() && expected["OUT"].ends_with("m56") && expected["cust.txt"].ends_with("]\n")
+    );
+    assert!(commits > 40, "{commits} commits");
+    let mut crashes = 0;
+    for at in 1..=commits {
+        for last_happens in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let memory = medium();
+            prepare(folder.path(), &memory);
+            let file = crate::kit::job(&job());
+            let (process, _) = mortal(&memory, folder.path(), at, last_happens);
+            // The first commit makes the execution; without it there is nothing to restart.
+            let started = process.engine.start(&file, crate::kit::given(&[])).map(|launched| launched.run());
+            drop(process);
+            crashes += 1;
+            let process = Process::new(backend(&memory), folder.path().to_owned());
+            let last = process.engine.repository.latest(0, 1).unwrap();
+            let ended = match last.first() {
+                None => process.start(&job(), &[]),
+                Some(last) if last.status == BatchStatus::Completed => last.clone(),
+                Some(last) => process.restart(last.id, &job(), &[]),
+            };
+            assert_eq!(ended.status, BatchStatus::Completed, "commit {at}: {ended:?} after {started:?}");
+            assert_eq!(left(folder.path(), &memory), expected, "commit {at}, last happens: {last_happens}");
+        }
+    }
+    assert!(crashes >= 80, "{crashes} crashes");
+}
+
+/// Two crashes in one instance, at every third pair of commits.
+#[test]
+fn a_crash_of_the_restart_is_survived_too() {
+    let expected = {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let process = Process::new(backend(&memory), folder.path().to_owned());
+        assert_eq!(process.start(&job(), &[]).status, BatchStatus::Completed);
+        left(folder.path(), &memory)
+    };
+    for (first, second) in (5..45).step_by(5).flat_map(|first| (3..30).step_by(4).map(move |second| (first, second))) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let file = crate::kit::job(&job());
+        let (process, _) = mortal(&memory, folder.path(), first, true);
+        let _ = process.engine.start(&file, crate::kit::given(&[])).unwrap().run();
+        let (process, _) = mortal(&memory, folder.path(), second, false);
+        let last = process.engine.repository.latest(0, 1).unwrap();
+        let again = process.engine.restart(last[0].id, &file, crate::kit::given(&[]), quayline_batch::Drift::Refuse);
+        let _ = again.map(|launched| launched.run());
+        let process = Process::new(backend(&memory), folder.path().to_owned());
+        let last = process.engine.repository.latest(0, 1).unwrap();
+        let ended = match &last[0] {
+            last if last.status == BatchStatus::Completed => last.clone(),
+            last => process.restart(last.id, &job(), &[]),
+        };
+        assert_eq!(ended.status, BatchStatus::Completed, "{first} then {second}");
+        assert_eq!(left(folder.path(), &memory), expected, "{first} then {second}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Jobs from XML to their end: semantics, restarts, crashes.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
+
+mod builtins;
+mod crash;
+mod java;
+mod kit;
+mod semantics;
+mod tck;

@@ -1,0 +1,329 @@
+//! What the specification says of transitions, restarts, chunks, skip and retry, listeners and partitions.
+
+use expect_test::{Expect, expect};
+use quayline_batch::BatchStatus;
+use quayline_project::job::matches_pattern;
+
+use crate::kit::{Process, ended, properties};
+
+fn saying(id: &str, attributes: &str, more: &[(&str, &str)], inside: &str) -> String {
+    format!("<step id=\"{id}\" {attributes}><batchlet ref=\"saying\">{}</batchlet>{inside}</step>", properties(more))
+}
+
+fn chunk(attributes: &str, reader: &[(&str, &str)], writer: &[(&str, &str)], inside: &str) -> String {
+    format!(
+        "<step id=\"s\">{}<chunk {attributes}><reader ref=\"counting\">{}</reader><writer ref=\"picky\">{}</writer>{inside}</chunk></step>",
+        "<listeners><listener ref=\"hearing\"><properties><property name=\"hear\" value=\"skip retry error\"/></properties></listener></listeners>",
+        properties(reader),
+        properties(writer)
+    )
+}
+
+const SKIP: &str = "<skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes>";
+const RETRY: &str = "<retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes>";
+const NO_ROLLBACK: &str = "<no-rollback-exception-classes><include class=\"Bad\"/></no-rollback-exception-classes>";
+
+/// Runs a job in a repository of its own: what its artifacts said, how it ended, and the metrics of its last step.
+fn check(xml: &str, expected: Expect) {
+    let process = Process::in_memory();
+    let execution = process.start(xml, &[]);
+    let mut text: String = process.said().iter().map(|line| format!("{line}\n")).collect();
+    text.push_str(&format!("{}\n", ended(&execution)));
+    if let Some(step) = process.steps(execution.id).last() {
+        let counts: Vec<String> = step
+            .counts
+            .named()
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!("{name}={count}"))
+            .collect();
+        text.push_str(&counts.join(" "));
+    }
+    expected.assert_eq(text.trim_end());
+}
+
+#[test]
+fn wildcards_are_stars_and_question_marks_only() {
+    for (pattern, text, expected) in [
+        ("*", "", true),
+        ("a*c", "abbbc", true),
+        ("a*c", "ab", false),
+        ("?", "", false),
+        ("R?=*", "RC=4", true),
+        ("a.c", "abc", false),
+        ("*a*b*", "xxaxxbxx", true),
+    ] {
+        assert_eq!(matches_pattern(pattern, text), expected, "{pattern} {text}");
+    }
+}
+
+#[test]
+fn transitions_are_tried_in_document_order_and_a_failed_step_follows_only_them() {
+    let step = saying("a", "next=\"b\"", &[("exit", "RC=4")], "<next on=\"RC=?\" to=\"c\"/><fail on=\"*\"/>");
+    let xml =
+        format!("{step}{}{}", saying("b", "", &[], ""), saying("c", "", &[], "<end on=\"*\" exit-status=\"DONE\"/>"));
+    check(&xml, expect!["a\nc\nCOMPLETED DONE"]);
+    let xml = format!("{}{}", saying("a", "next=\"b\"", &[("fail", "Bad")], ""), saying("b", "", &[], ""));
+    check(&xml, expect!["a\nFAILED FAILED"]);
+    let caught = "<next on=\"FAILED\" to=\"b\"/>";
+    let xml = format!("{}{}", saying("a", "", &[("fail", "Bad")], caught), saying("b", "", &[], ""));
+    check(&xml, expect!["a\nb\nCOMPLETED COMPLETED"]);
+}
+
+#[test]
+fn a_stop_element_restarts_where_it_says_and_old_exit_statuses_count() {
+    let process = Process::in_memory();
+    let stop = "<stop on=\"HALT\" exit-status=\"WAITING\" restart=\"b\"/>";
+    let xml = format!(
+        "{}{}{}",
+        saying("a", "next=\"b\"", &[("exit", "#{jobParameters['exit']}?:OK;")], stop),
+        saying("b", "next=\"c\"", &[], ""),
+        saying("c", "", &[("fail", "#{jobParameters['fail']}")], ""),
+    );
+    let first = process.start(&xml, &[("exit", "HALT")]);
+    assert_eq!((ended(&first), process.said()), ("STOPPED WAITING".to_owned(), vec!["a".to_owned()]));
+    let second = process.restart(first.id, &xml, &[("fail", "Bad")]);
+    assert_eq!((ended(&second), process.said()), ("FAILED FAILED".to_owned(), vec!["b".to_owned(), "c".to_owned()]));
+    // From the first element again: a and b completed and are passed over; a's old exit status stops the job once more.
+    let third = process.restart(second.id, &xml, &[]);
+    assert_eq!((ended(&third), process.said()), ("STOPPED WAITING".to_owned(), Vec::<String>::new()));
+    let fourth = process.restart(third.id, &xml, &[]);
+    assert_eq!((ended(&fourth), process.said()), ("COMPLETED COMPLETED".to_owned(), vec!["c".to_owned()]));
+}
+
+#[test]
+fn start_limit_and_allow_start_if_complete_count_starts_of_an_instance() {
+    let process = Process::in_memory();
+    let xml = format!(
+        "{}{}",
+        saying("a", "next=\"b\" start-limit=\"2\" allow-start-if-complete=\"true\"", &[], ""),
+        saying("b", "", &[("fail", "Bad")], "")
+    );
+    let first = process.start(&xml, &[]);
+    let second = process.restart(first.id, &xml, &[]);
+    assert_eq!(process.said(), ["a", "b", "a", "b"]);
+    let third = process.restart(second.id, &xml, &[]);
+    assert_eq!(third.status, BatchStatus::Failed);
+    assert!(third.cause.as_ref().is_some_and(|cause| cause.contains("start-limit is 2")), "{third:?}");
+    assert_eq!(process.said(), Vec::<String>::new());
+}
+
+#[test]
+fn flows_splits_and_decisions() {
+    let flow = |id: &str, steps: &str| format!("<flow id=\"{id}\">{steps}</flow>");
+    let xml = format!(
+        "<split id=\"both\" next=\"d\">{}{}</split><decision id=\"d\" ref=\"deciding\"><end on=\"x=COMPLETED,y=Y\" exit-status=\"JOINED\"/></decision>",
+        flow("f", &saying("x", "", &[], "")),
+        flow("g", &saying("y", "", &[("exit", "Y")], "")),
+    );
+    let process = Process::in_memory();
+    let execution = process.start(&xml, &[]);
+    let mut said = process.said();
+    said.sort();
+    assert_eq!(ended(&execution), "COMPLETED JOINED");
+    assert_eq!(said, ["decide on x=COMPLETED,y=Y", "x", "y"]);
+    let failing = format!(
+        "<split id=\"both\" next=\"z\">{}{}</split>{}",
+        flow("f", &saying("x", "", &[("fail", "Bad")], "")),
+        flow("g", &saying("y", "", &[], "")),
+        saying("z", "", &[], "")
+    );
+    let execution = process.start(&failing, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    assert!(!process.said().contains(&"z".to_owned()));
+}
+
+#[test]
+fn chunks_count_items_and_filtered_ones_are_not_written() {
+    let process =
+        "<processor ref=\"picky\"><properties><property name=\"filter\" value=\"2\"/></properties></processor>";
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"3\"><reader ref=\"counting\">{}</reader>{process}<writer ref=\"picky\"/></chunk></step>",
+        properties(&[("count", "7")])
+    );
+    check(
+        &xml,
+        expect![
+            "write 1 3\nwrite 4 5 6\nwrite 7\nCOMPLETED COMPLETED\nREAD_COUNT=7 WRITE_COUNT=6 COMMIT_COUNT=3 FILTER_COUNT=1"
+        ],
+    );
+}
+
+#[test]
+fn a_read_is_skipped_up_to_the_limit() {
+    let reader = [("fail", "2 5"), ("consume", "yes"), ("count", "6")];
+    check(
+        &chunk("item-count=\"3\"", &reader, &[], SKIP),
+        expect![
+            "read error\nskip read item 2\nwrite 1 3\nread error\nskip read item 5\nwrite 4 6\nCOMPLETED COMPLETED\nREAD_COUNT=4 WRITE_COUNT=4 COMMIT_COUNT=3 READ_SKIP_COUNT=2"
+        ],
+    );
+    check(
+        &chunk("item-count=\"3\" skip-limit=\"1\"", &reader, &[], SKIP),
+        expect![
+            "read error\nskip read item 2\nwrite 1 3\nread error\nchunk error item 5\nFAILED FAILED\nREAD_COUNT=2 WRITE_COUNT=2 COMMIT_COUNT=1 ROLLBACK_COUNT=1 READ_SKIP_COUNT=1"
+        ],
+    );
+    let other =
+        "<skippable-exception-classes><include class=\"Bad\"/><exclude class=\"Worse\"/></skippable-exception-classes>";
+    let worse = [("fail", "2"), ("class", "Worse"), ("count", "6")];
+    check(
+        &chunk("item-count=\"3\"", &worse, &[], other),
+        expect!["read error\nchunk error item 2\nFAILED FAILED\nROLLBACK_COUNT=1"],
+    );
+}
+
+#[test]
+fn a_retry_rolls_back_and_runs_one_by_one_until_past_the_item() {
+    check(
+        &chunk("item-count=\"3\"", &[("count", "7")], &[("fail", "5")], RETRY),
+        expect![
+            "write 1 2 3\nwrite error\nretry write item 5\nchunk error item 5\nwrite 4\nwrite 5\nwrite 6\nwrite 7\nCOMPLETED COMPLETED\nREAD_COUNT=7 WRITE_COUNT=7 COMMIT_COUNT=5 ROLLBACK_COUNT=1"
+        ],
+    );
+    check(
+        &chunk("item-count=\"3\"", &[("count", "4"), ("fail", "2")], &[], &format!("{RETRY}{NO_ROLLBACK}")),
+        expect![
+            "read error\nretry read item 2\nwrite 1 2 3\nwrite 4\nCOMPLETED COMPLETED\nREAD_COUNT=4 WRITE_COUNT=4 COMMIT_COUNT=2"
+        ],
+    );
+}
+
+#[test]
+fn retry_wins_first_and_skip_wins_while_retrying() {
+    let both = format!("{SKIP}{RETRY}");
+    check(
+        &chunk("item-count=\"3\"", &[("count", "4")], &[("fail", "2"), ("always", "yes")], &both),
+        expect![
+            "write error\nretry write item 2\nchunk error item 2\nwrite 1\nwrite error\nskip write of 1\nwrite 3\nwrite 4\nCOMPLETED COMPLETED\nREAD_COUNT=4 WRITE_COUNT=3 COMMIT_COUNT=4 ROLLBACK_COUNT=1 WRITE_SKIP_COUNT=1"
+        ],
+    );
+}
+
+#[test]
+fn a_skipped_write_loses_the_chunk_unless_the_writer_isolates() {
+    let writer = [("fail", "2"), ("always", "yes")];
+    check(
+        &chunk("item-count=\"4\"", &[("count", "4")], &writer, SKIP),
+        expect!["write error\nskip write of 4\nCOMPLETED COMPLETED\nREAD_COUNT=4 COMMIT_COUNT=2 WRITE_SKIP_COUNT=1"],
+    );
+    let writer = [("fail", "2"), ("always", "yes"), ("isolates", "yes")];
+    check(
+        &chunk("item-count=\"4\"", &[("count", "4")], &writer, SKIP),
+        expect![
+            "write error\nwrite error\nwrite 1\nwrite error\nskip write of 1\nwrite 3 4\nCOMPLETED COMPLETED\nREAD_COUNT=4 WRITE_COUNT=3 COMMIT_COUNT=2 WRITE_SKIP_COUNT=1"
+        ],
+    );
+}
+
+#[test]
+fn a_stop_commits_what_was_read_and_a_restart_continues_there() {
+    let process = Process::in_memory();
+    let xml = chunk("item-count=\"4\"", &[("count", "9"), ("stop", "#{jobParameters['stop']}")], &[], "");
+    let first = process.start(&xml, &[("stop", "6")]);
+    assert_eq!(
+        (ended(&first), process.said()),
+        ("STOPPED STOPPED".to_owned(), vec!["write 1 2 3 4".into(), "write 5 6".into()])
+    );
+    let second = process.restart(first.id, &xml, &[]);
+    assert_eq!((ended(&second), process.said()), ("COMPLETED COMPLETED".to_owned(), vec!["write 7 8 9".to_owned()]));
+}
+
+#[test]
+fn listeners_hear_everything_in_order() {
+    let xml = format!(
+        "<listeners><listener ref=\"hearing\"/></listeners><step id=\"s\"><listeners><listener ref=\"hearing\"/></listeners><chunk item-count=\"1\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\"/><writer ref=\"picky\"/></chunk></step>",
+        properties(&[("count", "1")])
+    );
+    check(
+        &xml,
+        expect![[r#"
+            before job
+            before step
+            before chunk
+            before read
+            after read
+            before process
+            after process
+            before write
+            write 1
+            after write
+            after chunk
+            before chunk
+            before read
+            after chunk
+            after step COMPLETED
+            after job COMPLETED
+            COMPLETED COMPLETED
+            READ_COUNT=1 WRITE_COUNT=1 COMMIT_COUNT=2"#]],
+    );
+}
+
+#[test]
+fn partitions_have_their_properties_and_only_failed_ones_run_again() {
+    let process = Process::in_memory();
+    let plan: String = (0..3)
+        .map(|number| {
+            let fails = if number == 1 { "#{jobParameters['fail']}" } else { "" };
+            let list = properties(&[("say", &format!(" part {number}")), ("fail", fails)]);
+            list.replacen("<properties>", &format!("<properties partition=\"{number}\">"), 1)
+        })
+        .collect();
+    let batchlet = properties(&[("say", "#{partitionPlan['say']}"), ("fail", "#{partitionPlan['fail']}")]);
+    let xml = format!(
+        "<step id=\"s\"><batchlet ref=\"saying\">{batchlet}</batchlet><partition><plan partitions=\"3\" threads=\"2\">{plan}</plan></partition></step>"
+    );
+    let first = process.start(&xml, &[("fail", "Bad")]);
+    let mut said = process.said();
+    said.sort();
+    assert_eq!(said, ["s[0] part 0", "s[1] part 1", "s[2] part 2"]);
+    assert_eq!((ended(&first), process.steps(first.id)[0].partitions), ("FAILED FAILED".to_owned(), 3));
+    let second = process.restart(first.id, &xml, &[]);
+    assert_eq!((ended(&second), process.said()), ("COMPLETED COMPLETED".to_owned(), vec!["s[1] part 1".to_owned()]));
+}
+
+#[test]
+fn ten_thousand_partitions_are_tasks_not_threads() {
+    let process = Process::in_memory();
+    let xml = "<step id=\"s\"><batchlet ref=\"saying\"/><partition><plan partitions=\"10000\" threads=\"4\"/></partition></step>";
+    let execution = process.start(xml, &[]);
+    assert_eq!((ended(&execution), process.said().len()), ("COMPLETED COMPLETED".to_owned(), 10_000));
+}
+
+#[test]
+fn an_execution_restarts_only_if_it_is_the_last_and_did_not_complete() {
+    let process = Process::in_memory();
+    let xml = saying("a", "", &[("fail", "#{jobParameters['fail']}")], "");
+    let first = process.start(&xml, &[("fail", "Bad")]);
+    let second = process.restart(first.id, &xml, &[("fail", "Bad")]);
+    let file = crate::kit::job(&xml);
+    let again =
+        |id| process.engine.restart(id, &file, crate::kit::given(&[]), quayline_batch::Drift::Refuse).map(|_| ());
+    let refused = again(first.id).unwrap_err().to_string();
+    assert!(refused.contains("not the most recent"), "{refused}");
+    let other = crate::kit::job(&saying("b", "", &[], ""));
+    let drift = process.engine.restart(second.id, &other, crate::kit::given(&[]), quayline_batch::Drift::Refuse);
+    let drift = drift.map(|_| ()).unwrap_err().to_string();
+    assert!(drift.contains("differs"), "{drift}");
+    let third = process.restart(second.id, &xml, &[]);
+    assert!(again(third.id).unwrap_err().to_string().contains("COMPLETED"));
+    assert!(process.engine.repository.abandon(second.id).is_ok());
+}
+
+/// A take-over: what the old process still has under way no longer commits.
+#[test]
+fn a_process_that_lost_its_execution_commits_nothing() {
+    let medium = crate::kit::medium();
+    let old = Process::new(crate::kit::backend(&medium), std::path::PathBuf::new());
+    let xml = chunk("item-count=\"2\"", &[("count", "4")], &[], "");
+    let launched = old.engine.start(&crate::kit::job(&xml), crate::kit::given(&[])).unwrap();
+    let new = Process::new(crate::kit::backend(&medium), std::path::PathBuf::new());
+    let id = launched.id();
+    let refused = launched.run().unwrap_err();
+    assert!(refused.to_string().contains("taken over"), "{refused}");
+    let again = new.restart(id, &xml, &[]);
+    assert_eq!(
+        (ended(&again), new.said()),
+        ("COMPLETED COMPLETED".to_owned(), vec!["write 1 2".into(), "write 3 4".into()])
+    );
+}

@@ -1,0 +1,169 @@
+//! Arguments of `quayline job`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use super::FolderArg;
+
+/// Arguments of `quayline job`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
+pub(crate) struct JobArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: JobCommand,
+}
+
+/// What to do with jobs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobCommand {
+    /// Checks job XML without starting the job
+    Check(JobCheckArgs),
+    /// Prints the steps of a job and what a crash would repeat
+    Plan(JobCheckArgs),
+    /// Starts a job and runs it to its end
+    #[command(after_long_help = START_EXAMPLES)]
+    Start(StartArgs),
+    /// Restarts an execution that failed or was stopped
+    Restart(RestartArgs),
+    /// Asks a running execution to stop at its next checkpoint
+    Stop(IdArgs),
+    /// Gives an execution up, so that it cannot be restarted
+    Abandon(IdArgs),
+    /// Lists executions, the newest first
+    List(ListArgs),
+    /// Prints an execution with its steps
+    Show(ShowJobArgs),
+    /// Prints the job log of an execution
+    Log(IdArgs),
+    /// Removes instances that ended, with their executions and logs
+    Purge(PurgeJobsArgs),
+}
+
+impl JobCommand {
+    /// Whether programs read the answer.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            JobCommand::Check(args) => args.json,
+            JobCommand::Start(args) => args.json,
+            JobCommand::Restart(args) => args.json,
+            JobCommand::List(args) => args.json,
+            JobCommand::Show(args) => args.json,
+            _ => false,
+        }
+    }
+}
+
+/// Arguments of `quayline job check` and `plan`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobCheckArgs {
+    /// Job XML file
+    pub(crate) file: PathBuf,
+    /// Job parameter; with any, references to missing parameters are reported
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Print findings as JSON, one on each line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline job start`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    /// Job XML file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Job parameter
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Folder at which relative paths of the job begin [default: the folder of the job XML, or the one above if that is called jobs]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Print the execution as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline job restart`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RestartArgs {
+    /// Number of the execution
+    pub(crate) execution: u64,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Job XML file [default: the job XML that the execution ran]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Job parameter; those of the execution before are not remembered
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
+    /// Begin with the parameters of the execution before
+    #[arg(long)]
+    pub(crate) same_params: bool,
+    /// Run the file although it differs from the job XML that the execution ran
+    #[arg(long)]
+    pub(crate) accept_drift: bool,
+    /// Print the execution as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline job stop`, `abandon` and `log`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IdArgs {
+    /// Number of the execution
+    pub(crate) execution: u64,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+}
+
+/// Arguments of `quayline job list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Only executions of this job
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<String>,
+    /// Maximum number of executions
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    pub(crate) count: usize,
+    /// Print each execution as JSON on a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline job show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowJobArgs {
+    /// Number of the execution
+    pub(crate) execution: u64,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Print the execution as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline job purge`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PurgeJobsArgs {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Number of an instance
+    #[arg(long, value_name = "NUMBER", required_unless_present = "older_than_days")]
+    pub(crate) instance: Option<u64>,
+    /// All instances of all jobs whose last execution ended more than this number of days ago
+    #[arg(long, value_name = "DAYS", conflicts_with = "instance")]
+    pub(crate) older_than_days: Option<u64>,
+}
+
+const START_EXAMPLES: &str = "\
+The command ends when the job ends: with exit code 0 if it is COMPLETED, 1 if it FAILED, 3 if it was STOPPED. Ctrl-C or SIGTERM stops the job
+at its next checkpoint. After a crash, restart continues at the last checkpoint.
+
+Examples:
+  quayline job start jobs/settle.xml --store data --param day=2026-11-22
+  quayline job restart 1 --same-params";

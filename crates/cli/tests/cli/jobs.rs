@@ -1,0 +1,108 @@
+//! `quayline job`: start, crash, restart, stop.
+
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::world::World;
+
+const LINES: usize = 30_000;
+
+fn job() -> String {
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    format!(
+        "<job id=\"copy\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"copy\"><chunk item-count=\"20\"><reader ref=\"quayline.fileReader\"><properties>{}</properties></reader><writer ref=\"quayline.fileWriter\"><properties>{}</properties></writer></chunk></step></job>",
+        property("file", "in.txt"),
+        property("file", "out.txt"),
+    )
+}
+
+fn world() -> World {
+    let lines = (0..LINES).fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "line {number:06}");
+        text
+    });
+    World::with([("in.txt", lines.as_bytes()), ("job.xml", job().as_bytes())])
+}
+
+/// Waits until the output has some bytes more, or the process has ended.
+fn progress(world: &World, child: &mut std::process::Child, bytes: u64) {
+    let partial = world.path("out.txt.partial");
+    let length = || std::fs::metadata(&partial).map_or(0, |facts| facts.len());
+    let before = length();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while length() < before + bytes && Instant::now() < deadline && child.try_wait().expect("a child").is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_job_that_is_killed_again_and_again_writes_each_item_once() {
+    let world = world();
+    let mut arguments = "job start job.xml".to_owned();
+    let mut kills = 0;
+    for execution in 1..200 {
+        let mut command = world.command(arguments.split(' '));
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        if execution <= 8 {
+            progress(&world, &mut child, 500 * execution);
+            // It may have ended at this moment.
+            let _ = child.kill();
+        }
+        let status = child.wait().expect("it ends");
+        if status.success() {
+            break;
+        }
+        kills += 1;
+        // A process that was killed before it made the execution leaves nothing to restart.
+        let listed = world.run("job list -n 1 --json").out();
+        let number = listed.split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next());
+        arguments = number.map_or_else(|| "job start job.xml".to_owned(), |number| format!("job restart {number}"));
+    }
+    assert!(kills > 0, "the job ended before the first kill");
+    assert_eq!(world.read("out.txt"), world.read("in.txt"));
+    let last = world.run("job list -n 1 --json");
+    assert!(last.out().contains("\"COMPLETED\""), "{}", last.out());
+}
+
+#[test]
+fn another_process_stops_a_job_at_its_next_checkpoint() {
+    let world = world();
+    let mut command = world.command(["job", "start", "job.xml"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    progress(&world, &mut child, 1);
+    let stopped = world.run("job stop 1");
+    let status = child.wait().expect("it ends");
+    // On a quick machine the job may have completed before the request.
+    if stopped.code == Some(0) && status.code() == Some(3) {
+        assert!(world.run("job show 1").out().contains("STOPPED"));
+        world.run("job restart 1").code(0);
+    } else {
+        assert_eq!(status.code(), Some(0));
+    }
+    assert_eq!(world.read("out.txt"), world.read("in.txt"));
+    world.run("job purge --instance 1").code(0);
+    assert_eq!(world.run("job list --json").code(0).out(), "");
+}
+
+#[test]
+fn findings_say_where_and_what_to_do() {
+    let world = world();
+    world.write(
+        "bad.xml",
+        job().replace("quayline.fileReader", "fileReader").replace("item-count=\"20\"", "item-count=\"0\""),
+    );
+    let ran = world.run("job check bad.xml");
+    ran.code(2);
+    assert!(ran.err().contains("error[JOB-008]: no reader is called fileReader"), "{}", ran.err());
+    assert_eq!(world.run("job start bad.xml").code, Some(2));
+    assert!(!world.path("data").exists(), "a job that is wrong makes no store");
+    world.run("job check job.xml").code(0);
+    let ran = world.run("job restart 7");
+    assert!(ran.err().contains("holds no store"), "{}", ran.err());
+    world.run("job start job.xml").code(0);
+    let ran = world.run("job restart 1");
+    assert!(ran.err().contains("error[JOB-022]: execution 1 cannot be restarted: it is COMPLETED"), "{}", ran.err());
+    let ran = world.run("job show 9");
+    assert!(ran.err().contains("error[JOB-021]"), "{}", ran.err());
+}

@@ -1,0 +1,309 @@
+//! What is wrong with a job before it starts: ids, targets, loops, elements that nothing reaches, artifacts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quayline_core::{Finding, Severity};
+
+use super::read::{JobFile, Node};
+use super::substitute::{Parameters, Reference, Scope};
+use crate::codes;
+
+/// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
+pub trait Artifacts {
+    /// The names that come nearest to a reference, if no artifact has it; `None` if one has.
+    fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>>;
+}
+
+/// No artifact is missed.
+impl Artifacts for () {
+    fn missing(&self, _kind: &str, _reference: &str) -> Option<Vec<String>> {
+        None
+    }
+}
+
+impl JobFile {
+    /// Checks a job without starting it. With the parameters of a start, references are resolved first; without, elements whose targets are
+    /// references are left out.
+    ///
+    /// Errors would end an execution FAILED; warnings would not.
+    #[must_use]
+    pub fn check(
+        &self,
+        parameters: Option<&Parameters>,
+        system: &dyn Fn(&str) -> Option<String>,
+        artifacts: &dyn Artifacts,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let none = Parameters::new();
+        let mut scope =
+            Scope { parameters: parameters.unwrap_or(&none), system, partition: None, unresolved: Vec::new() };
+        let resolved = scope.resolve(&self.root);
+        if parameters.is_some() {
+            findings.extend(scope.unresolved.iter().map(|reference| self.unresolved(reference)));
+            if let Err(found) = self.resolve(parameters.unwrap_or(&none), system) {
+                findings.extend(found.0);
+            }
+        } else {
+            let of_properties = scope.unresolved.iter().filter(|reference| reference.operator == "jobProperties");
+            findings.extend(of_properties.map(|reference| self.unresolved(reference)));
+        }
+        let root = if parameters.is_some() { &resolved } else { &self.root };
+        let mut checker = Checker { file: self, ids: BTreeMap::new(), findings };
+        checker.ids(root);
+        checker.scope(root, true);
+        checker.artifacts(root, artifacts);
+        let mut findings = checker.findings;
+        findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
+        findings
+    }
+
+    /// Names of the job parameters that the job refers to, each with the default of its first reference.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<(String, Option<String>)> {
+        let mut found: Vec<(String, Option<String>)> = Vec::new();
+        self.root.each(&mut |node| {
+            for (_, value) in &node.attributes {
+                for (at, _) in value.match_indices("#{") {
+                    if let Some(reference) = Reference::parse(&value[at..])
+                        && reference.operator == "jobParameters"
+                        && !found.iter().any(|(name, _)| name == reference.name)
+                    {
+                        found.push((reference.name.to_owned(), reference.default.map(str::to_owned)));
+                    }
+                }
+            }
+        });
+        found
+    }
+}
+
+impl Node {
+    fn each<'n>(&'n self, visit: &mut dyn FnMut(&'n Node)) {
+        visit(self);
+        self.children.iter().for_each(|child| child.each(visit));
+    }
+
+    fn elements(&self) -> impl Iterator<Item = &Node> {
+        self.children.iter().filter(|child| matches!(child.name, "step" | "flow" | "split" | "decision"))
+    }
+
+    /// Where the element may continue: target, and the element and attribute that say it.
+    fn targets(&self) -> Vec<(&str, &Node, &'static str)> {
+        let own = self.attribute("next").map(|target| (target, self, "next"));
+        let next = self.named("next").map(|next| (next.required("to"), next, "to"));
+        own.into_iter().chain(next).filter(|(target, ..)| !target.is_empty() && !target.contains("#{")).collect()
+    }
+}
+
+struct Checker<'f> {
+    file: &'f JobFile,
+    ids: BTreeMap<String, usize>,
+    findings: Vec<Finding>,
+}
+
+impl Checker<'_> {
+    fn refuse(&mut self, code: quayline_core::Code, node: &Node, attribute: &str, message: String, hint: String) {
+        let finding = self.file.finding(code, node, Some(attribute), message);
+        self.findings.push(finding.hint(hint));
+    }
+
+    fn warn(&mut self, code: quayline_core::Code, node: &Node, attribute: &str, message: String, hint: String) {
+        let finding = self.file.finding(code, node, Some(attribute), message);
+        self.findings.push(Finding { severity: Severity::Warning, ..finding }.hint(hint));
+    }
+
+    fn ids(&mut self, root: &Node) {
+        let mut nodes = Vec::new();
+        root.each(&mut |node| {
+            if matches!(node.name, "step" | "flow" | "split" | "decision") {
+                nodes.push(node);
+            }
+        });
+        for node in nodes {
+            let id = node.required("id");
+            if id.contains("#{") {
+                continue;
+            }
+            if self.ids.insert(id.to_owned(), node.at).is_some() {
+                let message = format!("two elements of the job have the id {id}");
+                self.refuse(codes::JOB_ID_TWICE, node, "id", message, "give each element an id of its own".to_owned());
+            }
+        }
+    }
+
+    /// Checks the elements of a job or flow.
+    fn scope(&mut self, scope: &Node, is_job: bool) {
+        let elements: Vec<&Node> = scope.elements().collect();
+        let Some(first) = elements.first() else {
+            let message = format!("{} has no elements", scope.shown());
+            self.refuse(codes::JOB_TARGET, scope, "id", message, "add a step".to_owned());
+            return;
+        };
+        if first.name == "decision" {
+            let message = format!("{} begins with a decision, which needs an element before it", scope.shown());
+            let hint = "put a step, flow or split before the decision".to_owned();
+            self.refuse(codes::JOB_TARGET, first, "id", message, hint);
+        }
+        let number: BTreeMap<&str, usize> =
+            elements.iter().enumerate().rev().map(|(number, node)| (node.required("id"), number)).collect();
+        let mut edges: Vec<Vec<(usize, &Node, &'static str)>> = vec![Vec::new(); elements.len()];
+        for (at, element) in elements.iter().enumerate() {
+            for (target, node, attribute) in element.targets() {
+                match number.get(target) {
+                    Some(to) => edges[at].push((*to, node, attribute)),
+                    None => self.no_target(scope, target, node, attribute),
+                }
+            }
+            match element.name {
+                "flow" => self.scope(element, false),
+                "split" => element.named("flow").for_each(|flow| self.scope(flow, false)),
+                _ => {}
+            }
+        }
+        self.loops(&elements, &edges);
+        self.unreached(scope, &elements, &edges, is_job, &number);
+    }
+
+    fn no_target(&mut self, scope: &Node, target: &str, node: &Node, attribute: &'static str) {
+        let (message, hint) = if self.ids.contains_key(target) {
+            let message = format!("{target} is not an element of {}, so the job cannot continue there", scope.shown());
+            (message, "continue with an element of the same job or flow".to_owned())
+        } else {
+            let message = format!("no element has the id {target}");
+            let known: Vec<&str> = scope.elements().map(|element| element.required("id")).collect();
+            (message, format!("the elements of {} are {}", scope.shown(), known.join(", ")))
+        };
+        self.refuse(codes::JOB_TARGET, node, attribute, message, hint);
+    }
+
+    /// Reports the edge that closes each loop, in depth-first order.
+    fn loops(&mut self, elements: &[&Node], edges: &[Vec<(usize, &Node, &'static str)>]) {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; elements.len()];
+        for start in 0..elements.len() {
+            if marks[start] != Mark::New {
+                continue;
+            }
+            marks[start] = Mark::Open;
+            let mut path = vec![(start, 0)];
+            while let Some((at, edge)) = path.last_mut() {
+                let Some((to, node, attribute)) = edges[*at].get(*edge) else {
+                    marks[*at] = Mark::Done;
+                    path.pop();
+                    continue;
+                };
+                *edge += 1;
+                match marks[*to] {
+                    Mark::New => {
+                        marks[*to] = Mark::Open;
+                        path.push((*to, 0));
+                    }
+                    Mark::Open => {
+                        let from = path.iter().position(|(at, _)| at == to).unwrap_or(0);
+                        let names: Vec<&str> =
+                            path[from..].iter().map(|(at, _)| elements[*at].required("id")).collect();
+                        let message = format!("a loop: {} and then {} again", names.join(", "), names[0]);
+                        let hint = "an element runs once in an execution: end the loop with stop and restart, or use another element";
+                        self.refuse(codes::JOB_LOOP, node, attribute, message, hint.to_owned());
+                    }
+                    Mark::Done => {}
+                }
+            }
+        }
+    }
+
+    fn unreached(
+        &mut self,
+        scope: &Node,
+        elements: &[&Node],
+        edges: &[Vec<(usize, &Node, &'static str)>],
+        is_job: bool,
+        number: &BTreeMap<&str, usize>,
+    ) {
+        let mut begins = vec![0];
+        // A target that is a reference may be any element.
+        let mut is_open = false;
+        scope.each(&mut |node| {
+            let targets = [("next", "next"), ("next", "to"), ("stop", "restart")];
+            for (name, attribute) in targets {
+                let value = node.attribute(attribute).filter(|_| node.name == name || attribute == "next");
+                is_open |= value.is_some_and(|value| value.contains("#{"));
+            }
+            if let Some(restart) = node.attribute("restart").filter(|_| is_job && node.name == "stop") {
+                begins.extend(number.get(restart));
+            }
+        });
+        if is_job {
+            self.restart_targets(scope, number);
+        }
+        if is_open {
+            return;
+        }
+        let mut reached = BTreeSet::new();
+        while let Some(at) = begins.pop() {
+            if reached.insert(at) {
+                begins.extend(edges[at].iter().map(|(to, ..)| *to));
+            }
+        }
+        for (at, element) in elements.iter().enumerate() {
+            if !reached.contains(&at) {
+                let message = format!("nothing reaches {}", element.shown());
+                let hint = format!("name {} in a next, or remove it", element.required("id"));
+                self.warn(codes::JOB_UNREACHED, element, "id", message, hint);
+            }
+        }
+    }
+
+    fn restart_targets(&mut self, job: &Node, number: &BTreeMap<&str, usize>) {
+        let mut wrong = Vec::new();
+        job.each(&mut |node| {
+            let restart = node.attribute("restart").filter(|_| node.name == "stop");
+            if let Some(target) = restart.filter(|target| !target.is_empty() && !target.contains("#{"))
+                && !number.contains_key(target)
+            {
+                wrong.push((node, target));
+            }
+        });
+        for (node, target) in wrong {
+            let message = format!("a restart cannot begin at {target}, which is not a job-level element");
+            let known: Vec<&str> = job.elements().map(|element| element.required("id")).collect();
+            let hint = format!("the elements of the job are {}", known.join(", "));
+            self.refuse(codes::JOB_TARGET, node, "restart", message, hint);
+        }
+    }
+
+    fn artifacts(&mut self, root: &Node, artifacts: &dyn Artifacts) {
+        let mut nodes = Vec::new();
+        root.each(&mut |node| {
+            if let Some(reference) = node.attribute("ref").filter(|reference| !reference.contains("#{")) {
+                nodes.push((node, reference));
+            }
+        });
+        for (node, reference) in nodes {
+            let Some(near) = artifacts.missing(node.name, reference) else { continue };
+            let message = format!("no {} is called {reference}", kind_text(node.name));
+            let hint = match near.as_slice() {
+                [] => format!("no {} comes with Quayline: register one, or remove it", kind_text(node.name)),
+                near => format!("there are {}", near.join(", ")),
+            };
+            self.refuse(codes::JOB_ARTIFACT, node, "ref", message, hint);
+        }
+    }
+}
+
+fn kind_text(name: &str) -> &str {
+    match name {
+        "decision" => "decider",
+        "mapper" => "partition mapper",
+        "collector" => "partition collector",
+        "analyzer" => "partition analyzer",
+        "reducer" => "partition reducer",
+        "checkpoint-algorithm" => "checkpoint algorithm",
+        name => name,
+    }
+}

@@ -1,0 +1,283 @@
+//! A job as the engine runs it: every value resolved.
+
+use std::collections::BTreeMap;
+
+/// A job.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Job {
+    /// Its id: the name under which instances are listed.
+    pub id: String,
+    /// Whether an execution may be restarted.
+    pub restartable: bool,
+    /// Properties of the job.
+    pub properties: BTreeMap<String, String>,
+    /// Job listeners, in document order.
+    pub listeners: Vec<ArtifactRef>,
+    /// Execution elements, in document order; the first one begins.
+    pub elements: Vec<Element>,
+}
+
+/// An artifact by its reference, with its properties.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ArtifactRef {
+    /// The `ref` attribute.
+    pub name: String,
+    /// Properties of this use.
+    pub properties: BTreeMap<String, String>,
+}
+
+/// An execution element.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a job has few elements, and almost all are steps")]
+pub enum Element {
+    /// A step.
+    Step(Step),
+    /// A flow.
+    Flow(Flow),
+    /// A split.
+    Split(Split),
+    /// A decision.
+    Decision(Decision),
+}
+
+impl Element {
+    /// The id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Element::Step(step) => &step.id,
+            Element::Flow(flow) => &flow.id,
+            Element::Split(split) => &split.id,
+            Element::Decision(decision) => &decision.id,
+        }
+    }
+
+    /// The `next` attribute.
+    #[must_use]
+    pub fn next(&self) -> Option<&str> {
+        match self {
+            Element::Step(step) => step.next.as_deref(),
+            Element::Flow(flow) => flow.next.as_deref(),
+            Element::Split(split) => split.next.as_deref(),
+            Element::Decision(_) => None,
+        }
+    }
+
+    /// The transition elements, in document order.
+    #[must_use]
+    pub fn transitions(&self) -> &[Transition] {
+        match self {
+            Element::Step(step) => &step.transitions,
+            Element::Flow(flow) => &flow.transitions,
+            Element::Split(_) => &[],
+            Element::Decision(decision) => &decision.transitions,
+        }
+    }
+}
+
+/// A step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Step {
+    /// Its id, unique in the job.
+    pub id: String,
+    /// Greatest number of starts in one job instance; 0 is no limit.
+    pub start_limit: u32,
+    /// Whether a restart runs the step again although it completed.
+    pub allow_start_if_complete: bool,
+    /// The `next` attribute.
+    pub next: Option<String>,
+    /// Properties of the step.
+    pub properties: BTreeMap<String, String>,
+    /// Step-level listeners of all kinds, in document order.
+    pub listeners: Vec<ArtifactRef>,
+    /// What it does.
+    pub body: StepBody,
+    /// How it is partitioned.
+    pub partition: Option<Partition>,
+    /// Transition elements, in document order.
+    pub transitions: Vec<Transition>,
+    /// The step's part of the tree with `#{partitionPlan[..]}` still in it.
+    pub(super) source: Option<Box<super::read::Node>>,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "a job has few steps")]
+pub enum StepBody {
+    /// Runs a batchlet.
+    Batchlet(ArtifactRef),
+    /// Reads, processes and writes in chunks.
+    Chunk(Chunk),
+}
+
+/// A chunk-oriented step.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Chunk {
+    /// Reader.
+    pub reader: ArtifactRef,
+    /// Processor, if any.
+    pub processor: Option<ArtifactRef>,
+    /// Writer.
+    pub writer: ArtifactRef,
+    /// The algorithm of `checkpoint-policy="custom"`.
+    pub checkpoint_algorithm: Option<ArtifactRef>,
+    /// Items of a chunk. Default 10.
+    pub item_count: u32,
+    /// Seconds of a chunk; 0 is no limit.
+    pub time_limit_s: u32,
+    /// Greatest number of exceptions that are skipped; `None` is no limit.
+    pub skip_limit: Option<u32>,
+    /// Greatest number of retries; `None` is no limit.
+    pub retry_limit: Option<u32>,
+    /// Exceptions that skip their item.
+    pub skippable: ExceptionFilter,
+    /// Exceptions that are retried.
+    pub retryable: ExceptionFilter,
+    /// Retryable exceptions that do not roll the chunk back.
+    pub no_rollback: ExceptionFilter,
+}
+
+/// Classes of exceptions that are in and out.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ExceptionFilter {
+    /// Classes that are included with their subclasses.
+    pub include: Vec<String>,
+    /// Classes that are excluded with their subclasses, although a superclass is included.
+    pub exclude: Vec<String>,
+}
+
+impl ExceptionFilter {
+    /// Whether an exception is in. `lineage` has its class and all superclasses.
+    #[must_use]
+    pub fn has<S: AsRef<str>>(&self, lineage: &[S]) -> bool {
+        let any = |classes: &[String]| lineage.iter().any(|class| classes.iter().any(|known| known == class.as_ref()));
+        any(&self.include) && !any(&self.exclude)
+    }
+}
+
+/// How a step is partitioned.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Partition {
+    /// Where the partitions come from.
+    pub source: PartitionSource,
+    /// Collector, on the thread of each partition.
+    pub collector: Option<ArtifactRef>,
+    /// Analyzer, on the thread of the step.
+    pub analyzer: Option<ArtifactRef>,
+    /// Reducer, on the thread of the step.
+    pub reducer: Option<ArtifactRef>,
+}
+
+/// Where partitions come from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum PartitionSource {
+    /// A plan in the job XML.
+    Plan {
+        /// Number of partitions.
+        partitions: u32,
+        /// Partitions at once; 0 is as many as partitions.
+        threads: u32,
+        /// Properties by partition.
+        properties: Vec<BTreeMap<String, String>>,
+    },
+    /// A mapper makes the plan at run time.
+    Mapper(ArtifactRef),
+}
+
+/// A flow: elements that run one after another, as one element.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Flow {
+    /// Its id.
+    pub id: String,
+    /// The `next` attribute.
+    pub next: Option<String>,
+    /// Its elements.
+    pub elements: Vec<Element>,
+    /// Transition elements.
+    pub transitions: Vec<Transition>,
+}
+
+/// Flows that run at the same time.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Split {
+    /// Its id.
+    pub id: String,
+    /// The `next` attribute.
+    pub next: Option<String>,
+    /// Its flows.
+    pub flows: Vec<Flow>,
+}
+
+/// A decision.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Decision {
+    /// Its id.
+    pub id: String,
+    /// The decider.
+    pub decider: ArtifactRef,
+    /// Transition elements.
+    pub transitions: Vec<Transition>,
+}
+
+/// A transition element.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Transition {
+    /// Pattern of exit statuses: `*` is any text, `?` any character.
+    pub on: String,
+    /// What happens.
+    pub action: TransitionAction,
+}
+
+/// What a transition element does.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum TransitionAction {
+    /// Continues with another element of the same scope.
+    Next(String),
+    /// Ends the job COMPLETED.
+    End {
+        /// Exit status of the job.
+        exit_status: Option<String>,
+    },
+    /// Ends the job STOPPED.
+    Stop {
+        /// Exit status of the job.
+        exit_status: Option<String>,
+        /// Element at which a restart begins.
+        restart: Option<String>,
+    },
+    /// Ends the job FAILED.
+    Fail {
+        /// Exit status of the job.
+        exit_status: Option<String>,
+    },
+}
+
+/// Whether an exit status matches a pattern in which `*` is any text and `?` any character. Time grows with the product of the lengths at most.
+#[must_use]
+pub fn matches_pattern(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // Where the last `*` was, and how much of the text it covers so far.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(c) if *c == '?' || *c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, covered)) => {
+                    star = Some((at, covered + 1));
+                    p = at + 1;
+                    t = covered + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}

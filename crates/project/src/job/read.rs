@@ -1,0 +1,241 @@
+//! Job XML as a tree with places.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_core::{Code, Fault, Finding, Findings, Place};
+use quayline_dictionary::{SourceText, XmlElement};
+
+use super::grammar::{Rule, Slot, Times, rule_of};
+use crate::codes;
+use crate::source_text::UserText;
+use crate::user_file::read_named_file;
+
+/// Namespaces of job XML: since Jakarta EE 9, and before.
+const NAMESPACES: [&str; 2] = ["https://jakarta.ee/xml/ns/jakartaee", "http://xmlns.jcp.org/xml/ns/javaee"];
+
+/// A job XML, read and well formed by the schema.
+#[derive(Clone, Debug)]
+pub struct JobFile {
+    /// The file's name and text.
+    pub text: UserText,
+    pub(super) root: Node,
+}
+
+/// An element with its place.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Node {
+    pub(super) name: &'static str,
+    pub(super) attributes: Vec<(String, String)>,
+    pub(super) children: Vec<Node>,
+    /// Byte of the `<`.
+    pub(super) at: usize,
+}
+
+impl Node {
+    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The attribute, or nothing where the schema requires it and the check has reported it.
+    pub(super) fn required(&self, name: &str) -> &str {
+        self.attribute(name).unwrap_or_default()
+    }
+
+    pub(super) fn child(&self, name: &str) -> Option<&Node> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    pub(super) fn named<'n>(&'n self, name: &'n str) -> impl Iterator<Item = &'n Node> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// Name of the element and its id or reference, for messages.
+    pub(super) fn shown(&self) -> String {
+        match self.attribute("id").or_else(|| self.attribute("ref")) {
+            Some(id) => format!("{} {id}", self.name),
+            None => format!("a {}", self.name),
+        }
+    }
+}
+
+impl JobFile {
+    /// Reads a job XML file.
+    ///
+    /// # Errors
+    /// The file cannot be read, and everything of [`JobFile::parse`].
+    pub fn open(path: &Path) -> Result<JobFile, Findings> {
+        let bytes = read_named_file(path, codes::UNREADABLE).map_err(|finding| Findings::from(*finding))?;
+        let name = path.display().to_string();
+        match String::from_utf8(bytes) {
+            Ok(text) => JobFile::parse(&name, &text),
+            Err(_) => {
+                let place = Place { file: Some(name.as_str().into()), ..Place::default() };
+                let finding = Finding::error(codes::JOB_SYNTAX, Fault::Config, "the file is not UTF-8").at(place);
+                Err(finding.hint("save the job XML as UTF-8").into())
+            }
+        }
+    }
+
+    /// Reads job XML.
+    ///
+    /// # Errors
+    /// It is not well formed, or elements and attributes are not those of the schema: all of them at once.
+    pub fn parse(name: &str, text: &str) -> Result<JobFile, Findings> {
+        let user = UserText { name: name.into(), text: text.into() };
+        let element = XmlElement::read(SourceText::new(name, text)).map_err(|Findings(found)| {
+            let renamed = found.into_iter().map(|finding| Finding { code: codes::JOB_SYNTAX, ..finding });
+            Findings(renamed.map(|finding| finding.hint("write the job as well-formed XML")).collect())
+        })?;
+        let mut reader = Reader { text: &user, findings: Vec::new() };
+        let root = reader.root(&element);
+        let findings = reader.findings;
+        match root {
+            Some(root) if findings.is_empty() => Ok(JobFile { text: user, root }),
+            _ => Err(Findings(findings)),
+        }
+    }
+
+    /// The job's id as it is written.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.root.required("id")
+    }
+
+    /// A finding at an element, or at one of its attributes.
+    pub(super) fn finding(&self, code: Code, node: &Node, attribute: Option<&str>, message: String) -> Finding {
+        Finding::error(code, Fault::Config, message).at(place(&self.text, node.at, attribute))
+    }
+}
+
+/// The place of an element's name, or of an attribute of it.
+fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
+    let source: &Arc<str> = &text.text;
+    let at = at + usize::from(source[at..].starts_with('<'));
+    let name = source[at..].find(|c: char| c.is_whitespace() || c == '>' || c == '/').unwrap_or(0);
+    let mut range = at..at + name;
+    if let Some(attribute) = attribute {
+        let tag = &source[at..at + source[at..].find('>').unwrap_or(0)];
+        let found = tag.match_indices(attribute).find(|(found, _)| {
+            let before = tag[..*found].chars().next_back().is_some_and(char::is_whitespace);
+            before && tag[found + attribute.len()..].trim_start().starts_with('=')
+        });
+        if let Some((found, _)) = found {
+            let length = tag[found..].find(['"', '\'']).and_then(|open| {
+                let quote = tag[found + open..].chars().next()?;
+                Some(open + 2 + tag[found + open + 1..].find(quote)?)
+            });
+            range = at + found..at + found + length.unwrap_or(attribute.len());
+        }
+    }
+    text.place(&range)
+}
+
+struct Reader<'t> {
+    text: &'t UserText,
+    findings: Vec<Finding>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, at: usize, attribute: Option<&str>, message: String, hint: impl Into<String>) {
+        let finding = Finding::error(codes::JOB_SYNTAX, Fault::Config, message);
+        self.findings.push(finding.at(place(self.text, at, attribute)).hint(hint));
+    }
+
+    fn root(&mut self, element: &XmlElement) -> Option<Node> {
+        if element.name != "job" {
+            let message = format!("the root element is {}, expected job", element.name);
+            self.refuse(element.at, None, message, "begin the file with a job element");
+            return None;
+        }
+        let known = element.namespaces.iter().any(|(_, name)| NAMESPACES.contains(&name.as_str()));
+        if !known {
+            let message = "the job is in no namespace of job XML".to_owned();
+            let hint = format!("add xmlns=\"{}\" to the job element", NAMESPACES[0]);
+            self.refuse(element.at, None, message, hint);
+        }
+        let node = self.node(element)?;
+        if let Some(version) = node.attribute("version").filter(|version| !["1.0", "2.0", "2.1"].contains(version)) {
+            let message = format!("version {version} of job XML is not known, expected 1.0, 2.0 or 2.1");
+            self.refuse(node.at, Some("version"), message, "write version=\"2.0\"");
+        }
+        Some(node)
+    }
+
+    fn node(&mut self, element: &XmlElement) -> Option<Node> {
+        let rule = rule_of(&element.name)?;
+        self.attributes(element, rule);
+        if !element.text.is_empty() {
+            let message = format!("{} has text, expected elements only", rule.name);
+            self.refuse(element.at, None, message, "remove the text, or put it into an attribute or a comment");
+        }
+        let children = self.children(element, rule);
+        Some(Node { name: rule.name, attributes: element.attributes.clone(), children, at: element.at })
+    }
+
+    fn attributes(&mut self, element: &XmlElement, rule: &Rule) {
+        for name in rule.required {
+            if element.attribute(name).is_none() {
+                let message = format!("{} has no attribute {name}", rule.name);
+                self.refuse(element.at, None, message, format!("add {name}=\"...\""));
+            }
+        }
+        for (name, _) in &element.attributes {
+            if !rule.required.contains(&name.as_str()) && !rule.optional.contains(&name.as_str()) {
+                let mut known: Vec<&str> = rule.required.iter().chain(rule.optional).copied().collect();
+                known.retain(|name| *name != "schemaLocation");
+                let message = format!("{} has no attribute {name} in job XML", rule.name);
+                let hint = match known.as_slice() {
+                    [] => format!("remove {name}"),
+                    known => format!("the attributes of {} are {}", rule.name, known.join(", ")),
+                };
+                self.refuse(element.at, Some(name), message, hint);
+            }
+        }
+    }
+
+    fn children(&mut self, element: &XmlElement, rule: &Rule) -> Vec<Node> {
+        let mut nodes = Vec::new();
+        let mut slot = 0;
+        let mut seen = vec![0_usize; rule.children.len()];
+        for child in &element.children {
+            let has = |slot: &Slot| slot.names.contains(&child.name.as_str());
+            // From the slot that was reached, otherwise from the first: then the order is wrong.
+            let Some(found) = rule.children[slot..].iter().position(has).map(|at| slot + at) else {
+                let is_known = rule.children.iter().any(has);
+                let known: Vec<&str> = rule.children.iter().flat_map(|slot| slot.names).copied().collect();
+                let (message, hint) = match (is_known, known.is_empty()) {
+                    (true, _) => (
+                        format!("{} is in the wrong place in {}", child.name, rule.name),
+                        format!("the order in {} is {}", rule.name, known.join(", ")),
+                    ),
+                    (false, true) => (
+                        format!("{} has no elements, found {}", rule.name, child.name),
+                        format!("remove {}", child.name),
+                    ),
+                    (false, false) => (
+                        format!("{} is not an element of {}", child.name, rule.name),
+                        format!("the elements of {} are {}", rule.name, known.join(", ")),
+                    ),
+                };
+                self.refuse(child.at, None, message, hint);
+                continue;
+            };
+            slot = found;
+            seen[found] += 1;
+            if seen[found] == 2 && rule.children[found].times != Times::Many {
+                let names = rule.children[found].names.join(" or ");
+                let message = format!("{} has more than one {names}", rule.name);
+                self.refuse(child.at, None, message, "keep one of them");
+            }
+            nodes.extend(self.node(child));
+        }
+        for (slot, count) in rule.children.iter().zip(&seen) {
+            if slot.times == Times::One && *count == 0 {
+                let message = format!("{} has no {}", rule.name, slot.names.join(" or "));
+                self.refuse(element.at, None, message, format!("add <{} ref=\"...\"/>", slot.names[0]));
+            }
+        }
+        nodes
+    }
+}

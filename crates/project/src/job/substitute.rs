@@ -1,0 +1,155 @@
+//! Substitution (section 8.8): `#{jobParameters['x']}`, `jobProperties`, `systemProperties`, `partitionPlan`, each with `?:default;`.
+
+use std::collections::BTreeMap;
+
+use super::read::Node;
+
+/// Named values: job parameters, properties of a partition.
+pub type Parameters = BTreeMap<String, String>;
+
+/// A reference without a value: it became an empty text, as the specification says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unresolved {
+    /// The operator.
+    pub operator: String,
+    /// The name.
+    pub name: String,
+    /// Byte of the element in the job XML.
+    pub(super) at: usize,
+    /// The attribute.
+    pub(super) attribute: String,
+}
+
+/// Where values come from.
+pub(super) struct Scope<'s> {
+    pub(super) parameters: &'s Parameters,
+    pub(super) system: &'s dyn Fn(&str) -> Option<String>,
+    /// Properties of the partition; without them references to the plan stay as they are.
+    pub(super) partition: Option<&'s Parameters>,
+    pub(super) unresolved: Vec<Unresolved>,
+}
+
+impl Scope<'_> {
+    /// The tree with its references resolved.
+    pub(super) fn resolve(&mut self, node: &Node) -> Node {
+        self.element(node, &mut Vec::new())
+    }
+
+    /// `visible` are the properties in scope, the innermost last. Properties of an element are visible in all that follows in it.
+    fn element(&mut self, node: &Node, visible: &mut Vec<(String, String)>) -> Node {
+        let depth = visible.len();
+        let attributes = node.attributes.iter().map(|(name, value)| {
+            let place = (node.at, name.as_str());
+            (name.clone(), self.text(value, visible, place))
+        });
+        let attributes = attributes.collect();
+        let mut children = Vec::with_capacity(node.children.len());
+        for child in &node.children {
+            if child.name == "properties" && node.name != "plan" {
+                let mut list = Vec::with_capacity(child.children.len());
+                for property in &child.children {
+                    let resolved = self.element(property, visible);
+                    visible.push((resolved.required("name").to_owned(), resolved.required("value").to_owned()));
+                    list.push(resolved);
+                }
+                children.push(Node { children: list, ..child.clone() });
+            } else {
+                children.push(self.element(child, visible));
+            }
+        }
+        visible.truncate(depth);
+        Node { name: node.name, attributes, children, at: node.at }
+    }
+
+    fn text(&mut self, text: &str, visible: &[(String, String)], place: (usize, &str)) -> String {
+        let mut resolved = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(begin) = rest.find("#{") {
+            resolved.push_str(&rest[..begin]);
+            let Some(reference) = Reference::parse(&rest[begin..]) else {
+                resolved.push_str("#{");
+                rest = &rest[begin + 2..];
+                continue;
+            };
+            let whole = &rest[begin..begin + reference.length];
+            rest = &rest[begin + reference.length..];
+            let found = match reference.operator {
+                "jobParameters" => self.parameters.get(reference.name).cloned(),
+                "jobProperties" => {
+                    visible.iter().rev().find(|(name, _)| name == reference.name).map(|(_, value)| value.clone())
+                }
+                "systemProperties" => (self.system)(reference.name),
+                _ => match self.partition {
+                    Some(plan) => plan.get(reference.name).cloned(),
+                    None => {
+                        resolved.push_str(whole);
+                        continue;
+                    }
+                },
+            };
+            let default = || reference.default.map(|default| self.text(default, visible, place));
+            match found.or_else(default) {
+                Some(value) => resolved.push_str(&value),
+                None => self.unresolved.push(Unresolved {
+                    operator: reference.operator.to_owned(),
+                    name: reference.name.to_owned(),
+                    at: place.0,
+                    attribute: place.1.to_owned(),
+                }),
+            }
+        }
+        resolved.push_str(rest);
+        resolved
+    }
+}
+
+/// `#{operator['name']}`, with a default or without.
+pub(super) struct Reference<'t> {
+    pub(super) operator: &'t str,
+    pub(super) name: &'t str,
+    pub(super) default: Option<&'t str>,
+    length: usize,
+}
+
+impl<'t> Reference<'t> {
+    /// The reference with which a text begins.
+    pub(super) fn parse(text: &'t str) -> Option<Self> {
+        const OPERATORS: [&str; 4] = ["jobParameters", "jobProperties", "systemProperties", "partitionPlan"];
+        let inner = text.strip_prefix("#{")?;
+        let operator = OPERATORS.into_iter().find(|operator| inner.starts_with(operator))?;
+        let quoted = inner[operator.len()..].strip_prefix('[')?;
+        let quote = quoted.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let name = &quoted[1..1 + quoted[1..].find(quote)?];
+        let rest = quoted[name.len() + 2..].strip_prefix("]}")?;
+        let mut length = text.len() - rest.len();
+        let mut default = None;
+        if let Some(given) = rest.strip_prefix("?:") {
+            // A default may have references with defaults of their own.
+            let mut depth = 0_usize;
+            let mut at = 0;
+            let end = loop {
+                let tail = given.get(at..)?;
+                if tail.starts_with("?:") {
+                    depth += 1;
+                    at += 2;
+                } else if tail.starts_with(';') {
+                    if depth == 0 {
+                        break Some(at);
+                    }
+                    depth -= 1;
+                    at += 1;
+                } else {
+                    match tail.chars().next() {
+                        Some(c) => at += c.len_utf8(),
+                        None => break None,
+                    }
+                }
+            };
+            if let Some(end) = end {
+                default = Some(&given[..end]);
+                length += 2 + end + 1;
+            }
+        }
+        Some(Reference { operator, name, default, length })
+    }
+}

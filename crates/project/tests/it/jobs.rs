@@ -1,0 +1,124 @@
+//! Job XML: everything that is wrong is found at once, with place and remedy; references are resolved as the specification says.
+
+use expect_test::{Expect, expect};
+use quayline_project::job::{Artifacts, JobFile, Parameters, StepBody};
+
+struct Known;
+
+impl Artifacts for Known {
+    fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>> {
+        (reference != format!("my-{kind}")).then(|| vec![format!("my-{kind}")])
+    }
+}
+
+fn xml(inside: &str) -> String {
+    format!("<job id=\"j\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">\n{inside}\n</job>")
+}
+
+fn check(inside: &str, expected: Expect) {
+    let findings = match JobFile::parse("j.xml", &xml(inside)) {
+        Ok(file) => file.check(Some(&Parameters::new()), &|_| None, &Known),
+        Err(findings) => findings.0,
+    };
+    let lines: Vec<String> = findings
+        .iter()
+        .map(|finding| {
+            let hint = finding.hint.as_deref().unwrap_or("");
+            format!("{} {}: {}; {hint}\n", finding.code, finding.place, finding.message)
+        })
+        .collect();
+    expected.assert_eq(&lines.concat());
+}
+
+fn step(id: &str, attributes: &str, inside: &str) -> String {
+    format!("<step id=\"{id}\" {attributes}><batchlet ref=\"my-batchlet\"/>{inside}</step>\n")
+}
+
+#[test]
+fn elements_and_attributes_are_those_of_the_schema() {
+    check(
+        "<step id=\"a\" colour=\"red\">\n<chunk><writer ref=\"w\"/>\n<reader/></chunk>\n<batchlet ref=\"b\"/>\n<properties/>text</step><jump/>",
+        expect![[r#"
+            JOB-001 j.xml:2:14: step has no attribute colour in job XML; the attributes of step are id, start-limit, allow-start-if-complete, next
+            JOB-001 j.xml:2:2: step has text, expected elements only; remove the text, or put it into an attribute or a comment
+            JOB-001 j.xml:4:2: reader is in the wrong place in chunk; the order in chunk is reader, processor, writer, checkpoint-algorithm, skippable-exception-classes, retryable-exception-classes, no-rollback-exception-classes
+            JOB-001 j.xml:3:2: chunk has no reader; add <reader ref="..."/>
+            JOB-001 j.xml:5:2: step has more than one batchlet or chunk; keep one of them
+            JOB-001 j.xml:6:2: properties is in the wrong place in step; the order in step is properties, listeners, batchlet, chunk, partition, end, fail, next, stop
+            JOB-001 j.xml:6:26: jump is not an element of job; the elements of job are properties, listeners, decision, flow, split, step
+        "#]],
+    );
+    let wrong = JobFile::parse("j.xml", "<job id=\"j\" version=\"3.0\">").map(|_| ()).unwrap_err();
+    assert!(wrong.0[0].message.contains("ends inside"), "{wrong}");
+    let wrong = JobFile::parse("j.xml", "<job id=\"j\" version=\"3.0\"/>").map(|_| ()).unwrap_err();
+    assert_eq!(wrong.0.len(), 2, "{wrong}");
+}
+
+#[test]
+fn targets_loops_and_elements_that_nothing_reaches() {
+    let flow = format!("<flow id=\"f\" next=\"a\">{}</flow>\n", step("inner", "next=\"a\"", ""));
+    check(
+        &format!(
+            "{}{}{flow}{}",
+            step("a", "next=\"b\"", "<stop on=\"X\" restart=\"inner\"/>"),
+            step("b", "next=\"f\"", "<next on=\"X\" to=\"nowhere\"/>"),
+            step("a", "", "")
+        ),
+        expect![[r#"
+            JOB-004 j.xml:2:71: a restart cannot begin at inner, which is not a job-level element; the elements of the job are a, b, f, a
+            JOB-004 j.xml:3:67: no element has the id nowhere; the elements of job j are a, b, f, a
+            JOB-005 j.xml:4:14: a loop: a, b, f and then a again; an element runs once in an execution: end the loop with stop and restart, or use another element
+            JOB-004 j.xml:4:40: a is not an element of flow f, so the job cannot continue there; continue with an element of the same job or flow
+            JOB-003 j.xml:6:7: two elements of the job have the id a; give each element an id of its own
+            JOB-006 j.xml:6:7: nothing reaches step a; name a in a next, or remove it
+        "#]],
+    );
+}
+
+#[test]
+fn references_without_value_and_artifacts_that_nobody_has() {
+    check(
+        "<step id=\"a\" start-limit=\"many\"><chunk item-count=\"#{jobParameters['count']}\" checkpoint-policy=\"custom\"><reader ref=\"mine\"/><writer ref=\"my-writer\"/></chunk></step>",
+        expect![[r#"
+            JOB-002 j.xml:2:14: start-limit is not a whole number from 0 to 4294967295; write a number, or a reference whose value is a number
+            JOB-007 j.xml:2:42: #{jobParameters['count']} has no value and becomes an empty text; start the job with --param count=VALUE, or add a default: ?:VALUE;
+            JOB-002 j.xml:2:83: checkpoint-policy is custom, but the chunk has no checkpoint-algorithm; add <checkpoint-algorithm ref="..."/> after the writer
+            JOB-008 j.xml:2:118: no reader is called mine; there are my-reader
+        "#]],
+    );
+}
+
+/// The property of the batchlet `x`.
+fn resolved(value: &str, parameters: &[(&str, &str)]) -> String {
+    let inside = format!(
+        "<properties><property name=\"outer\" value=\"O\"/><property name=\"both\" value=\"job\"/></properties><step id=\"a\"><properties><property name=\"both\" value=\"step\"/></properties><batchlet ref=\"b\"><properties><property name=\"x\" value=\"{value}\"/></properties></batchlet></step>"
+    );
+    let file = JobFile::parse("j.xml", &xml(&inside)).expect("a job");
+    let given = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let system = |name: &str| (name == "file.separator").then(|| "/".to_owned());
+    let (job, _) = file.resolve(&given, &system).expect("values");
+    let quayline_project::job::Element::Step(step) = &job.elements[0] else { panic!("a step") };
+    let StepBody::Batchlet(batchlet) = &step.body else { panic!("a batchlet") };
+    batchlet.properties["x"].clone()
+}
+
+#[test]
+fn the_four_operators_and_their_defaults() {
+    let given = [("p", "P"), ("q", "Q")];
+    for (value, expected) in [
+        ("#{jobParameters['p']}", "P"),
+        ("a#{jobParameters['p']}b#{jobParameters['q']}c", "aPbQc"),
+        ("#{jobParameters['none']}", ""),
+        ("#{jobParameters['none']}?:D;", "D"),
+        ("#{jobParameters['none']}?:#{jobParameters['q']};!", "Q!"),
+        ("#{jobParameters['none']}?:#{jobParameters['none']}?:deep;;", "deep"),
+        ("#{jobParameters['p']}?:D;", "P"),
+        ("#{jobProperties['outer']}#{jobProperties['both']}", "Ostep"),
+        ("#{systemProperties['file.separator']}", "/"),
+        ("#{partitionPlan['later']}?:D;", "#{partitionPlan['later']}?:D;"),
+        ("#{unknown['p']}", "#{unknown['p']}"),
+        ("#{jobParameters['p'", "#{jobParameters['p'"),
+    ] {
+        assert_eq!(resolved(value, &given), expected, "{value}");
+    }
+}
