@@ -44,4 +44,4 @@ pub use error::{BatchError, ROOT_CLASSES, Thrown};
 pub use repository::Repository;
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
-pub use work::{Backend, PageOf, Pending, Work, WorkMark};
+pub use work::{Backend, Entry, PageOf, Pending, Work, WorkMark};

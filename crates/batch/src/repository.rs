@@ -251,7 +251,8 @@ impl Repository {
             let page = work.page(PageOf { prefix: b"n", after: after.as_deref(), newest_first: false, count: 1 })?;
             let Some((key, _)) = page.first() else { return Ok(jobs) };
             let name = &key[1..key.len().saturating_sub(9)];
-            jobs.push(String::from_utf8_lossy(name).into_owned());
+            let text = std::str::from_utf8(name).map_err(|_| BatchError::Damaged { what: "a job's name" })?;
+            jobs.push(text.to_owned());
             after = Some([b"n", name, &[0], &[0xff; 8]].concat());
         }
     }
@@ -351,7 +352,7 @@ impl Repository {
     /// Those of the store.
     pub fn text(&self, digest: u64) -> Result<Option<String>, BatchError> {
         let found = self.begin()?.get(&key_of(b'd', digest))?;
-        Ok(found.map(|text| String::from_utf8_lossy(&text).into_owned()))
+        found.map(String::from_utf8).transpose().map_err(|_| BatchError::Damaged { what: "job XML" })
     }
 
     /// Adds a step execution and writes the step's state, in one unit of work.

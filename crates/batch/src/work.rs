@@ -51,7 +51,7 @@ pub trait Work {
     ///
     /// # Errors
     /// Those of the store.
-    fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError>;
+    fn page(&mut self, page: PageOf<'_>) -> Result<Vec<Entry>, BatchError>;
 
     /// The unit of the store, for record files and queues; `None` if the repository is elsewhere.
     fn unit(&mut self) -> Option<&mut Unit>;
@@ -71,6 +71,9 @@ pub trait Work {
     /// Commits without waiting.
     fn submit(self: Box<Self>) -> Pending;
 }
+
+/// A key and its value.
+pub type Entry = (Vec<u8>, Vec<u8>);
 
 /// A point in a unit of work.
 #[derive(Debug)]

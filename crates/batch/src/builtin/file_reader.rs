@@ -158,7 +158,7 @@ impl FileReader {
                                 break;
                             }
                         }
-                        quayline_edi::Step::NeedMore { .. } => break,
+                        quayline_edi::Step::NeedMore => break,
                         _ => {
                             if seen || self.end == EndOfInput::Yes {
                                 found = Some(self.bytes.len() - self.at);

