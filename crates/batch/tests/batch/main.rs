@@ -11,6 +11,7 @@
 mod builtins;
 mod crash;
 mod java;
+mod jsl;
 mod kit;
 mod semantics;
 mod tck;

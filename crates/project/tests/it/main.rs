@@ -4,7 +4,6 @@ mod cache;
 mod copy_folders;
 mod docs;
 mod interface_file;
-mod jobs;
 mod json_schema;
 /// The generators of the map language's own laws.
 #[path = "../../../map/tests/map/law.rs"]

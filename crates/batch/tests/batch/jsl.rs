@@ -65,8 +65,8 @@ fn targets_loops_and_elements_that_nothing_reaches() {
             step("a", "", "")
         ),
         expect![[r#"
-            JOB-004 j.xml:2:71: a restart cannot begin at inner, which is not a job-level element; the elements of the job are a, b, f, a
-            JOB-004 j.xml:3:67: no element has the id nowhere; the elements of job j are a, b, f, a
+            JOB-004 j.xml:2:65: a restart cannot begin at inner, which is not a job-level element; the elements of the job are a, b, f, a
+            JOB-004 j.xml:3:65: no element has the id nowhere; the elements of job j are a, b, f, a
             JOB-005 j.xml:4:14: a loop: a, b, f and then a again; an element runs once in an execution: end the loop with stop and restart, or use another element
             JOB-004 j.xml:4:40: a is not an element of flow f, so the job cannot continue there; continue with an element of the same job or flow
             JOB-003 j.xml:6:7: two elements of the job have the id a; give each element an id of its own
@@ -81,9 +81,9 @@ fn references_without_value_and_artifacts_that_nobody_has() {
         "<step id=\"a\" start-limit=\"many\"><chunk item-count=\"#{jobParameters['count']}\" checkpoint-policy=\"custom\"><reader ref=\"mine\"/><writer ref=\"my-writer\"/></chunk></step>",
         expect![[r#"
             JOB-002 j.xml:2:14: start-limit is not a whole number from 0 to 4294967295; write a number, or a reference whose value is a number
-            JOB-007 j.xml:2:42: #{jobParameters['count']} has no value and becomes an empty text; start the job with --param count=VALUE, or add a default: ?:VALUE;
-            JOB-002 j.xml:2:83: checkpoint-policy is custom, but the chunk has no checkpoint-algorithm; add <checkpoint-algorithm ref="..."/> after the writer
-            JOB-008 j.xml:2:118: no reader is called mine; there are my-reader
+            JOB-007 j.xml:2:40: #{jobParameters['count']} has no value and becomes an empty text; start the job with --param count=VALUE, or add a default: ?:VALUE;
+            JOB-002 j.xml:2:79: checkpoint-policy is custom, but the chunk has no checkpoint-algorithm; add <checkpoint-algorithm ref="..."/> after the writer
+            JOB-008 j.xml:2:114: no reader is called mine; there are my-reader
         "#]],
     );
 }
