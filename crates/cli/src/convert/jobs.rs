@@ -212,7 +212,7 @@ impl Job {
         if (args.resume || args.checkpoint.is_some()) && !resumable {
             let finding = argument(match no_file {
                 Some(path) => format!("{} is no regular file, so a run that writes it cannot be resumed", shown(path)),
-                None => "only a conversion from a file to a file of lines or records can be resumed, neither compressed nor columns".to_owned(),
+                None => "only a conversion from a file to a file of lines or records can be resumed; compressed files and columns cannot".to_owned(),
             });
             return Err(finding.hint("leave --checkpoint and --resume out").into());
         }

@@ -139,8 +139,10 @@ fn short_help_is_a_line_an_option() {
         Formats:
           -o, --output <FILE>      File to write; `-` or nothing is standard output
               --split <DIR>        Write one JSON, XML or EDI file for each document to this folder
-              --from <FORMAT>      Format to read, if unclear: record, edi, json, csv or xml
+              --from <FORMAT>      Format to read, if unclear: record, edi, json, csv, xml, parquet or arrow
               --to <FORMAT>        Format to write: jsonl, json, csv, xml, parquet, arrow, edi or record
+              --compress <HOW>     Compress the output: gzip, zstd or none
+              --decompress <WHEN>  Decompress the input: auto or none
               --delimiter <CHAR>   Separator of CSV cells, or `tab` [default: comma, or tab for .tsv]
               --no-header          Read or write CSV without a header row
               --xml-root <NAME>    XML element around all records [default: records]

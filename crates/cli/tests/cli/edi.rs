@@ -183,9 +183,9 @@ fn validation_by_guide_tells_what_is_wrong() {
     world.run("validate claims.x12 orders.edi --guide 837p.guide --guide orders.guide").check(expect![[r#"
         exit 0
         --- stderr
-        claims.x12: 1 transaction in 1 interchange, checked by guide: no findings
+        claims.x12: 1 transaction in 1 interchange, checked by guide 837P: no findings
 
-        orders.edi: 2 transactions in 1 interchange, checked by guide: no findings
+        orders.edi: 2 transactions in 1 interchange, checked by guide ORDERS-D96A: no findings
     "#]]);
     world
         .run("validate claims-with-faults.x12 --guide 837p.guide --ack 999 --ack-time 202604011300 --ack-control 77 --ack-output answer.x12")
@@ -202,7 +202,7 @@ fn validation_by_guide_tells_what_is_wrong() {
 
             hint: the rule is in the guide's `rules`
             --- stderr
-            claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide: 2 errors, 0 warnings, 1 of the transactions with errors
+            claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide 837P: 2 errors, 0 warnings, 1 of the transactions with errors
               EDI-117 1
               EDI-130 1
 
@@ -231,7 +231,7 @@ fn validation_by_guide_tells_what_is_wrong() {
     world.run("validate claims-with-faults.x12 --guide 837p.guide --level notes --max-findings 0").check(expect![[r#"
         exit 1
         --- stderr
-        claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide without rules: 1 error, 0 warnings, 1 of the transactions with errors
+        claims-with-faults.x12: 1 transaction in 1 interchange, checked by guide 837P without rules: 1 error, 0 warnings, 1 of the transactions with errors
         not shown: 1 finding more than --max-findings 0
     "#]]);
     // What a conversion by guide rejects is what validation finds.

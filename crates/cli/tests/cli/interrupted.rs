@@ -149,21 +149,21 @@ fn only_files_can_be_resumed() {
     world.run("convert items.dat -c items.cpy -e cp037 --resume").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed; compressed files and columns cannot
 
         hint: leave --checkpoint and --resume out
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o a.parquet --checkpoint state").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed; compressed files and columns cannot
 
         hint: leave --checkpoint and --resume out
     "#]]);
     world.run_with("convert - -c items.cpy -e cp037 -o a.jsonl --checkpoint state", &items()).check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed
+        error[CLI-003]: only a conversion from a file to a file of lines or records can be resumed; compressed files and columns cannot
 
         hint: leave --checkpoint and --resume out
     "#]]);

@@ -127,10 +127,10 @@ fn the_summary_says_what_was_checked_by_a_guide_and_what_was_not() {
     let said = |arguments: &str| world.run(arguments).err().lines().last().unwrap_or_default().to_owned();
     expect_test::expect![[r#"
         claims.x12: 1 transaction in 1 interchange, envelopes checked: no findings
-        answer.x12: 1 transaction in 1 interchange, checked by guide: no findings
-        both.x12: 2 transactions in 2 interchanges, 1 checked by guide, 1 by envelope only: no findings
+        answer.x12: 1 transaction in 1 interchange, checked by guide 999-X231A1: no findings
+        both.x12: 2 transactions in 2 interchanges, 1 checked by guide 999-X231A1, 1 by envelope only: no findings
         both.x12: 2 transactions in 2 interchanges, envelopes checked: no findings
-        both.x12: 2 transactions in 2 interchanges, checked by guide without rules: no findings"#]]
+        both.x12: 2 transactions in 2 interchanges, checked by guides 837P, 999-X231A1 without rules: no findings"#]]
     .assert_eq(
         &[
             "validate claims.x12",

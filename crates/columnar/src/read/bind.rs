@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field, Fields, Schema};
 use quayline_core::{Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, nearest};
 
-use super::shape::{ELEMENT, Kind, kind, not_read};
+use super::shape::{ELEMENT, Kind, kind, not_read, same_name};
 use super::walk::UnknownColumn;
 
 /// A node and the column that its values come from.
@@ -88,8 +88,7 @@ impl Binder<'_> {
             match (named.next(), named.next()) {
                 (Some((at, field)), None) => members.extend(self.member(child, From::Member(at), field)),
                 (Some(_), Some(_)) => {
-                    let finding = Finding::error(Code("COL-035"), Fault::Sender, "two columns have this name");
-                    self.error(child, finding.hint("rename one of them in the program that writes the file"));
+                    self.errors.push(same_name(self.shape.path(child)));
                 }
                 (None, _) if node.occurs != Occurs::Optional && self.has_leaf(child) => {
                     self.missing.push(self.shape.path(child));

@@ -5,6 +5,12 @@ use std::collections::HashSet;
 use arrow_schema::{DataType, Field, Fields, Schema};
 use quayline_core::{Code, Fault, Finding, Findings, Limits, Occurs, Place, Scalar, Shape, ShapeBuilder};
 
+/// Two columns of one name.
+const SAME_NAME: Code = Code("COL-035");
+
+/// Too many columns, or too deep.
+const TOO_MUCH: Code = Code("COL-036");
+
 /// Name of the member that a list in a list gets.
 pub(super) const ELEMENT: &str = "element";
 
@@ -20,7 +26,7 @@ pub fn shape_of(schema: &Schema, limits: &Limits) -> Result<Shape, Findings> {
     maker.members(schema.fields());
     if maker.columns > limits.columns_max {
         let message = format!("the file has {} columns, the limit is {}", maker.columns, limits.columns_max);
-        let finding = Finding::error(Code("COL-036"), Fault::Sender, message);
+        let finding = Finding::error(TOO_MUCH, Fault::Sender, message);
         maker.findings.push(finding.hint("allow more with `--limit columns=N`"));
     }
     if maker.findings.is_empty() { Ok(maker.shape.finish()) } else { Err(Findings(maker.findings)) }
@@ -86,6 +92,13 @@ pub(super) fn not_read(path: String, data_type: &DataType) -> Finding {
         .hint("cast the column to text or an integer, or leave it out, in the program that writes the file")
 }
 
+/// Two columns of one name: values by name would be those of either.
+pub(super) fn same_name(path: String) -> Finding {
+    Finding::error(SAME_NAME, Fault::Sender, "two columns have this name")
+        .at(Place { path: Some(path), ..Place::default() })
+        .hint("rename one of them in the program that writes the file")
+}
+
 struct Maker {
     shape: ShapeBuilder,
     findings: Vec<Finding>,
@@ -99,9 +112,7 @@ impl Maker {
         for field in fields {
             self.path.push(field.name().clone());
             if !seen.insert(field.name()) {
-                let finding = Finding::error(Code("COL-035"), Fault::Sender, "two columns have this name");
-                let finding = finding.at(Place { path: Some(self.path.join(".")), ..Place::default() });
-                self.findings.push(finding.hint("rename one of them in the program that writes the file"));
+                self.findings.push(same_name(self.path.join(".")));
             }
             let occurs = if field.is_nullable() { Occurs::Optional } else { Occurs::Once };
             self.node(field.name(), field.data_type(), occurs);
@@ -112,7 +123,7 @@ impl Maker {
     fn node(&mut self, name: &str, data_type: &DataType, occurs: Occurs) {
         if self.path.len() > DEPTH_MAX {
             let message = format!("columns are nested more than {DEPTH_MAX} deep");
-            let finding = Finding::error(Code("COL-036"), Fault::Sender, message);
+            let finding = Finding::error(TOO_MUCH, Fault::Sender, message);
             self.findings.push(finding.at(Place { path: Some(self.path.join(".")), ..Place::default() }));
             return;
         }

@@ -91,7 +91,14 @@ fn policies() -> impl Strategy<Value = Policies> {
     let short = prop_oneof![Just(ShortRecord::Error), Just(ShortRecord::Pad), Just(ShortRecord::Null)];
     let long = prop_oneof![Just(LengthMismatch::Error), Just(LengthMismatch::Accept)];
     let preserve = prop_oneof![Just(Preserve::No), Just(Preserve::Yes)];
-    (bad(), bad(), bad(), short, long, preserve).prop_map(|(invalid, blank, low_values, short, long, preserve)| {
+    // What null becomes is the interface's to say, so it is not combined with bytes that are kept beside it.
+    let kept = |policy: BadValue| if policy == BadValue::Null { BadValue::Raw } else { policy };
+    (bad(), bad(), bad(), short, long, preserve).prop_map(move |(invalid, blank, low_values, short, long, preserve)| {
+        let (invalid, blank, low_values, short) = match (preserve, short) {
+            (Preserve::No, short) => (invalid, blank, low_values, short),
+            (Preserve::Yes, ShortRecord::Null) => (kept(invalid), kept(blank), kept(low_values), ShortRecord::Pad),
+            (Preserve::Yes, short) => (kept(invalid), kept(blank), kept(low_values), short),
+        };
         Policies { invalid, blank, low_values, short: Some(short), long, preserve, ..Policies::default() }
     })
 }
@@ -115,11 +122,24 @@ fn bodies(mut bytes: &[u8]) -> Vec<Vec<u8>> {
     bodies
 }
 
-/// A record whose blank and empty numbers are alike: null stands for both where a user says so for both.
+/// A record in its canonical form, which only `--preserve` departs from: signs as they are written, and one form of a number that is not
+/// there, since null stands for blanks and for low-values where a user says so for both.
 fn alike(record: &[u8]) -> Vec<u8> {
     let mut record = record.to_vec();
     if record.get(2..5) == Some(&[0; 3]) {
         record[2..5].fill(0x40);
+    }
+    if let Some(last) = record.get_mut(4)
+        && matches!(*last >> 4, 0xa | 0xc | 0xe)
+    {
+        *last |= 0xf0;
+    }
+    if let Some(last) = record.get_mut(6) {
+        *last = match *last & 0xf {
+            0xa | 0xe | 0xf => *last & 0xf0 | 0xc,
+            0xb => *last & 0xf0 | 0xd,
+            _ => *last,
+        };
     }
     record
 }
