@@ -98,14 +98,17 @@ fn send(address: SocketAddr, known: &Known, queue: &str) -> std::io::Result<()> 
 /// Receives until the connection breaks; each message is accepted and the confirmation awaited.
 fn receive(address: SocketAddr, known: &Known, queue: &str) -> std::io::Result<()> {
     let mut peer = Peer::connect(address)?;
-    peer.receiver(0, queue, 1_000_000)?;
-    loop {
+    // One at a time: what comes while this waits for a confirmation would be passed over.
+    peer.receiver(0, queue, 1)?;
+    for count in 1.. {
         let (id, _, content) = peer.get()?;
         known.received.lock().unwrap().entry(number(&content)).or_default().0 += 1;
         peer.settle(id, false, DeliveryState::Accepted)?;
         peer.confirmed(id)?;
         known.received.lock().unwrap().entry(number(&content)).or_default().1 += 1;
+        peer.credit(0, count, 1)?;
     }
+    Ok(())
 }
 
 /// Moves messages from one queue to another in transactions until the connection breaks; every fifth is rolled back.
