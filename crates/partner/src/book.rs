@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{Header, Standard};
-use quayline_pipeline::{Pipeline, World};
+use quayline_pipeline::{Pipeline, UnitWorld, World};
 use quayline_project::partner::{Direction, PartnerFile, PartnerFolder, Rule, Settings};
 use quayline_project::{MapFile, ShapeOptions, TargetFormat, read_guides};
 use xxhash_rust::xxh3::xxh3_64;
@@ -42,12 +42,25 @@ struct MapSlot {
 pub struct LoadedMap {
     /// The compiled loop.
     pub pipeline: Pipeline,
+    world: Arc<World>,
     /// Each output: its name, the extension of files of it, and whether it is EDI.
     pub outputs: Vec<OutputFacts>,
     /// Digest of the map and all files that it is made of.
     pub digest: u64,
     /// Whether the source is EDI.
     pub from_edi: bool,
+}
+
+impl LoadedMap {
+    /// Sets the clock and the seed of ids for the unit that runs next: what is processed at another time has another time and other ids.
+    pub(crate) fn begin_unit(&self, now_ms: u64, number: u64) {
+        let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let mut parts = [0; 24];
+        parts[..8].copy_from_slice(&self.world.seed.to_be_bytes());
+        parts[8..16].copy_from_slice(&now_ms.to_be_bytes());
+        parts[16..].copy_from_slice(&number.to_be_bytes());
+        self.world.set_unit(Some(UnitWorld { now, seed: xxh3_64(&parts), envelope: Vec::new() }));
+    }
 }
 
 /// One output of a map.
@@ -342,14 +355,16 @@ impl Book {
         // Headers of interchanges are written again when a document is enveloped, so these values never leave Quayline.
         let envelope = [("sender", PLACEHOLDER), ("receiver", PLACEHOLDER)];
         let envelope = envelope.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let world = Arc::new(World { now, seed, envelope, lookups: Vec::new() });
-        let pipeline = Pipeline::through(map, world, self.options.limits.clone()).map_err(|Findings(mut found)| {
-            found.iter_mut().filter(|finding| finding.place == Place::default()).for_each(|finding| {
-                finding.place = used_at.clone();
-            });
-            Findings(found)
-        })?;
-        Ok(LoadedMap { pipeline, outputs, digest, from_edi })
+        let world = Arc::new(World::new(now, seed, envelope, Vec::new()));
+        let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(
+            |Findings(mut found)| {
+                found.iter_mut().filter(|finding| finding.place == Place::default()).for_each(|finding| {
+                    finding.place = used_at.clone();
+                });
+                Findings(found)
+            },
+        )?;
+        Ok(LoadedMap { pipeline, world, outputs, digest, from_edi })
     }
 
     /// The guides of some settings.

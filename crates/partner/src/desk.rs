@@ -58,6 +58,8 @@ pub struct Desk<'b> {
     /// Keys in the outbox of files that are written.
     written: Vec<[u8; 10]>,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
+    /// Maps that were run.
+    runs: u64,
 }
 
 /// A map with its memory.
@@ -97,6 +99,7 @@ impl<'b> Desk<'b> {
             outgoing: Vec::new(),
             written: Vec::new(),
             now_ms: Box::new(now_ms),
+            runs: 0,
         };
         desk.write_left()?;
         Ok(desk)
@@ -105,6 +108,12 @@ impl<'b> Desk<'b> {
     /// The time.
     pub(crate) fn now_ms(&self) -> u64 {
         (self.now_ms)()
+    }
+
+    /// The clock and the number for one run of a map.
+    pub(crate) fn begin_map(&mut self) -> (u64, u64) {
+        self.runs += 1;
+        (self.now_ms(), self.runs)
     }
 
     /// The unit of work that is open.

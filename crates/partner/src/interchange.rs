@@ -99,6 +99,16 @@ impl Run<'_> {
             keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
             ..Details::default()
         };
+        if verdict.is_none()
+            && settings.duplicates == Some(DuplicatePolicy::Warn)
+            && let Some(earlier) = processed_before(desk, context, &number)?
+        {
+            let hint = "it is processed, because the partner's `duplicates` is \"warn\"; compare both entries";
+            let finding = Finding::warning(codes::DUPLICATE, Fault::Sender, came_before(earlier)).hint(hint);
+            let finding = finding.at(place.clone());
+            self.report.find(id, &finding);
+            details.add_findings([&finding]);
+        }
         if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)
             && let Some(partner) = partner
             && let Some(finding) = gap(desk, standard, (own_or_first, partner), &number, settings)?
@@ -161,15 +171,12 @@ impl Run<'_> {
             return Ok(Some((State::Rejected, error(codes::USAGE, message, hint))));
         }
         let policy = settings.duplicates.unwrap_or(DuplicatePolicy::Reject);
-        if policy != DuplicatePolicy::Accept {
-            let earlier = processed_before(desk, context, number)?;
-            if let Some(earlier) = earlier {
-                let message = format!("the interchange number came before, in entry {earlier}");
-                let hint = "the partner sent it twice, or reused a number; `duplicates = \"accept\"` processes such interchanges";
-                if policy == DuplicatePolicy::Reject {
-                    return Ok(Some((State::Duplicate, error(codes::DUPLICATE, &message, hint))));
-                }
-            }
+        if policy == DuplicatePolicy::Reject
+            && let Some(earlier) = processed_before(desk, context, number)?
+        {
+            let hint =
+                "the partner sent it twice, or reused a number; `duplicates = \"accept\"` processes such interchanges";
+            return Ok(Some((State::Duplicate, error(codes::DUPLICATE, &came_before(earlier), hint))));
         }
         Ok(None)
     }
@@ -237,4 +244,9 @@ impl Run<'_> {
         self.report.acknowledgments += 1;
         Ok(())
     }
+}
+
+/// What a repeated interchange number is reported as.
+fn came_before(earlier: EntryId) -> String {
+    format!("the interchange number came before, in entry {earlier}")
 }

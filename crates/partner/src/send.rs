@@ -237,7 +237,9 @@ impl Desk<'_> {
         let Some(map) = rule.and_then(|id| book.rule(id).map.as_deref()) else {
             return Ok((pieces(input, &limits)?, None));
         };
+        let (now_ms, run) = self.begin_map();
         let lane = self.lane(map)?;
+        lane.map.begin_unit(now_ms, run);
         let name: Arc<str> = request.name.into();
         let done = lane.lane.run(&name, input, &mut lane.buffers);
         let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();

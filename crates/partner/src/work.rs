@@ -76,7 +76,9 @@ impl Work<'_> {
             self.details.outputs.push(place);
             return Ok(State::Delivered);
         };
+        let (now_ms, run) = desk.begin_map();
         let lane = desk.lane(map)?;
+        lane.map.begin_unit(now_ms, run);
         self.details.map = format!("{:016x}", lane.map.digest);
         let name: Arc<str> = stem.as_str().into();
         let mut report = lane.lane.run(&name, self.bytes, &mut lane.buffers);

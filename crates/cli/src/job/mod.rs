@@ -15,7 +15,7 @@ use quayline_batch::{
     BatchError, BatchStatus, Drift, Engine, Launched, Repository, StartError, StopRequests, StoreBackend, builtin,
     system_property,
 };
-use quayline_core::{Findings, Severity};
+use quayline_core::{Finding, Findings, Severity};
 use quayline_project::job::{JobFile, Parameters};
 use quayline_store::SystemClock;
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use quayline_core::Findings;
 use quayline_partner::{Again, Desk, DeskLimits, Filter, Release, SendRequest};
 use quayline_store::{
-    Batch, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, Page, PageLimit, Position, Space,
-    StoreError, Value,
+    Batch, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, Page, PageLimit, Position,
+    Snapshot, Space, StoreError, Value,
 };
 
 use crate::world::{World, interchange, orders};
@@ -75,6 +75,9 @@ impl Engine for Mortal {
     }
     fn check(&self) -> Result<Vec<String>, StoreError> {
         self.inner.check()
+    }
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.inner.snapshot()
     }
     fn compact(&self) -> Result<(u64, u64), StoreError> {
         self.inner.compact()
