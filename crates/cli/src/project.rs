@@ -1,6 +1,7 @@
 //! `quayline check` and `quayline new`.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_flow::Flow;
@@ -21,12 +22,12 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
     expect_project(root)?;
     let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
     let mut found = Found::default();
-    found.add_result(ServeConfig::load(root));
+    found.add_result(ServeConfig::load(root).map_err(|found| in_project(root, found)));
     for file in check_files(root, &options)? {
         found.count(file.kind.word());
         found.add(file.findings);
     }
-    if let Some(definitions) = found.add_result(Definitions::load(root)) {
+    if let Some(definitions) = found.add_result(Definitions::load(root).map_err(|found| in_project(root, found))) {
         definitions.services.iter().for_each(|_| found.count("service"));
         definitions.apis.iter().for_each(|_| found.count("API"));
     }
@@ -68,6 +69,16 @@ pub(crate) fn new(args: &NewArgs, console: &Console) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
+/// Findings with the paths of files as the user sees them: the server names files relative to the project.
+fn in_project(root: &Path, Findings(mut findings): Findings) -> Findings {
+    for file in findings.iter_mut().filter_map(|finding| finding.place.file.as_mut()) {
+        if root != Path::new(".") && Path::new(&**file).is_relative() && !Path::new(&**file).starts_with(root) {
+            *file = root.join(&**file).display().to_string().into();
+        }
+    }
+    Findings(findings)
+}
+
 /// What was compiled, and each finding once: a guide's fault is also that of every map that uses it.
 #[derive(Default)]
 struct Found {
@@ -83,7 +94,11 @@ impl Found {
 
     fn add(&mut self, findings: Vec<Finding>) {
         for finding in findings {
-            if self.seen.insert(crate::render::finding_json(&finding)) {
+            // A file that others name is named in several ways.
+            let file = finding.place.file.as_deref().map(|file| Path::new(file).canonicalize().unwrap_or_default());
+            let mut same = finding.clone();
+            same.place.file = file.map(|file| file.display().to_string().into());
+            if self.seen.insert(crate::render::finding_json(&same)) {
                 self.findings.push(finding);
             }
         }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::Definitions;
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
@@ -12,6 +13,7 @@ use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, Serve
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
+use crate::store::{Missing, Opened};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -24,7 +26,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
-    if definitions.operations.is_empty() && !has_flows {
+    if definitions.operations.is_empty() && !has_flows && config.amqp.is_none() {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -55,6 +57,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let store = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     let flows = ServedFlows::start(&root, &store, config.threads)?;
+    let queues = ServedQueues::start(&config, flows.as_ref(), &store)?;
     let parts =
         flows.iter().map(|flows| Arc::new(FlowsPart(Arc::clone(&flows.engine))) as Arc<dyn AdminPart>).collect();
     let log = Box::new(|line: &str| eprintln!("{line}"));
@@ -71,13 +74,47 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         };
         Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
     });
-    // What the flows have in progress is finished also if the server could not begin.
+    // What clients of queues and the flows have in progress is finished also if the server could not begin.
+    if let Some(queues) = queues {
+        queues.end()?;
+    }
     let exit = match flows {
         Some(flows) => flows.end(Exit::Done)?,
         None => Exit::Done,
     };
     served?;
     Ok(exit)
+}
+
+/// The listener for AMQP 1.0 beside the server, and the store that it opened where no flows did.
+struct ServedQueues {
+    listener: Listener,
+    opened: Option<Opened>,
+}
+
+impl ServedQueues {
+    /// Starts the listener if `[serve.amqp]` is there.
+    fn start(
+        config: &ServeConfig,
+        flows: Option<&ServedFlows>,
+        folder: &FolderArg,
+    ) -> Result<Option<ServedQueues>, Stop> {
+        if config.amqp.is_none() {
+            return Ok(None);
+        }
+        let opened = if flows.is_none() { Some(Opened::open(folder, Missing::Refuse)?) } else { None };
+        let store = flows.map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
+        let Some(store) = store else { return Ok(None) };
+        let listener = crate::queues::listen(store, config)?;
+        eprintln!("listening on {} for AMQP", listener.address());
+        Ok(Some(ServedQueues { listener, opened }))
+    }
+
+    /// Ends the connections and closes the store.
+    fn end(self) -> Result<(), Stop> {
+        self.listener.stop();
+        self.opened.map_or(Ok(()), |opened| opened.close(Exit::Done).map(|_| ()))
+    }
 }
 
 /// Runs a study and prints its tables; rejected where a bar is missed.

@@ -598,13 +598,13 @@ mod tests {
         let mut text = EnvelopeText::open(&envelope, 7);
         text.open_group("IN", "005010", 3);
         text.transaction(b"ST*810*0009~BIG*1~SE*3*0009~", "0001");
-        text.transaction(b"ST*810*0009*X~\nBIG*1~\nSE*3*0009~\n", "0002");
+        text.transaction(b"ST*810*0009*005010~\nBIG*1~\nSE*3*0009~\n", "0002");
         text.close_group();
         let out = String::from_utf8(text.close()).expect("text");
         assert_eq!(
             out,
             "ISA*00*          *00*          *ZZ*US             *14*ACME           *260401*1200*^*00501*000000007*0*T*:~\
-             GS*IN*US*ACME*20260401*1200*3*X*005010~ST*810*0001~BIG*1~SE*3*0001~ST*810*0002*X~\nBIG*1~\nSE*3*0002~\n\
+             GS*IN*US*ACME*20260401*1200*3*X*005010~ST*810*0001~BIG*1~SE*3*0001~ST*810*0002*005010~\nBIG*1~\nSE*3*0002~\n\
              GE*2*3~IEA*1*000000007~"
         );
         let found = pieces(out.as_bytes(), &Limits::default()).expect("a good interchange");

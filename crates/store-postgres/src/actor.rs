@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 
 use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, StoreError, Value};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -138,8 +139,37 @@ struct Columns<'a> {
     values: Vec<&'a [u8]>,
 }
 
+/// Name of the thread that runs completions.
+pub(crate) const COMPLETIONS: &str = "store-postgres-after";
+
+/// How units ended, on their way to those who wait for them.
+type Endings = Sender<(Completion, Result<Position, StoreError>)>;
+
+/// Runs completions on a thread of their own, in the order of the commits. A completion may wait for a lock whose owner waits for an answer of
+/// the thread that talks to the database, or may read the store itself.
+fn completions() -> std::io::Result<(Endings, JoinHandle<()>)> {
+    let (endings, ended) = std::sync::mpsc::channel::<(Completion, Result<Position, StoreError>)>();
+    let thread = std::thread::Builder::new().name(COMPLETIONS.to_owned());
+    let thread = thread.spawn(move || ended.into_iter().for_each(|(after, outcome)| after(outcome)))?;
+    Ok((endings, thread))
+}
+
 /// Serves wishes until told to stop. Reads run beside each other and beside commits; commits run one after another.
 pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wishes: UnboundedReceiver<Wish>) {
+    let (endings, thread) = match completions() {
+        Ok(made) => made,
+        Err(error) => {
+            let why = error.to_string();
+            let error = StoreError::Io {
+                file: connections.name.to_string(),
+                action: "start a thread",
+                kind: error.kind(),
+                why,
+            };
+            shared.poison(error);
+            return;
+        }
+    };
     let Connections { database, name, writes, reads } = connections;
     let snapshots: Rc<RefCell<HashMap<u64, Rc<Session>>>> = Rc::default();
     let mut next_snapshot = 0;
@@ -155,7 +185,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
                     }
                     wanted.notified().await;
                 } else {
-                    commit(&shared, &writes, group).await;
+                    commit(&shared, &writes, &endings, group).await;
                 }
             }
         }
@@ -210,11 +240,13 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
     }
     shared.stopping.store(true, Ordering::SeqCst);
     wanted.notify_one();
-    // A panic there was reported there.
+    // Panics there were reported there. A completion that still asks for rows is refused.
     let _ = commits.await;
+    drop(wishes);
+    let _ = thread.join();
 }
 
-async fn commit(shared: &Shared, session: &Session, group: Vec<Waiting>) {
+async fn commit(shared: &Shared, session: &Session, endings: &Endings, group: Vec<Waiting>) {
     let begin = shared.visible.load(Ordering::SeqCst);
     let position = begin + group.len() as u64;
     // The last change of a key is the one that counts.
@@ -246,7 +278,8 @@ async fn commit(shared: &Shared, session: &Session, group: Vec<Waiting>) {
         shared.became_visible(position, group.len() as u64);
     }
     for (number, unit) in (begin + 1..).zip(group) {
-        (unit.after)(outcome.clone().map(|()| Position(number)));
+        // The thread is there as long as this one sends.
+        let _ = endings.send((unit.after, outcome.clone().map(|()| Position(number))));
     }
 }
 

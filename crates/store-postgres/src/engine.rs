@@ -184,6 +184,7 @@ impl Drop for PostgresEngine {
         let _ = self.wishes.send(Wish::Stop);
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
+            && std::thread::current().name() != Some(crate::actor::COMPLETIONS)
         {
             let _ = thread.join();
         }

@@ -18,26 +18,26 @@ pub(crate) struct JobArgs {
 /// What to do with jobs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobCommand {
-    /// Checks job XML without starting the job
+    /// Check job XML without starting the job
     Check(JobCheckArgs),
-    /// Prints the steps of a job and what a crash would repeat
+    /// Print the steps of a job and what a crash would repeat
     Plan(JobCheckArgs),
-    /// Starts a job and runs it to its end
+    /// Start a job and run it to its end
     #[command(after_long_help = START_EXAMPLES)]
     Start(StartArgs),
-    /// Restarts an execution that failed or was stopped
+    /// Restart an execution that failed or was stopped
     Restart(RestartArgs),
-    /// Asks a running execution to stop at its next checkpoint
+    /// Ask a running execution to stop at its next checkpoint
     Stop(IdArgs),
-    /// Gives an execution up, so that it cannot be restarted
+    /// Give an execution up, so that it cannot be restarted
     Abandon(IdArgs),
-    /// Lists executions, the newest first
+    /// List executions, the newest first
     List(ListJobsArgs),
-    /// Prints an execution with its steps
+    /// Print an execution with its steps
     Show(ShowJobArgs),
-    /// Prints the job log of an execution
+    /// Print the job log of an execution
     Log(IdArgs),
-    /// Removes instances that ended, with their executions and logs
+    /// Remove instances that ended, with their executions and logs
     Purge(PurgeJobsArgs),
 }
 

@@ -26,33 +26,33 @@ pub(crate) struct FileArgs {
 /// What to do with record files.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FileCommand {
-    /// Defines an empty record file
+    /// Define an empty record file
     #[command(after_long_help = DEFINE_FILE_EXAMPLES)]
     Define(DefineFileArgs),
-    /// Loads records from a file
+    /// Load records from a file
     Load(LoadArgs),
-    /// Writes all records to a file
+    /// Write all records to a file
     Unload(UnloadArgs),
-    /// Prints one record
+    /// Print one record
     Get(GetArgs),
-    /// Inserts a record, or replaces one
+    /// Insert a record, or replace one
     Put(PutArgs),
-    /// Prints records from a key on
+    /// Print records from a key on
     Browse(BrowseArgs),
-    /// Deletes a record, or with --all the file
+    /// Delete a record, or with --all the file
     Delete(DeleteArgs),
-    /// Prints the definition of a file and figures of its records
+    /// Print the definition of a file and figures of its records
     Facts(FactsArgs),
-    /// Compares records, keys and alternate indexes
+    /// Compare records, keys and alternate indexes
     Verify(VerifyArgs),
-    /// Renames a file, or changes its record lengths or alternate indexes
+    /// Rename a file, or change its record lengths or alternate indexes
     #[command(after_long_help = ALTER_EXAMPLES)]
     Alter(AlterArgs),
-    /// Copies a file under another name
+    /// Copy a file under another name
     Copy(CopyArgs),
-    /// Stores all records of a file anew, which closes its gaps
+    /// Store all records of a file anew, which closes its gaps
     Reorganise(VerifyArgs),
-    /// Reads a file once, so that the operating system has it in memory
+    /// Read a file once, so that the operating system has it in memory
     Preload(VerifyArgs),
 }
 
@@ -264,25 +264,25 @@ pub(crate) struct QueueArgs {
 /// What to do with queues.
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueCommand {
-    /// Defines a queue, an alias or a topic
+    /// Define a queue, an alias or a topic
     Define(DefineQueueArgs),
-    /// Puts the content of a file as a message
+    /// Put the content of a file as a message
     Put(PutMessageArgs),
-    /// Gets a message and prints its content
+    /// Get a message and print its content
     Get(GetMessageArgs),
-    /// Lists messages without taking them
+    /// List messages without taking them
     Browse(BrowseQueueArgs),
-    /// Prints the depth of a queue, or of all
+    /// Print the depth of a queue, or of all
     Depth(DepthArgs),
-    /// Moves messages to another queue
+    /// Move messages to another queue
     Move(MoveArgs),
-    /// Drops all messages of a queue
+    /// Drop all messages of a queue
     Purge(PurgeArgs),
-    /// Gives a queue another name
+    /// Give a queue another name
     Alias(AliasArgs),
-    /// Returns failed messages to the queues on which they failed
+    /// Return failed messages to the queues on which they failed
     Retry(RetryArgs),
-    /// Serves the queues to AMQP 1.0 clients until SIGTERM or Ctrl-C
+    /// Serve the queues to AMQP 1.0 clients until SIGTERM or Ctrl-C
     Serve(ServeQueuesArgs),
 }
 
@@ -459,15 +459,15 @@ pub(crate) struct StoreArgs {
 /// What to do with the store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Checks everything that is stored
+    /// Check everything that is stored
     Check(StoreFolderArgs),
-    /// Prints figures of the store
+    /// Print figures of the store
     Facts(StoreFolderArgs),
-    /// Gives unused space back to the file system
+    /// Give unused space back to the file system
     Compact(StoreFolderArgs),
-    /// Saves everything that the store holds to one file
+    /// Save everything that the store holds to one file
     Save(SaveArgs),
-    /// Makes a store from a save
+    /// Make a store from a save
     Restore(RestoreArgs),
 }
 

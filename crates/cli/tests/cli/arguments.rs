@@ -18,6 +18,12 @@ fn nothing_at_all_is_answered_with_help() {
           inspect       Show what a copybook, an EDI file or a data file contains
           convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           translate     Translate documents with a map
+          new           Write a small, complete project to start from
+          check         Compile everything in a project and report all faults at once
+          partner       Receive from and send to trading partners
+          transaction   Find, show and reprocess documents of trading partners
+          interchange   Find and show interchanges of trading partners, and send them again
+          envelope      List and release delayed envelopes
           serve         Serve a project's APIs over HTTP
           service       Propose a service for a copybook
           measure       Measure the cost of transactions on this machine
@@ -32,6 +38,7 @@ fn nothing_at_all_is_answered_with_help() {
           selftest      Compute published answers again
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
+          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
           store         Check and compact the store of record files and queues
           flow          Check, show and run message flows
           completions   Print the completion script for a shell
@@ -68,6 +75,12 @@ fn short_help_is_a_line_an_option() {
           inspect       Show what a copybook, an EDI file or a data file contains
           convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           translate     Translate documents with a map
+          new           Write a small, complete project to start from
+          check         Compile everything in a project and report all faults at once
+          partner       Receive from and send to trading partners
+          transaction   Find, show and reprocess documents of trading partners
+          interchange   Find and show interchanges of trading partners, and send them again
+          envelope      List and release delayed envelopes
           serve         Serve a project's APIs over HTTP
           service       Propose a service for a copybook
           measure       Measure the cost of transactions on this machine
@@ -82,6 +95,7 @@ fn short_help_is_a_line_an_option() {
           selftest      Compute published answers again
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
+          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
           store         Check and compact the store of record files and queues
           flow          Check, show and run message flows
           completions   Print the completion script for a shell
@@ -164,6 +178,7 @@ fn short_help_is_a_line_an_option() {
               --to-encoding <PAGE>    Code page of the output records, if different
               --to-framing <FRAMING>  Framing of the output records, if different
           -i, --interface <FILE>      Interface file that selects and renames fields and sets defaults
+              --store <DIR>           Data folder of the store [default: data]
               --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8

@@ -21,11 +21,17 @@ struct Serving {
 
 impl Serving {
     fn start(world: &World, arguments: &str) -> Serving {
-        let mut command = world.command(format!("queue serve --listen 127.0.0.1:0 {arguments}").split_whitespace());
+        Serving::of(world, &format!("queue serve --listen 127.0.0.1:0 {arguments}"))
+    }
+
+    /// A command whose first line says where it listens.
+    fn of(world: &World, arguments: &str) -> Serving {
+        let mut command = world.command(arguments.split_whitespace());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
         let line = lines.next().expect("a line").expect("text");
-        let address = line.strip_prefix("listening on ").and_then(|address| address.parse().ok());
+        let address = line.strip_prefix("listening on ").map(|address| address.trim_end_matches(" for AMQP"));
+        let address = address.and_then(|address| address.parse().ok());
         let Some(address) = address else {
             panic!("{line}\n{}", lines.map_while(Result::ok).collect::<Vec<_>>().join("\n"))
         };
@@ -116,6 +122,20 @@ fn nobody_can_connect_unless_the_settings_say_who() {
     {
         assert!(refused.contains(part), "{part} is not in\n{refused}");
     }
+}
+
+#[test]
+fn a_server_of_apis_and_flows_serves_queues_too() {
+    let world = world();
+    let amqp = "[serve.amqp]\nlisten = \"127.0.0.1:0\"\nroles = [\"queues\"]\n";
+    world.write("quayline.toml", format!("{amqp}[serve.authentication]\napi-keys = \"keys.toml\"\n"));
+    let serving = Serving::of(&world, "serve --listen 127.0.0.1:0 --store data");
+    let stream = serving.connect();
+    let found = authenticate(&stream, &stream, &init("PLAIN", b"\0clerk\0secret"));
+    assert_eq!(found.1, 0, "{found:?}");
+    drop(stream);
+    assert_eq!(serving.stop(), Some(0));
+    world.run("store check").code(0);
 }
 
 #[test]

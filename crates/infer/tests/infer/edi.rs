@@ -312,7 +312,8 @@ fn transaction() -> impl Strategy<Value = String> {
         Just(String::new()),
         "[A-Z0-9]{1,4}",
         "-?[0-9]{1,6}(\\.[0-9]{1,3})?",
-        "[ -)+-9;-\\]_a-}]{1,40}",
+        "[ -)+-9;-\\]_a-}]{1,40}"
+            .prop_filter("blanks alone break X12.6 under any guide", |value| !value.trim().is_empty()),
         Just("20260401".to_owned()),
         "[A-Z]{2}:[0-9]{1,3}(:[a-z]{1,5})?",
         "[A-Z]{2}\\^[0-9]{1,3}",
