@@ -39,6 +39,9 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
         found.count("job");
         found.add(crate::job::findings_of(&path));
     }
+    let (partners, findings) = crate::partner::findings_of(root);
+    (0..partners).for_each(|_| found.count("partner"));
+    found.add(findings);
     console.findings(&found.findings);
     let answer = CheckWire {
         schema: "quayline.check/1",
@@ -132,7 +135,7 @@ struct CheckWire {
 
 impl CheckWire {
     fn line(&self) -> String {
-        let order = FileKind::ALL.iter().map(|kind| kind.word()).chain(["service", "API", "flow", "job"]);
+        let order = FileKind::ALL.iter().map(|kind| kind.word()).chain(["service", "API", "flow", "job", "partner"]);
         let files: Vec<String> =
             order.filter_map(|word| self.compiled.get(word).map(|number| count_of(*number, word))).collect();
         let files = if files.is_empty() { "nothing to compile".to_owned() } else { files.join(", ") };

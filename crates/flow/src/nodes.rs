@@ -107,7 +107,7 @@ impl Run<'_> {
         });
         if let Some(length) = fixed {
             let bytes = parcel.content.len();
-            if bytes % length != 0 {
+            if !bytes.is_multiple_of(length) {
                 let message =
                     format!("the message has {bytes} bytes, which is no multiple of the record length {length}");
                 return Err(Failure::new(codes::NOT_READABLE, message, "check the record length of the shape"));

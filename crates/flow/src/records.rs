@@ -213,7 +213,7 @@ impl Run<'_> {
                 };
                 self.part(&mut batch, CpuPart::Flow);
                 let one = Parcel { status: Some("00"), ..parcel.with_content(&*record.bytes) };
-                Box::pin(self.from_terminal(&mut batch, at, "record", one)).await?;
+                Box::pin(self.pass_on(&mut batch, at, "record", one)).await?;
                 last_key = Some(record.key);
                 taken += 1;
             }

@@ -251,7 +251,7 @@ impl<'p> Run<'p> {
         work.messages += 1;
         self.stats.received.fetch_add(1, Ordering::Relaxed);
         self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
-        let failed = match self.from_terminal(work, input, "out", parcel.clone()).await {
+        let failed = match self.pass_on(work, input, "out", parcel.clone()).await {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
@@ -260,11 +260,11 @@ impl<'p> Run<'p> {
         }
         self.handled(&failed);
         let parcel = Parcel { failure: Some(Rc::new(failed)), ..parcel };
-        self.from_terminal(work, input, "catch", parcel).await
+        self.pass_on(work, input, "catch", parcel).await
     }
 
     /// Sends a message along the wires of a terminal.
-    pub(crate) async fn from_terminal(
+    pub(crate) async fn pass_on(
         &self,
         work: &mut Work,
         at: usize,

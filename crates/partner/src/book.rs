@@ -244,7 +244,7 @@ impl Book {
     pub fn parties(&self, header: &Header) -> (Option<usize>, Option<usize>) {
         let standard = header.delimiters().standard;
         let party = |qualifier: &str, id: &str| {
-            let text = |name| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+            let text = |name| crate::time::text_of(header.field(name).trim_ascii());
             self.by_identity.get(&(standard, text(qualifier), text(id))).copied()
         };
         (party("sender_qualifier", "sender"), party("receiver_qualifier", "receiver"))

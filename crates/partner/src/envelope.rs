@@ -31,7 +31,7 @@ pub(crate) struct Piece {
 
 /// The version of a transaction by its headers.
 pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String {
-    let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+    let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
     match transaction.delimiters().standard {
         Standard::X12 => {
             let own = text(transaction, "implementation");
@@ -60,8 +60,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings
             Event::TransactionStart => from = pass.segment_start(),
             Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
             Event::TransactionEnd(Closed::ByTrailer) => {
-                let text =
-                    |header: &Header, name: &str| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+                let text = |header: &Header, name: &str| crate::time::text_of(header.field(name).trim_ascii());
                 let (transaction, interchange) = (pass.transaction(), pass.interchange());
                 let group = |name: &str| pass.group().map(|group| text(group, name)).unwrap_or_default();
                 pieces.push(Piece {
@@ -338,8 +337,8 @@ impl<'e> EnvelopeText<'e> {
             format!("{:<15}", envelope.sender.id),
             envelope.receiver.qualifier.clone(),
             format!("{:<15}", envelope.receiver.id),
-            String::from_utf8_lossy(&date).into_owned(),
-            String::from_utf8_lossy(&time).into_owned(),
+            crate::time::text_of(&date),
+            crate::time::text_of(&time),
             repetition,
             envelope.version.clone(),
             self.number.clone(),
@@ -373,8 +372,8 @@ impl<'e> EnvelopeText<'e> {
         let fields = header_fields(Standard::Edifact, Level::Interchange);
         let (identifier, version) = envelope.version.split_once(':').unwrap_or(("UNOC", "3"));
         let stamp = &envelope.stamp;
-        let date = String::from_utf8_lossy(if is_4 { stamp.date() } else { stamp.short_date() }).into_owned();
-        let time = String::from_utf8_lossy(stamp.time()).into_owned();
+        let date = crate::time::text_of(if is_4 { stamp.date() } else { stamp.short_date() });
+        let time = crate::time::text_of(stamp.time());
         let mut elements: Vec<Vec<String>> = vec![Vec::new(); 12];
         for field in fields {
             let value = match field.name {

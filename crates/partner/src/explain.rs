@@ -28,6 +28,10 @@ pub struct Explanation {
     pub settings: Vec<(&'static str, String, String)>,
 }
 
+/// What is known of a document when its header was read: our number, the partner's, the query without its texts, and these: document, version,
+/// application.
+type Arrived<'q> = (Option<usize>, Option<usize>, Query<'q>, String, String, String);
+
 impl Book {
     /// Explains each transaction of interchanges that were received.
     ///
@@ -42,12 +46,12 @@ impl Book {
             rules.flat_map(|rule| rule.when.iter().map(|(element, _)| element.as_str()))
         };
         let mut watch = Watch::of(references());
-        let mut header: Option<(Option<usize>, Option<usize>, Query<'_>, String, String, String)> = None;
+        let mut header: Option<Arrived<'_>> = None;
         loop {
             match pass.advance() {
                 Event::TransactionStart => {
                     watch.clear();
-                    let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+                    let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
                     let (sender, receiver) = self.parties(pass.interchange());
                     let transaction = pass.transaction();
                     let standard = transaction.delimiters().standard;

@@ -76,7 +76,7 @@ impl Run<'_> {
         settings: &Settings,
     ) -> Result<(Entry, Option<(State, Finding)>), Findings> {
         let book = desk.book;
-        let text = |name: &str| String::from_utf8_lossy(header.field(name).trim_ascii()).into_owned();
+        let text = |name: &str| crate::time::text_of(header.field(name).trim_ascii());
         let standard = header.delimiters().standard;
         let number = text("control_number");
         let party = |qualifier: &str, id: &str| format!("{}:{}", text(qualifier), text(id));

@@ -400,7 +400,7 @@ impl Run<'_> {
                 open.group_transactions = 0;
                 // When the group ends, its header may be gone.
                 open.group = pass.group().map(|header| {
-                    let text = |name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+                    let text = |name: &str| crate::time::text_of(&header.field(name));
                     let at = header.position();
                     let (interchange, group) = (at.interchange, at.group);
                     GroupFacts {
@@ -452,7 +452,7 @@ impl Run<'_> {
         transaction.has_warnings = false;
         transaction.too_large = false;
         transaction.reports.clear();
-        let document = String::from_utf8_lossy(&pass.transaction().transaction_type()).into_owned();
+        let document = crate::time::text_of(&pass.transaction().transaction_type());
         let key = (open.own, open.partner, document);
         if !self.watches.contains_key(&key) {
             let owners = Book::owners(open.own, open.partner);
@@ -487,7 +487,7 @@ impl Run<'_> {
         let header = pass.transaction();
         let at = header.position();
         let (standard, group) = (header.delimiters().standard, pass.group());
-        let text = |header: &Header, name: &str| String::from_utf8_lossy(&header.field(name)).into_owned();
+        let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
         let application = match standard {
             Standard::X12 => group.map(|group| text(group, "receiver")).unwrap_or_default(),
             Standard::Edifact => text(pass.interchange(), "application_reference"),

@@ -68,6 +68,9 @@ struct Walk {
     from: Vec<u8>,
 }
 
+/// Takes a key and a record, and says whether to go on.
+type Visit<'v> = dyn FnMut(&[u8], &Record) -> Result<ControlFlow<()>, Findings> + 'v;
+
 impl Ledger {
     /// Searches.
     ///
@@ -104,12 +107,7 @@ impl Ledger {
     }
 
     /// Walks an index backwards.
-    fn walk_back(
-        &self,
-        unit: &Unit,
-        walk: &Walk,
-        visit: &mut dyn FnMut(&[u8], &Record) -> Result<ControlFlow<()>, Findings>,
-    ) -> Result<(), Findings> {
+    fn walk_back(&self, unit: &Unit, walk: &Walk, visit: &mut Visit<'_>) -> Result<(), Findings> {
         let mut browse: Browse = match walk.index {
             Some(index) => self.entries.browse_by(index).map_err(of_store)?,
             None => self.entries.browse(),
@@ -424,9 +422,7 @@ impl Desk<'_> {
                     transactions += 1;
                     validator.begin_by(guides.as_deref(), &mut pass);
                     let header = pass.transaction();
-                    let text = |header: &quayline_edi::Header, name: &str| {
-                        String::from_utf8_lossy(&header.field(name)).into_owned()
-                    };
+                    let text = |header: &quayline_edi::Header, name: &str| crate::time::text_of(&header.field(name));
                     let standard = header.delimiters().standard;
                     let party = |qualifier, id| {
                         format!("{}:{}", text(pass.interchange(), qualifier), text(pass.interchange(), id))

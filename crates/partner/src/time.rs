@@ -1,4 +1,12 @@
-//! Times as people write them, in UTC.
+//! Times and header fields as text.
+
+/// Bytes of an interchange as text, without loss: UTF-8 where it is UTF-8, ISO 8859-1 otherwise.
+pub(crate) fn text_of(bytes: &[u8]) -> String {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
+    }
+}
 
 /// `CCYY-MM-DDTHH:MM:SSZ` of milliseconds since 1970-01-01 UTC.
 #[must_use]

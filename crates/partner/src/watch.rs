@@ -54,7 +54,7 @@ impl Watch {
                 let mut scratch = Vec::new();
                 let data = part.map(|part| part.data(&mut scratch).bytes().to_vec()).unwrap_or_default();
                 let data = if segment.delimiters().standard == Standard::X12 { data.trim_ascii_end() } else { &data };
-                let mut text = String::from_utf8_lossy(data).into_owned();
+                let mut text = crate::time::text_of(data);
                 let mut end = text.len().min(VALUE_BYTES_MAX);
                 while !text.is_char_boundary(end) {
                     end -= 1;

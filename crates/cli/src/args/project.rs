@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 /// Compile everything in a project and report all faults at once.
 ///
-/// Reads `quayline.toml`, copybooks, guides, schemas, layouts, maps, services, APIs, flows and jobs. It
-/// runs nothing and reads no data.
+/// Reads `quayline.toml`, copybooks, guides, schemas, layouts, maps, services, APIs, flows, jobs and
+/// partners. It runs nothing and reads no data.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  quayline check\n  quayline check examples/dealership --json")]
 pub(crate) struct CheckProjectArgs {

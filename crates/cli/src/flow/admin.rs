@@ -121,7 +121,8 @@ fn request(address: SocketAddr, method: &str, path: &str) -> std::io::Result<(u1
     write!(stream, "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer)?;
-    let answer = String::from_utf8_lossy(&answer);
+    let no_text = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "the answer is not UTF-8");
+    let answer = String::from_utf8(answer).map_err(no_text)?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     let status = head.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     Ok((status, body.to_owned()))

@@ -45,9 +45,10 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
             if args.with.is_some() && args.entries.len() > 1 {
                 return Err(argument("--with is for one entry").hint("name one entry").into());
             }
-            let corrected =
-                args.with.as_deref().map(|path| std::fs::read(path).map_err(|error| unreadable(path, &error)));
-            let corrected = corrected.transpose()?;
+            let corrected = match args.with.as_deref() {
+                Some(path) => Some(std::fs::read(path).map_err(|error| unreadable(path, &error))?),
+                None => None,
+            };
             let book = book(project, console)?;
             let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
             let mut exit = Exit::Done;

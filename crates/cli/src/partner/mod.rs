@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
-use quayline_core::{Finding, Severity};
+use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
     Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source,
 };
@@ -31,6 +31,23 @@ pub(crate) use entries::{run_interchange, run_transaction};
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
     SystemClock.now_ms()
+}
+
+/// Everything that is wrong with the partners of a project; how many there are.
+pub(crate) fn findings_of(project: &Path) -> (usize, Vec<Finding>) {
+    if !project.join("partners").is_dir() {
+        return (0, Vec::new());
+    }
+    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
+    let book = match Book::open(project, options, 0, 0) {
+        Ok(book) => book,
+        Err(Findings(findings)) => return (0, findings),
+    };
+    let mut findings = book.findings().to_vec();
+    if let Err(Findings(found)) = book.check() {
+        findings.extend(found);
+    }
+    (book.partners().len(), findings)
 }
 
 /// The partners of a project.

@@ -91,3 +91,15 @@ fn a_folder_without_a_project_is_refused_with_a_way_to_begin() {
     let refused = world.run("check");
     assert!(refused.code(2).err().contains("quayline new FOLDER"), "{}", refused.err());
 }
+
+#[test]
+fn the_examples_of_flows_jobs_and_partners_have_no_errors() {
+    let world = World::new();
+    let examples = repository().join("examples");
+    for (project, compiled) in [("flows", "5 flows"), ("batch", "job"), ("partners", "3 partners")] {
+        let checked = world.command(["check".into(), examples.join(project)]).output().expect("the command runs");
+        let text = String::from_utf8(checked.stdout).expect("UTF-8");
+        assert!(checked.status.success(), "{project}: {}", String::from_utf8(checked.stderr).expect("UTF-8"));
+        assert!(text.contains(compiled) && !text.contains("error"), "{project}: {text}");
+    }
+}

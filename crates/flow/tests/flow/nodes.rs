@@ -381,7 +381,7 @@ content_type = "text/plain"
         stream.write_all(&[head.as_bytes(), content].concat()).expect("a request");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("an answer");
-        String::from_utf8_lossy(&answer).into_owned()
+        String::from_utf8(answer).expect("text")
     };
     let created = ask("POST", "/records", &record("K1"));
     assert!(created.starts_with("HTTP/1.1 201") && created.contains("content-type: text/plain"), "{created}");
