@@ -76,7 +76,9 @@ fn conversation(data: &[u8], first: usize) -> (Vec<String>, Vec<u8>) {
                         endpoint.drained(link);
                     }
                     Event::Message(message) => endpoint.settle(message.delivery, DeliveryState::Accepted),
-                    Event::Outcome { delivery, settled: false, .. } => endpoint.confirm(delivery, DeliveryState::Accepted),
+                    Event::Outcome { delivery, settled: false, .. } => {
+                        endpoint.confirm(delivery, DeliveryState::Accepted)
+                    }
                     _ => {}
                 }
             }
