@@ -1,7 +1,7 @@
 //! Queues: order, claims, backout, limits, names.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Check, same, text};
 use crate::queue::{DEAD_LETTER, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
@@ -122,6 +122,11 @@ fn backout(store: &Store) -> Result<(), String> {
     same("payload", found.payload.clone(), 7u32.to_be_bytes().to_vec())?;
     same("reason", found.reason.contains('Q') && found.reason.contains('2'), true)?;
     unit.commit().map_err(text)?;
+    // The message is on its new queue before its old one counts it.
+    let patience = Instant::now() + Duration::from_secs(10);
+    while queue.facts().map_err(text)?.moved == 0 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     same("moved", queue.facts().map_err(text)?.moved, 1)?;
     same("the next message", take_all(store, &queue)?, vec![8])?;
     // Back to where it failed; a message that failed nowhere stays.
