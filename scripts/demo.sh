@@ -67,7 +67,7 @@ rm -rf "$out/dealership/modules"
 if ! command -v cobc >/dev/null 2>&1; then
   echo "GnuCOBOL (cobc) is not installed: records of a file stand in for the program, whatever is asked for."
   for service in "$out"/dealership/services/*.toml; do
-    sed -i -e 's/^encoding = .*/encoding = "cp037"/' -e 's/^kind = "program"/kind = "records"\nfile = "car100.ebcdic"/' \
+    sed -i -e 's/^encoding = .*/encoding = "cp037"/' -e 's/^kind = "program"/kind = "canned"\nfile = "car100.ebcdic"/' \
       -e '/^program = /d' -e '/^modules = /d' -e '/^source = /d' -e '/^compiler-options = /d' -e '/^time-limit-ms = /d' "$service"
   done
 fi

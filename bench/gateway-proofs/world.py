@@ -31,7 +31,7 @@ def project(name, serve, guarded=False):
         print("  cobc is not installed: a stored record answers instead of the program")
         for service in (folder / "services").glob("*.toml"):
             lines = service.read_text().replace('encoding = "ascii"', 'encoding = "cp037"')
-            lines = lines.replace('kind = "program"', 'kind = "records"\nfile = "car100.ebcdic"').splitlines()
+            lines = lines.replace('kind = "program"', 'kind = "canned"\nfile = "car100.ebcdic"').splitlines()
             drop = ("program =", "modules =", "time-limit-ms =", "source =", "compiler-options =")
             service.write_text("\n".join(line for line in lines if not line.startswith(drop)) + "\n")
     if guarded:

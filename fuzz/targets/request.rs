@@ -25,7 +25,7 @@ const SERVICE: &str = "
 copybook = \"order.cpy\"
 encoding = \"ascii\"
 [provider]
-kind = \"records\"
+kind = \"canned\"
 file = \"records.dat\"
 [request]
 key-style = \"camel\"
