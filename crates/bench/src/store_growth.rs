@@ -142,9 +142,7 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
     let [folder, open_units] = arguments else { return Err("expected a folder and a number".to_owned()) };
     let open_units: u64 = open_units.to_str().and_then(|text| text.parse().ok()).ok_or("expected a number")?;
     let bed = Bed::new(Path::new(folder), crate::unit_of_work::RECORDS, Durability::Sync)?.0;
-    let mut seed = 5;
-    let _open: Vec<_> =
-        (0..open_units).map(|turn| bed.unit(&mut seed, turn).map_err(text)).collect::<Result<_, _>>()?;
+    let _open: Vec<_> = (0..open_units).map(|turn| bed.unit_at(turn, turn).map_err(text)).collect::<Result<_, _>>()?;
     // Record locks of the open units are not waited for: the other units change other records by chance or end here.
     let queue = &bed.queues[1];
     let mut told = false;

@@ -77,7 +77,9 @@ impl Bed {
         };
         let file = store.define_file(&mut unit, definition).map_err(text)?;
         for name in ["A", "B"] {
-            store.define_queue(&mut unit, QueueDefinition::local(name)).map_err(text)?;
+            store
+                .define_queue(&mut unit, QueueDefinition { depth_max: 2_000_000, ..QueueDefinition::local(name) })
+                .map_err(text)?;
         }
         unit.commit().map_err(text)?;
         let began = Instant::now();
@@ -104,6 +106,11 @@ impl Bed {
 
     /// Changes of one unit of work, ready to commit.
     pub(crate) fn unit(&self, seed: &mut u64, turn: u64) -> Result<quayline_store::Unit, StoreError> {
+        self.unit_at(below(seed, self.records), turn)
+    }
+
+    /// The same for a record that the caller chooses: units that are open at once need records of their own.
+    pub(crate) fn unit_at(&self, record: u64, turn: u64) -> Result<quayline_store::Unit, StoreError> {
         let mut unit = self.store.begin()?;
         let mut from = usize::from(turn % 2 == 1);
         // Messages go round; where one queue is empty, the other is not.
@@ -114,7 +121,7 @@ impl Bed {
                 Err(error) => return Err(error),
             }
         };
-        let key = key(below(seed, self.records));
+        let key = key(record);
         let read = self.file.read_for_update(&mut unit, By::Key(&key), Relation::Equal, LockWait::Default)?;
         let mut record = read.bytes.to_vec();
         record[8..16].copy_from_slice(&turn.to_le_bytes());
