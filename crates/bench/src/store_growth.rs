@@ -143,7 +143,6 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
     let open_units: u64 = open_units.to_str().and_then(|text| text.parse().ok()).ok_or("expected a number")?;
     let bed = Bed::new(Path::new(folder), crate::unit_of_work::RECORDS, Durability::Sync)?.0;
     let _open: Vec<_> = (0..open_units).map(|turn| bed.unit_at(turn, turn).map_err(text)).collect::<Result<_, _>>()?;
-    // Record locks of the open units are not waited for: the other units change other records by chance or end here.
     let queue = &bed.queues[1];
     let mut told = false;
     loop {
@@ -152,6 +151,10 @@ pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
             queue.put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
             unit.submit_with(Box::new(|_| ()));
         }
+        // The store limits how many units are open: the others end before this one.
+        let mut last = bed.store.begin().map_err(text)?;
+        queue.put(&mut last, &Message::new(vec![5; 200])).map_err(text)?;
+        last.commit().map_err(text)?;
         if !std::mem::replace(&mut told, bed.store.facts().units > 100_000) && told {
             let _ = writeln!(std::io::stdout(), "ready");
         }
