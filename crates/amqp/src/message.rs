@@ -160,7 +160,7 @@ impl<'a> Body<'a> {
         Ok(Body { kind, prefix, content })
     }
 
-    /// Kind of a body by the prefix that was kept of it.
+    /// Kind of a message body, identified by its stored prefix.
     #[must_use]
     pub fn kind_of_prefix(prefix: &[u8]) -> Option<BodyKind> {
         use crate::codes::{BIN8, BIN32, STR8, STR32};

@@ -70,7 +70,7 @@ impl Endpoint {
         self.write(id.channel, &Performative::Detach(detach));
     }
 
-    /// Ends a link. Nothing more is reported of it.
+    /// Ends a link. It causes no further events.
     pub fn detach(&mut self, id: LinkId, error: Option<AmqpError>) {
         self.flush();
         let Some((session, LinkStage::Attaching | LinkStage::Attached)) = self.link_mut(id) else { return };
@@ -89,7 +89,7 @@ impl Endpoint {
         self.link(id).map_or(0, |(_, link)| link.credit)
     }
 
-    /// Lets the peer send so many messages on a link from it.
+    /// Grants the peer credit: the number of messages that it may send on the link.
     pub fn grant(&mut self, id: LinkId, credit: u32) {
         let Some((session, LinkStage::Attached)) = self.link_mut(id) else { return };
         if let Some(link) = session.links.get_mut(&id.handle) {
@@ -125,7 +125,7 @@ impl Endpoint {
         self.link(id).is_some_and(|(_, link)| link.sends_settled)
     }
 
-    /// Sends a message. `None` if there is no credit.
+    /// Sends a message. Returns `None` if the link has no credit.
     pub fn send(&mut self, id: LinkId, bytes: Vec<u8>) -> Option<Delivery> {
         let (session, LinkStage::Attached) = self.link_mut(id)? else { return None };
         let link = session.links.get_mut(&id.handle)?;
@@ -157,7 +157,7 @@ impl Endpoint {
         self.link(id).is_some_and(|(_, link)| link.drain && link.credit > 0)
     }
 
-    /// Says that there is no message for the credit that remains.
+    /// Tells the peer that no messages are available for the remaining credit.
     pub fn drained(&mut self, id: LinkId) {
         self.flush();
         let Some((session, LinkStage::Attached)) = self.link_mut(id) else { return };

@@ -43,7 +43,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Whether the user of this crate was told of the link and not of its end.
+    /// Whether the caller has received the event for the start of the link, but not the one for its end.
     pub(super) fn is_known(&self) -> bool {
         self.stage != LinkStage::Detaching
     }

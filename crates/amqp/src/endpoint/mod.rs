@@ -74,7 +74,7 @@ pub enum Event {
     Credit(LinkId),
     /// A link ended; its deliveries are forgotten.
     Detached(LinkId),
-    /// The peer closed the connection, or broke the protocol and was told; all links have ended.
+    /// The peer closed the connection, or violated the protocol and received the error. All links have ended.
     Closed(Option<AmqpError>),
 }
 
