@@ -115,7 +115,7 @@ pub struct Flow {
     pub available: Option<u32>,
     /// Whether credit that cannot be used is to be used up.
     pub drain: bool,
-    /// Whether an answer is asked for.
+    /// Whether the peer requests an answer.
     pub echo: bool,
 }
 

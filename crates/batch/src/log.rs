@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::event::{CHECKPOINT, Event, Observer};
 use crate::record::ExecutionId;
 
-/// Writes job logs into a folder. A line that cannot be written is lost; the execution goes on, because its records are in the repository.
+/// Writes job logs into a folder. A line that cannot be written is lost. The execution continues, because its records are in the repository.
 pub struct JobLogs {
     folder: PathBuf,
 }

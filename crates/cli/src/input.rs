@@ -51,7 +51,7 @@ pub(crate) fn open(input: &Path, decompress: DecompressArg) -> Result<Opened, St
 }
 
 impl Opened {
-    /// A stream that says what it is by itself.
+    /// A stream whose format is known without its first bytes, such as a record file.
     pub(crate) fn of_stream(stream: Box<dyn Read + Send>) -> Opened {
         Opened { head: Vec::new(), compression: None, file: None, stream: Some(stream) }
     }

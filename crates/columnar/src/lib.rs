@@ -54,7 +54,7 @@
 //!
 //! # Reading
 //! A [`ColumnReader`] gives the rows of a Parquet or Arrow IPC file in batches, and a [`RowSource`] drives a sink with them: what becomes of each
-//! type stands in the table of the module `read`.
+//! type is in the table of the module `read`.
 //!
 //! This crate opens no file; writers take any [`std::io::Write`], the reader takes a file that is open, or bytes.
 

@@ -85,7 +85,7 @@ impl Listener {
         self.shared.counters.facts()
     }
 
-    /// Stops: clients are told, what they sent is committed and answered, and messages that they have not settled go back. Waits for the threads.
+    /// Closes all connections: commits and answers what clients sent, returns the messages that they have not settled, and waits for the threads.
     pub fn stop(mut self) {
         self.end();
     }

@@ -28,7 +28,7 @@ use crate::stats::{CpuPart, FlowStats};
 const STEPS_MAX: u64 = 10_000_000;
 /// A file that stays open until it is idle is looked up again after this time.
 const IDLE: Duration = Duration::from_secs(10);
-/// One unit of work in so many is measured.
+/// One unit of work in this number is measured.
 const SAMPLE: u64 = 32;
 
 /// What a flow tells while it runs. Called on the threads of the engine, so it must not wait.

@@ -1,4 +1,4 @@
-//! One flow on one thread: claims messages, drives the units of work that are open, and ends when it is told to.
+//! One flow on one thread: claims messages, drives the units of work that are open, and ends when it is stopped.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ const INPUT_PAUSE: Duration = Duration::from_secs(1);
 /// Longest sleep between two looks for further messages of one unit of work.
 const BATCH_LOOK: Duration = Duration::from_millis(2);
 
-/// Runs a flow on this thread with so many instances, until it is stopped.
+/// Runs a flow with this number of instances on the current thread until it is stopped.
 pub(crate) async fn run_flow(
     deployed: Arc<Deployed>,
     store: Store,

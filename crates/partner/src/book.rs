@@ -401,7 +401,7 @@ impl Book {
     }
 }
 
-/// What stands for a partner until the document is enveloped.
+/// The placeholder for a partner until the document is enveloped.
 pub(crate) const PLACEHOLDER: &str = "QUAYLINE";
 
 impl std::fmt::Debug for Book {

@@ -344,7 +344,7 @@ fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
     Ok(outgoing)
 }
 
-/// Writes a file under another name first, so that nobody reads a part of it.
+/// Writes a file under another name first, so that nobody reads an incomplete file.
 fn write_file(file: &Outgoing) -> io::Result<()> {
     fs::create_dir_all(&file.folder)?;
     let partial = file.folder.join(format!(".{}.partial", file.name));

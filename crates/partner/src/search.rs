@@ -1,7 +1,7 @@
 //! Finding entries, and what can be done with those that were found: reprocess, purge.
 //!
 //! Every search walks one index, the one whose condition is the most selective: business field, state, partner and time, or all entries by
-//! number. Other conditions are looked at on the way. A page ends after so many entries were found or looked at, and says where the next one
+//! number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
 //! begins, so the cost of a page does not depend on the number of entries in the store.
 
 use std::ops::ControlFlow;

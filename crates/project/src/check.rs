@@ -1,4 +1,4 @@
-//! Everything in a project's folders that can be compiled by itself.
+//! Compiles every file of a project that does not need a crate that runs it.
 //!
 //! ```text
 //! copybooks/**  guides/**  schemas/**  layouts/**  maps/**  ──compile──▶ CheckedFile { kind, findings }, sorted by path

@@ -14,7 +14,7 @@ use crate::work::Work;
 
 pub use registry::{Maker, Registry};
 
-/// An item: one record, document or message, in the format of whoever made it.
+/// An item: one record, document or message, in the format of its producer.
 pub type Item = Vec<u8>;
 
 /// The answer of an artifact.

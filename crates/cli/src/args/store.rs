@@ -429,7 +429,7 @@ pub(crate) struct PurgeArgs {
 pub(crate) struct AliasArgs {
     /// New name
     pub(crate) name: String,
-    /// Queue, topic or alias that it stands for
+    /// Queue, topic or alias that the name leads to
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) store: FolderArg,

@@ -16,7 +16,7 @@ use crate::console::{Console, shown};
 use crate::convert::with_suffix;
 use crate::exit::{CLI_INPUT, Exit, Stop};
 
-/// Saves the store: under a `.partial` name first, so that the name stands for a whole save.
+/// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = Opened::open(&args.store, Missing::Refuse)?;
     let partial = with_suffix(&args.output, ".partial");

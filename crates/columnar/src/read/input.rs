@@ -51,7 +51,7 @@ impl ColumnForm {
     }
 }
 
-/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes behind it.
+/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes after it.
 fn is_arrow_stream(head: &[u8]) -> bool {
     let word = |at: usize| head.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
     word(0) == Some(u32::MAX)
@@ -180,7 +180,7 @@ enum Batches {
     Parquet(Box<ParquetRecordBatchReader>),
     File(Box<FileReader<Bytewise>>),
     Stream(Box<StreamReader<Bytewise>>),
-    /// Nothing more will come.
+    /// The input has ended.
     Ended,
 }
 
@@ -338,7 +338,7 @@ fn damaged(form: ColumnForm, error: &dyn core::fmt::Display) -> ColumnReadError 
     ColumnReadError::Damaged { form: form.words(), message }
 }
 
-/// Runs the library over bytes of strangers: where it panics, the file is damaged, and the program goes on to say so.
+/// Runs the library over untrusted bytes. If it panics, the file is damaged, and the program reports that and continues.
 fn guarded<T>(form: ColumnForm, work: impl FnOnce() -> Result<T, ColumnReadError>) -> Result<T, ColumnReadError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
