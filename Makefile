@@ -2,8 +2,10 @@
 # CARGO_FLAGS adds to every cargo call, for instance CARGO_FLAGS=--offline.
 
 CARGO ?= cargo
+CARGO_DEB ?= 3.8.0
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench report fuzz fmt clean
+PREFIX ?= /usr/local
+.PHONY: help setup demo test bench report fuzz fmt install deb clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -33,6 +35,16 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (default 60) each
 
 fmt: ## format the sources
 	@$(CARGO) fmt --all && $(CARGO) fmt --manifest-path fuzz/Cargo.toml
+
+install: ## build the command for use and copy it to PREFIX/bin (default /usr/local), stripped
+	@scripts/setup.sh demo
+	@$(CARGO) build $(CARGO_FLAGS) --release -p quayline-cli
+	@install -D -m 755 --strip target/release/quayline $(DESTDIR)$(PREFIX)/bin/quayline
+
+deb: ## build a Debian package with cargo-deb: target/debian/quayline_*.deb
+	@scripts/setup.sh demo
+	@$(CARGO) install --quiet --locked --version $(CARGO_DEB) --root target/tools cargo-deb
+	@PATH="$(CURDIR)/target/tools/bin:$$PATH" $(CARGO) deb -p quayline-cli --locked
 
 clean: ## remove what was built
 	@$(CARGO) clean

@@ -55,6 +55,16 @@ use quayline_core::Limits;
 use crate::env_vars;
 use crate::exit::Exit;
 
+/// What `--version` prints behind the name: the commit and how it was built.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit    ",
+    env!("QUAYLINE_COMMIT"),
+    "\nplatform  ",
+    env!("QUAYLINE_TARGET"),
+    "\nfeatures  records, edi, maps, gateway, flows, batch, partners, amqp; stores: embedded"
+);
+
 /// Convert, check and translate COBOL record files and EDI, and serve COBOL programs as REST APIs
 ///
 /// Data goes to standard output, everything else to standard error. Quayline never guesses a code page and never loses a record silently.
@@ -62,6 +72,7 @@ use crate::exit::Exit;
 #[command(
     name = "quayline",
     version,
+    long_version = LONG_VERSION,
     max_term_width = 100,
     disable_help_subcommand = true,
     subcommand_required = true,

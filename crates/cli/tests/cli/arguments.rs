@@ -55,11 +55,24 @@ fn nothing_at_all_is_answered_with_help() {
 
 #[test]
 fn version_goes_to_standard_output() {
-    World::new().run("--version").check(expect![[r#"
+    World::new().run("-V").check(expect![[r#"
         exit 0
         --- stdout
         quayline 0.1.0
     "#]]);
+}
+
+#[test]
+fn the_long_version_names_commit_platform_and_features() {
+    let ran = World::new().run("--version");
+    let text = std::str::from_utf8(&ran.stdout).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert_eq!(lines[0], "quayline 0.1.0");
+    for (line, name) in lines[1..].iter().zip(["commit", "platform", "features"]) {
+        let value = line.strip_prefix(name).map(str::trim).unwrap_or_default();
+        assert!(!value.is_empty(), "{line}");
+    }
 }
 
 #[test]
