@@ -156,13 +156,21 @@ impl KeySet {
         if !audience {
             return Err(TokenFault::Audience);
         }
-        let roles = match &claims[rules.roles_claim.as_str()] {
+        let roles = match nested(&claims, &rules.roles_claim) {
             Value::String(words) => words.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
             Value::Array(all) => all.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect(),
             _ => Vec::new(),
         };
         let subject = claims["sub"].as_str().filter(|name| !name.is_empty()).ok_or(TokenFault::Nobody)?.to_owned();
         Ok(TokenClaims { subject, roles, until_s })
+    }
+}
+
+/// The claim of that name, or else the one that its parts between points lead to: `realm_access.roles`.
+fn nested<'a>(claims: &'a Value, name: &str) -> &'a Value {
+    match claims.get(name) {
+        Some(value) => value,
+        None => name.split('.').fold(claims, |value, part| &value[part]),
     }
 }
 
@@ -255,6 +263,21 @@ mod tests {
         assert_eq!(found, TokenClaims { subject: "shop".into(), roles: vec!["reader".into()], until_s: 2000 });
         let words = claims.replace("[\"reader\"]", "\"reader  clerk\"");
         assert_eq!(keys.verify(&rules(0), &sign(&pair, HEADER, &words), 1000).unwrap().roles, ["reader", "clerk"]);
+    }
+
+    #[test]
+    fn the_claim_with_roles_may_be_nested_and_may_have_points_in_its_name() {
+        let (pair, keys) = issuer();
+        let roles = |name: &str, member: &str| {
+            let rules = TokenRules { roles_claim: name.into(), ..rules(0) };
+            let claims = GOOD.replace("\"sub\"", &format!("{member},\"sub\""));
+            keys.verify(&rules, &sign(&pair, HEADER, &claims), 1000).unwrap().roles
+        };
+        let nested = r#""realm_access":{"roles":["reader"]}"#;
+        assert_eq!(roles("realm_access.roles", nested), ["reader"]);
+        assert_eq!(roles("https://our.example/roles", r#""https://our.example/roles":["clerk"]"#), ["clerk"]);
+        assert_eq!(roles("realm_access.roles", r#""realm_access":"roles""#), Vec::<String>::new());
+        assert_eq!(roles("realm_access.roles.none", nested), Vec::<String>::new());
     }
 
     #[test]

@@ -45,17 +45,64 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
     }
 }
 
+/// Answers load balancers, container platforms and scrapers: three paths that change nothing and show no data of clients.
+pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpListener) {
+    loop {
+        let Ok((stream, address)) = listener.accept().await else {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            continue;
+        };
+        let from = &thread.shared.config.admin.probes_from;
+        let open = thread.probes.get();
+        if !(from.is_empty() || from.iter().any(|network| network.contains(address.ip()))) || open >= PROBES_MAX {
+            continue;
+        }
+        thread.probes.set(open + 1);
+        let thread = Rc::clone(&thread);
+        tokio::task::spawn_local(async move {
+            let service = service_fn(|request: Request<Incoming>| {
+                let thread = Rc::clone(&thread);
+                async move {
+                    let known = matches!(request.uri().path(), "/health" | "/ready" | "/metrics");
+                    let answered = match *request.method() {
+                        Method::GET | Method::HEAD if known => operate(&thread, &request).await,
+                        _ if known => response(StatusCode::METHOD_NOT_ALLOWED, "", "text/plain"),
+                        _ => response(StatusCode::NOT_FOUND, "GET /health, /ready or /metrics\n", "text/plain"),
+                    };
+                    Ok::<_, Infallible>(answered)
+                }
+            });
+            let mut server = hyper::server::conn::http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(std::time::Duration::from_secs(30)).max_buf_size(8192);
+            let connection = server.serve_connection(TokioIo::new(stream), service);
+            let _ = tokio::time::timeout(PROBE_LASTS, connection).await;
+            thread.probes.set(thread.probes.get().saturating_sub(1));
+        });
+    }
+}
+
+/// Connections of probes at a time; further ones are closed, so that they cannot take the files of clients.
+const PROBES_MAX: usize = 64;
+
+/// How long a connection of a probe may last.
+const PROBE_LASTS: std::time::Duration = std::time::Duration::from_secs(600);
+
 async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
-    let shared = &thread.shared;
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     if request.headers().contains_key(ORIGIN) || !is_local(host) {
         return json(StatusCode::FORBIDDEN, Json::object([("status", Json::text("not for pages of a browser"))]));
     }
+    operate(thread, request).await
+}
+
+async fn operate(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
+    let shared = &thread.shared;
+    let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
-        (&Method::GET, "/ready") => {
+        (&Method::GET | &Method::HEAD, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
+        (&Method::GET | &Method::HEAD, "/ready") => {
             let mut missing = thread.version().not_ready();
             let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
             let failing = shared.audit.as_ref().is_some_and(crate::journal::Journal::is_failing);

@@ -8,6 +8,7 @@ use quayline_project::TomlFile;
 use serde::Deserialize;
 
 use crate::amqp::{AmqpConfig, Kind};
+use crate::clients::Network;
 use crate::issuer::Issuer;
 use crate::{access, tls};
 
@@ -49,6 +50,8 @@ pub struct ServeConfig {
     pub open_to_network: bool,
     /// Whether other machines may be served without TLS, for a server behind a proxy that ends it.
     pub plain_http: bool,
+    /// Proxies whose `Forwarded` or `X-Forwarded-For` names the client, for limits, audit and access log. None by default.
+    pub trusted_proxies: Vec<Network>,
     /// Server threads; by default one for each core.
     pub threads: Option<usize>,
     /// TLS.
@@ -268,6 +271,10 @@ pub struct CorsConfig {
 pub struct AdminConfig {
     /// Address and port; a loopback address. None by default.
     pub listen: Option<SocketAddr>,
+    /// Address and port of a second listener, which other machines may reach: it answers `GET /health`, `/ready` and `/metrics`, nothing else.
+    pub probes: Option<SocketAddr>,
+    /// Who may use it: all by default.
+    pub probes_from: Vec<Network>,
 }
 
 #[derive(Default, Deserialize)]
@@ -357,7 +364,7 @@ impl ServeConfig {
             unsafe_(
                 "admin.listen",
                 "the admin listener would be open to other machines",
-                "give it a loopback address; reach it through a tunnel or a sidecar",
+                "give it a loopback address; for probes and metrics from elsewhere add `probes` to [serve.admin]",
             );
         }
         let mut value = |key, message: &str, hint: &str| wrong.push(Wrong::new(VALUE, key, message, hint));
@@ -379,6 +386,10 @@ impl ServeConfig {
                     "add `client-authorities`, the file of who signs them",
                 );
             }
+        }
+        if self.admin.probes.is_none() && !self.admin.probes_from.is_empty() {
+            let message = "there is no listener for probes that this would limit";
+            value("admin.probes-from", message, "add `probes`, an address and port");
         }
         let asked = self.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
         if !self.authentication.certificate_roles.is_empty() && !asked {

@@ -14,6 +14,7 @@ use quayline_gateway::{Api, Media, Operation, Problem, Returned, Routed, allowed
 
 use crate::access::{Denied, Identity};
 use crate::body::Body;
+use crate::clients::client_of;
 use crate::compress::{self, Taken};
 use crate::connections::network;
 use crate::guard::{Panicked, caught};
@@ -76,6 +77,7 @@ pub(crate) async fn handle(
     let began = Instant::now();
     let (mut parts, body) = request.into_parts();
     let heads = Heads::of(&parts.headers);
+    let peer = behind_proxies(&thread, peer, &parts.headers);
     let head = parts.method == Method::HEAD;
     let trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
     let method = parts.method.clone();
@@ -113,6 +115,19 @@ pub(crate) async fn handle(
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(bytes));
     }
     Ok(response)
+}
+
+/// The client itself where the connection comes from a proxy that is trusted.
+fn behind_proxies(thread: &Thread, peer: Rc<Peer>, headers: &HeaderMap) -> Rc<Peer> {
+    let trusted = &thread.shared.config.trusted_proxies;
+    if trusted.is_empty() {
+        return peer;
+    }
+    let client = client_of(peer.address.ip(), trusted, headers);
+    if client == peer.address.ip() {
+        return peer;
+    }
+    Rc::new(Peer { address: (client, 0).into(), certificate: peer.certificate.clone() })
 }
 
 async fn respond(

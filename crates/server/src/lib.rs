@@ -13,6 +13,7 @@ mod access;
 mod admin;
 mod amqp;
 mod body;
+mod clients;
 mod compile;
 mod compress;
 mod config;

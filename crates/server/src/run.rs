@@ -69,6 +69,7 @@ pub fn serve_with(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = config.threads.unwrap_or(cores).max(1);
     let admin = config.admin.listen.map(listen).transpose()?;
+    let probes = config.admin.probes.map(listen).transpose()?;
     let mut shared = Shared::new(config, root, definitions, log)?;
     shared.parts = parts;
     let shared = Arc::new(shared);
@@ -101,6 +102,14 @@ pub fn serve_with(
                     tokio::task::spawn_local(crate::admin::serve(Rc::clone(&thread), listener));
                 }
                 Err(error) => return shared.log(&format!("the admin listener cannot be used: {error}")),
+            }
+        }
+        if let Some(probes) = probes {
+            match tokio::net::TcpListener::from_std(probes) {
+                Ok(listener) => {
+                    tokio::task::spawn_local(crate::admin::serve_probes(Rc::clone(&thread), listener));
+                }
+                Err(error) => return shared.log(&format!("the listener for probes cannot be used: {error}")),
             }
         }
         tokio::task::spawn_local(lasting(Rc::clone(&thread), "the look at changed files", watch_files));
@@ -277,6 +286,10 @@ async fn watch_files(thread: Rc<Thread>) {
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         let now = thread.shared.stamps();
+        if now.settings != known.settings {
+            known.settings.clone_from(&now.settings);
+            thread.shared.settings_changed();
+        }
         let again = Again {
             definitions: unread[0] || now.definitions != known.definitions,
             secrets: unread[1] || now.secrets != known.secrets,

@@ -82,6 +82,8 @@ pub(crate) struct Stamps {
     /// The folders of the project, and the files that services and programs are made of, wherever they are.
     pub(crate) definitions: (Stamp, FilesStamp),
     pub(crate) secrets: FilesStamp,
+    /// `quayline.toml`: read at the start only.
+    pub(crate) settings: FilesStamp,
 }
 
 /// Size and time of each file.
@@ -106,7 +108,11 @@ impl Shared {
     ) -> Result<Self, ServeError> {
         let made = compile_programs(&definitions, &*log);
         let files = files_stamp(definitions.files().chain(&made.files));
-        let first = Stamps { definitions: (definitions.stamp_before(&root), files), secrets: secrets_stamp(&config) };
+        let first = Stamps {
+            definitions: (definitions.stamp_before(&root), files),
+            secrets: secrets_stamp(&config),
+            settings: settings_stamp(&root),
+        };
         let access = Access::load(&config.authentication, None).map_err(ServeError::Settings)?;
         let issuer = config.authentication.jwt.as_ref().map(Issuer::new).transpose();
         let issuer = issuer.map_err(ServeError::Settings)?.flatten();
@@ -277,7 +283,22 @@ impl Shared {
         let definitions = self.definitions().1;
         let made = lock(&self.made).files.clone();
         let files = files_stamp(definitions.files().chain(&made));
-        Stamps { definitions: (definitions.stamp(&self.root), files), secrets: secrets_stamp(&self.config) }
+        Stamps {
+            definitions: (definitions.stamp(&self.root), files),
+            secrets: secrets_stamp(&self.config),
+            settings: settings_stamp(&self.root),
+        }
+    }
+
+    /// Says once for each change that settings wait for a restart, and what is wrong with them, so that the restart does not fail.
+    pub(crate) fn settings_changed(&self) {
+        match ServeConfig::load(&self.root) {
+            Ok(_) => self
+                .log("quayline.toml has changed: restart the server to apply [serve]; the old settings stay in force"),
+            Err(findings) => self.log(&format!(
+                "quayline.toml has changed and a restart would fail; the old settings stay in force:\n{findings}"
+            )),
+        }
     }
 
     /// A line for the operator.
@@ -296,6 +317,11 @@ fn secrets_stamp(config: &ServeConfig) -> FilesStamp {
         paths.extend(tls.client_authorities.as_ref());
     }
     files_stamp(paths)
+}
+
+/// What the file of settings looks like.
+fn settings_stamp(root: &Path) -> FilesStamp {
+    files_stamp([&root.join("quayline.toml")])
 }
 
 fn files_stamp<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> FilesStamp {

@@ -29,6 +29,8 @@ pub(crate) struct Thread {
     access: RefCell<Arc<Access>>,
     access_generation: Cell<u64>,
     metrics: RefCell<Vec<(String, Counted)>>,
+    /// Connections to the listener for probes.
+    pub(crate) probes: Cell<usize>,
 }
 
 /// What is counted of one operation on this thread; sharing it within the thread locks nothing.
@@ -69,6 +71,7 @@ impl Thread {
             access: RefCell::new(access),
             access_generation: Cell::new(access_generation),
             metrics: RefCell::default(),
+            probes: Cell::new(0),
         })
     }
 

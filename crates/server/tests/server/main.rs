@@ -11,6 +11,7 @@ mod http;
 mod issuer;
 mod limits;
 mod operation;
+mod proxies;
 mod reload;
 mod sql;
 mod tls;

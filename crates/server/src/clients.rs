@@ -1,0 +1,160 @@
+//! Who a client is behind proxies: networks of addresses, and the header fields in which proxies name the client.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use hyper::header::HeaderMap;
+use serde::{Deserialize, Deserializer, de};
+
+/// Addresses with a common prefix, as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632, RFC 4291 section 2.3). An address alone is a network of one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Whether the address is in the network. An IPv4 address that is written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
+                own.to_bits() & mask == other.to_bits() & mask
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
+                own.to_bits() & mask == other.to_bits() & mask
+            }
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a network: expected an address or ADDRESS/BITS such as `10.0.0.0/8`");
+        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = prefix.map_or(Ok(bits), str::parse).map_err(|_| wrong())?;
+        if prefix > bits { Err(wrong()) } else { Ok(Network { address, prefix }) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Network {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// The client that a proxy names: the last address of `Forwarded` (RFC 7239), or else of `X-Forwarded-For`, that is not a trusted proxy itself.
+///
+/// Only the part that trusted proxies wrote counts, so the list is read from its end: what stands before the first address that is not
+/// trusted was written by that client and may be anything. Where an entry is no address, the proxy that passed it on is the client.
+pub(crate) fn client_of(peer: IpAddr, trusted: &[Network], headers: &HeaderMap) -> IpAddr {
+    let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
+    if !is_trusted(peer) {
+        return peer;
+    }
+    let name = if headers.contains_key("forwarded") { "forwarded" } else { "x-forwarded-for" };
+    let lines = headers.get_all(name).into_iter().map(|value| value.to_str().unwrap_or("?"));
+    let entries: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
+    let mut client = peer;
+    for entry in entries.into_iter().rev() {
+        let node = if name == "forwarded" { for_node(entry) } else { Some(entry.trim()) };
+        let Some(address) = node.and_then(address_of) else { break };
+        client = address;
+        if !is_trusted(address) {
+            break;
+        }
+    }
+    client
+}
+
+/// The node of `for=` in an element of `Forwarded`, without quotation marks.
+fn for_node(element: &str) -> Option<&str> {
+    element.split(';').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"'))
+    })
+}
+
+/// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
+fn address_of(node: &str) -> Option<IpAddr> {
+    let bare = match node.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?.0,
+        None if node.matches(':').count() == 1 => node.split_once(':')?.0,
+        None => node,
+    };
+    bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn network(text: &str) -> Network {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_network_has_the_addresses_of_its_prefix() {
+        for (text, inside, outside) in [
+            ("10.0.0.0/8", "10.255.1.2", "11.0.0.0"),
+            ("192.0.2.7", "192.0.2.7", "192.0.2.8"),
+            ("2001:db8::/33", "2001:db8:7fff::1", "2001:db8:8000::1"),
+            ("10.1.0.0/16", "::ffff:10.1.9.9", "::ffff:10.2.0.0"),
+        ] {
+            assert!(network(text).contains(ip(inside)), "{text} {inside}");
+            assert!(!network(text).contains(ip(outside)), "{text} {outside}");
+        }
+        assert!(network("0.0.0.0/0").contains(ip("203.0.113.9")));
+        assert!(!network("0.0.0.0/0").contains(ip("2001:db8::1")));
+        for text in ["10.0.0.0/33", "10.0.0", "::1/129", "", "10.0.0.0/", "10.0.0.0/-1"] {
+            assert!(text.parse::<Network>().is_err(), "{text}");
+        }
+    }
+
+    fn client(peer: &str, lines: &[(&'static str, &str)]) -> IpAddr {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, value.parse().unwrap());
+        }
+        client_of(ip(peer), &[network("10.0.0.0/8"), network("fd00::/8")], &headers)
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed_and_only_what_they_wrote() {
+        // A client that is no proxy of ours writes what it likes.
+        assert_eq!(client("203.0.113.5", &[("x-forwarded-for", "198.51.100.1")]), ip("203.0.113.5"));
+        assert_eq!(client("10.0.0.1", &[]), ip("10.0.0.1"));
+        assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "198.51.100.1")]), ip("198.51.100.1"));
+        // The first entry is a lie of the client; the proxy added the second.
+        assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "8.8.8.8, 198.51.100.1")]), ip("198.51.100.1"));
+        // Two proxies, two lines.
+        let chain = [("x-forwarded-for", "8.8.8.8, 198.51.100.1"), ("x-forwarded-for", "10.9.9.9")];
+        assert_eq!(client("10.0.0.1", &chain), ip("198.51.100.1"));
+        assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "10.2.2.2, 10.3.3.3")]), ip("10.2.2.2"));
+        assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "198.51.100.1, unknown")]), ip("10.0.0.1"));
+        assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "198.51.100.1:4711")]), ip("198.51.100.1"));
+    }
+
+    #[test]
+    fn the_standard_header_comes_before_the_usual_one() {
+        let both = [("forwarded", "For=\"[2001:db8:cafe::17]:4711\";proto=https"), ("x-forwarded-for", "8.8.8.8")];
+        assert_eq!(client("fd00::1", &both), ip("2001:db8:cafe::17"));
+        assert_eq!(
+            client("10.0.0.1", &[("forwarded", "for=192.0.2.43, for=198.51.100.17;by=10.0.0.1")]),
+            ip("198.51.100.17")
+        );
+        assert_eq!(client("10.0.0.1", &[("forwarded", "for=_hidden")]), ip("10.0.0.1"));
+        assert_eq!(client("10.0.0.1", &[("forwarded", "by=10.0.0.1")]), ip("10.0.0.1"));
+    }
+}
