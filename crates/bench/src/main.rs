@@ -61,7 +61,7 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     if !quayline.exists() {
         return Err(format!("{} is not there; `make bench` builds it", quayline.display()));
     }
-    let bench = Bench { scratch, quayline, this };
+    let bench = Bench { scratch, quayline, this, whole: texts.is_empty() };
 
     say(&machine());
     let began = Instant::now();

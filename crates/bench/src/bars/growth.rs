@@ -1,7 +1,7 @@
 //! Hostile inputs: no shape of any format costs more than its size.
 
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::hostile;
+use crate::hostile::{self, Depth};
 
 pub(super) const BARS: &[Bar] = &[
     growth(Area::Edi, "CPU by size to 64 MB, hostile X12", |bench| worst(bench, "X12")),
@@ -27,12 +27,14 @@ fn worst(bench: &Bench, name: &str) -> Result<Measured, String> {
     for (file, bytes) in &format.files {
         bench.scratch.write(file, bytes).map_err(|error| format!("{file}: {error}"))?;
     }
-    let found = hostile::measure(&bench.this, &bench.quayline, &bench.scratch.path(""), format)?;
+    let depth = if bench.whole { Depth::Brief } else { Depth::Whole };
+    let found = hostile::measure(&bench.this, &bench.quayline, &bench.scratch.path(""), format, depth)?;
     let steepest = found.iter().max_by(|a, b| a.exponent.total_cmp(&b.exponent)).ok_or("no shape")?;
     let peak = found.iter().map(|growth| growth.peak_bytes).max().unwrap_or_default();
     let detail = format!(
-        "{} runs, {:.2} s for {}, peak {:.0} MB",
+        "{} runs, {} of them to 64 MB; {:.2} s for {}, peak {:.0} MB",
         found.len(),
+        found.iter().filter(|growth| growth.bytes >= 64 << 20).count(),
         steepest.cpu_s,
         steepest.name,
         peak as f64 / 1e6

@@ -47,8 +47,8 @@ pub(super) const BARS: &[Bar] = &[
     memory("peak memory, 60,000 claims to a Parquet row a segment, two threads", |bench| {
         peak_of(convert_on(bench, Claims::new(60_000), "parquet", 2)?)
     }),
-    memory("peak memory, 1 GB of claims to a Parquet row a segment", |bench| {
-        peak(bench, Claims::new(1_056_000), "parquet")
+    memory("peak memory, 200 MB of claims to a Parquet row a segment", |bench| {
+        peak(bench, Claims::new(211_200), "parquet")
     }),
     memory("peak memory, 60,000 claims to JSON", |bench| peak(bench, Claims::new(60_000), "jsonl")),
     memory("peak memory, 60,000 claims in one transaction to JSON", |bench| {

@@ -10,17 +10,44 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use shapes::{Format, formats};
 
 use crate::process::{self, Ended};
 
-/// Bytes of the files, smallest first.
-const SIZES: [usize; 4] = [1 << 10, 64 << 10, 4 << 20, 64 << 20];
-/// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about two on a slow machine.
-const CPU_SECONDS_MAX: u32 = 20;
+/// Bytes of the files that every run reads, smallest first. The good file, about 1 KB, comes before them.
+const SIZES: [usize; 2] = [64 << 10, 4 << 20];
+/// Bytes of the largest file.
+const BYTES_MAX: usize = 64 << 20;
+/// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
+const CPU_SECONDS_MAX: u32 = 100;
 /// CPU time below which a run says nothing about growth: the noise of starting a process is of this order.
 const NOISE_S: f64 = 0.02;
+
+/// How far a shape that is slow but linear is followed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Depth {
+    /// To 64 MB, whatever it takes.
+    Whole,
+    /// To 64 MB where that takes less than a third of a second of CPU by what 4 MB took, else to the largest size that does, at least 8 MB.
+    Brief,
+}
+
+/// CPU seconds that the largest run of a brief measurement should take.
+const BRIEF_S: f64 = 0.33;
+
+impl Depth {
+    /// The largest size for a command that needs so many CPU seconds for [`SIZES`]' last.
+    fn bytes(self, cpu_s: f64) -> usize {
+        let mut bytes = BYTES_MAX;
+        let last = SIZES[SIZES.len() - 1];
+        while self == Depth::Brief && bytes > 2 * last && cpu_s * (bytes / last) as f64 > BRIEF_S {
+            bytes /= 2;
+        }
+        bytes
+    }
+}
 
 /// One unit repeated between what makes the rest of the file good.
 #[derive(Clone, Debug)]
@@ -61,70 +88,129 @@ impl Shape {
 pub struct Growth {
     /// Format, command and shape.
     pub name: String,
-    /// Exponent of CPU time over size between the last two sizes; 0 where the run is too short to say.
+    /// Exponent of CPU time over size between 4 MB and the largest size; 0 where the run is too short to say.
     pub exponent: f64,
-    /// CPU seconds at the last size.
+    /// CPU seconds at the largest size.
     pub cpu_s: f64,
-    /// Peak memory at the last size, bytes.
+    /// The largest size, bytes.
+    pub bytes: usize,
+    /// Peak memory at the largest size, bytes.
     pub peak_bytes: u64,
 }
 
-/// Runs every shape of `format` under each of its commands.
+/// Runs every shape of `format` under each of its commands, on every core: what counts is CPU time.
 ///
 /// # Errors
 /// A run that ends by a signal, takes longer than its limit, or ends with the status of a fault of ours.
-pub fn measure(this: &Path, quayline: &Path, folder: &Path, format: &Format) -> Result<Vec<Growth>, String> {
-    let file = folder.join(format!("hostile.{}", format.extension));
-    let mut found = Vec::new();
+pub fn measure(
+    this: &Path,
+    quayline: &Path,
+    folder: &Path,
+    format: &Format,
+    depth: Depth,
+) -> Result<Vec<Growth>, String> {
+    let runner = Runner { this, quayline, folder, format };
+    let mut starts = Vec::new();
     // A command that refuses its own options is fast on every shape: the good file shows that it reads.
     if let Some(shape) = format.shapes.first() {
+        let file = folder.join(format!("hostile-good.{}", format.extension));
         shape.write(&file, 0).map_err(|error| format!("{}: {error}", file.display()))?;
         for command in &format.commands {
-            let ended = run(this, quayline, folder, command, &file, || format!("{}, the good file", format.name))?;
+            let ended = runner.run(command, &file, "the good file")?;
             if ended.status == Some(2) {
                 return Err(format!("{}: `quayline {}` cannot be used on a good file", format.name, command.join(" ")));
             }
+            starts.push(ended.cpu.as_secs_f64());
         }
     }
-    for shape in &format.shapes {
-        // Time and peak by command, one row a size.
-        let mut runs: Vec<Vec<Ended>> = Vec::new();
-        for size in SIZES {
-            shape.write(&file, size).map_err(|error| format!("{}: {error}", file.display()))?;
-            let mut row = Vec::new();
-            for command in &format.commands {
-                row.push(run(this, quayline, folder, command, &file, || format!("{}, {}", format.name, shape.name))?);
-            }
-            runs.push(row);
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = || {
+        let mut found = Vec::new();
+        while let Some(shape) = format.shapes.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.extend(runner.shape(shape, &starts, depth)?);
         }
-        shape.write(&file, SIZES[SIZES.len() - 1]).map_err(|error| format!("{}: {error}", file.display()))?;
-        for (column, command) in format.commands.iter().enumerate() {
-            let start = runs[0][column].cpu.as_secs_f64();
-            let own = |row: usize| (runs[row][column].cpu.as_secs_f64() - start).max(NOISE_S / 16.0);
-            let last = SIZES.len() - 1;
-            let mut large = own(last);
-            let mut exponent = grown(own(last - 1), large, last);
-            // A busy neighbour can only slow a run: the shorter of two counts.
-            if exponent > 1.05 {
-                let again = run(this, quayline, folder, command, &file, || format!("{}, {}", format.name, shape.name))?;
-                large = large.min((again.cpu.as_secs_f64() - start).max(NOISE_S));
-                exponent = grown(own(last - 1), large, last);
-            }
-            found.push(Growth {
-                name: format!("{} {}: {}", format.name, command[0], shape.name),
-                exponent,
-                cpu_s: runs[last][column].cpu.as_secs_f64(),
-                peak_bytes: runs[last][column].peak_bytes,
-            });
-        }
+        Ok::<_, String>(found)
+    };
+    let parts: Vec<Result<Vec<Growth>, String>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|_| Err("a worker panicked".to_owned())))
+            .collect()
+    });
+    let mut found = Vec::new();
+    for part in parts {
+        found.extend(part?);
     }
-    let _ = std::fs::remove_file(&file);
     Ok(found)
 }
 
-/// The exponent between two sizes; 0 where the larger run disappears in the noise.
-fn grown(small: f64, large: f64, last: usize) -> f64 {
-    let by = SIZES[last] as f64 / SIZES[last - 1] as f64;
+/// Runs commands of one format.
+struct Runner<'a> {
+    this: &'a Path,
+    quayline: &'a Path,
+    folder: &'a Path,
+    format: &'a Format,
+}
+
+impl Runner<'_> {
+    /// One shape under each command, whose time for the good file is in `starts`.
+    fn shape(&self, shape: &Shape, starts: &[f64], depth: Depth) -> Result<Vec<Growth>, String> {
+        let name = format!("hostile-{:?}.{}", std::thread::current().id(), self.format.extension);
+        let file = self.folder.join(name.replace(['(', ')'], ""));
+        let write = |bytes| shape.write(&file, bytes).map_err(|error| format!("{}: {error}", file.display()));
+        let own = |ended: &Ended, start: f64| (ended.cpu.as_secs_f64() - start).max(NOISE_S / 16.0);
+        let mut known = vec![0.0; starts.len()];
+        for size in SIZES {
+            write(size)?;
+            for ((command, start), known) in self.format.commands.iter().zip(starts).zip(&mut known) {
+                *known = own(&self.run(command, &file, &shape.name)?, *start);
+            }
+        }
+        // Commands by size, so that each size is written once.
+        let mut order: Vec<(usize, usize)> =
+            known.iter().enumerate().map(|(column, cpu_s)| (depth.bytes(*cpu_s), column)).collect();
+        order.sort_unstable();
+        let (mut found, mut written) = (Vec::new(), 0);
+        for (bytes, column) in order {
+            if bytes != written {
+                write(bytes)?;
+                written = bytes;
+            }
+            let (command, start) = (&self.format.commands[column], starts[column]);
+            let by = bytes as f64 / SIZES[SIZES.len() - 1] as f64;
+            let ended = self.run(command, &file, &shape.name)?;
+            let mut exponent = grown(known[column], own(&ended, start), by);
+            // A busy neighbour can only slow a run: the shortest of three counts.
+            for _ in 0..2 {
+                if exponent > EXPONENT_MAX {
+                    exponent =
+                        exponent.min(grown(known[column], own(&self.run(command, &file, &shape.name)?, start), by));
+                }
+            }
+            found.push(Growth {
+                name: format!("{} {}: {}", self.format.name, command[0], shape.name),
+                exponent,
+                cpu_s: ended.cpu.as_secs_f64(),
+                bytes,
+                peak_bytes: ended.peak_bytes,
+            });
+        }
+        let _ = std::fs::remove_file(&file);
+        Ok(found)
+    }
+
+    fn run(&self, command: &[&str], file: &Path, shape: &str) -> Result<Ended, String> {
+        run(self.this, self.quayline, self.folder, command, file, || format!("{}, {shape}", self.format.name))
+    }
+}
+
+/// Growth above which a run is repeated: the bar.
+const EXPONENT_MAX: f64 = 1.05;
+
+/// The exponent between two sizes, of which one is `by` times the other; 0 where the larger run disappears in the noise.
+fn grown(small: f64, large: f64, by: f64) -> f64 {
     if large < NOISE_S * by.sqrt() { 0.0 } else { (large / small.max(NOISE_S / by)).ln() / by.ln() }
 }
 
@@ -175,8 +261,15 @@ mod tests {
 
     #[test]
     fn a_square_has_the_exponent_two() {
-        let last = SIZES.len() - 1;
-        assert!((grown(1.0, 256.0, last) - 2.0).abs() < 1e-9);
-        assert!(grown(0.001, 0.001, last).abs() < 1e-9);
+        assert!((grown(1.0, 256.0, 16.0) - 2.0).abs() < 1e-9);
+        assert!(grown(0.001, 0.001, 16.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_brief_measurement_stops_where_a_run_gets_long() {
+        assert_eq!(Depth::Brief.bytes(0.001), 64 << 20);
+        assert_eq!(Depth::Brief.bytes(0.03), 32 << 20);
+        assert_eq!(Depth::Brief.bytes(5.0), 8 << 20);
+        assert_eq!(Depth::Whole.bytes(5.0), 64 << 20);
     }
 }
