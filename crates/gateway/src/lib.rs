@@ -29,6 +29,7 @@
 //! * A code without a name is shown as it is: code lists are open.
 //! * A record longer than its layout is taken: a COMMAREA may have room behind it.
 
+mod about;
 mod api;
 mod certificate;
 mod codes;
@@ -36,6 +37,7 @@ mod encoding;
 mod gate;
 mod json_text;
 mod lane;
+mod named;
 mod openapi;
 mod page;
 mod problem;

@@ -2,6 +2,7 @@
 
 use crate::api::{Api, Operation, Parameter, ParameterPlace, ResponseBody};
 use crate::lane::FIELDS_PARAMETER;
+use crate::named::name_schemas;
 use crate::schema::SchemaOf;
 use crate::{Json, Problem, title};
 
@@ -31,16 +32,27 @@ impl Api {
             let members = operations.into_iter().map(|o| (o.method.to_ascii_lowercase(), operation(o, security)));
             Json::Object(members.collect())
         };
-        let info =
-            Json::object([("title", Json::text(self.title.clone())), ("version", Json::text(self.version.clone()))])
-                .with("description", (!self.description.is_empty()).then(|| Json::text(self.description.clone())));
-        Json::object([
+        let mut document = Json::object([
             ("openapi", Json::text("3.1.1")),
-            ("info", info),
-            ("servers", Json::List(vec![Json::object([("url", Json::text(server))])])),
+            ("info", self.info()),
+            ("servers", self.about.servers(server)),
             ("paths", Json::Object(paths.into_iter().map(|(path, operations)| (path, item(operations))).collect())),
             ("components", components(security)),
         ])
+        .with("tags", self.about.tags(&self.operations));
+        name_schemas(&mut document);
+        document
+    }
+}
+
+impl Api {
+    fn info(&self) -> Json {
+        let text = |text: &str| (!text.is_empty()).then(|| Json::text(text));
+        Json::object([("title", Json::text(self.title.clone())), ("version", Json::text(self.version.clone()))])
+            .with("description", text(&self.description))
+            .with("termsOfService", text(&self.about.terms_of_service))
+            .with("contact", self.about.contact.json())
+            .with("license", self.about.license.json())
     }
 }
 
@@ -64,6 +76,7 @@ fn operation(operation: &Operation, security: Security) -> Json {
     let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
         .with("summary", some(&operation.summary))
         .with("description", some(&operation.description))
+        .with("tags", (!operation.tags.is_empty()).then(|| Json::List(operation.tags.iter().map(Json::text).collect())))
         .with("parameters", Some(Json::List(parameters)))
         .with("requestBody", operation.body.as_ref().map(|body| request_body(operation, body.required)))
         .with("responses", Some(responses(operation)));
@@ -72,6 +85,9 @@ fn operation(operation: &Operation, security: Security) -> Json {
         let scopes = |_: &str| Json::List(Vec::new());
         let all = schemes.iter().map(|(name, _)| Json::Object(vec![((*name).to_owned(), scopes(name))])).collect();
         json.put("security", Json::List(all));
+    } else if operation.public {
+        // An operation that says nothing has the security of the document, and linters miss the answer to who may call.
+        json.put("security", Json::List(Vec::new()));
     }
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
 }

@@ -12,6 +12,7 @@ use toml::Spanned;
 use super::{
     Api, Body, Compression, Operation, Parameter, ParameterPlace, Projection, Response, ResponseBody, Segment, wire,
 };
+use crate::about::About;
 use crate::codes;
 use crate::gate::GateRules;
 use crate::rule::{Condition, Probe, Test};
@@ -50,11 +51,21 @@ impl Api {
         if wire.operations.is_empty() {
             file.find(codes::INCOMPLETE, "the API has no operation", &wire.base_path, "add `[[operation]]`");
         }
+        if let Some((at, (message, hint))) = wire.license.as_ref().and_then(|at| Some((at, at.get_ref().wrong()?))) {
+            file.find(codes::VALUE, message, at, hint);
+        }
         let mut api = Api {
             title: wire.title.clone().unwrap_or_else(|| api_name.clone()),
             name: api_name,
             version: wire.version.clone().unwrap_or_else(|| "1.0.0".to_owned()),
             description: wire.description.clone(),
+            about: About {
+                terms_of_service: wire.terms_of_service.clone(),
+                contact: wire.contact.clone(),
+                license: wire.license.as_ref().map(|license| license.get_ref().clone()).unwrap_or_default(),
+                servers: wire.servers.clone(),
+                tags: wire.tag.clone(),
+            },
             base_path,
             etag: wire.etag,
             compression: match wire.compression {
@@ -173,6 +184,7 @@ impl Compiler<'_> {
             path,
             summary: wire.summary.clone(),
             description: wire.description.clone(),
+            tags: wire.tags.clone().unwrap_or_else(|| self.wire.tags.clone()),
             roles,
             etag: self.api.etag,
             compression: self.api.compression,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quayline_cobol::RecordPlan;
 use quayline_core::{NodeId, Place, Shape};
 
+use crate::about::About;
 use crate::gate::GateRules;
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
@@ -34,6 +35,8 @@ pub struct Api {
     pub public: bool,
     /// Roles of which a client must have one; `None`: any client that is authenticated.
     pub roles: Option<Vec<String>>,
+    /// What only its document says.
+    pub(crate) about: About,
     /// Its operations.
     pub operations: Vec<Arc<Operation>>,
     /// Where its base path stands.
@@ -64,6 +67,8 @@ pub struct Operation {
     pub summary: String,
     /// More for documents.
     pub description: String,
+    /// Groups that documents show it in.
+    pub tags: Vec<String>,
     /// Whether nobody needs to be authenticated.
     pub public: bool,
     /// Roles of which a client must have one.

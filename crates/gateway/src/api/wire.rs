@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::about::{Contact, License, Tag};
+
 type Text = Spanned<String>;
 
 #[derive(Deserialize)]
@@ -15,6 +17,18 @@ pub(super) struct File {
     pub(super) version: Option<String>,
     #[serde(default)]
     pub(super) description: String,
+    #[serde(default)]
+    pub(super) terms_of_service: String,
+    #[serde(default)]
+    pub(super) contact: Contact,
+    pub(super) license: Option<Spanned<License>>,
+    #[serde(default)]
+    pub(super) servers: Vec<String>,
+    #[serde(default, rename = "tag")]
+    pub(super) tag: Vec<Tag>,
+    /// Of operations that name no tags of their own.
+    #[serde(default)]
+    pub(super) tags: Vec<String>,
     pub(super) base_path: Text,
     #[serde(default)]
     pub(super) etag: bool,
@@ -56,6 +70,7 @@ pub(super) struct Operation {
     pub(super) summary: String,
     #[serde(default)]
     pub(super) description: String,
+    pub(super) tags: Option<Vec<String>>,
     pub(super) service: Text,
     pub(super) roles: Option<Vec<String>>,
     #[serde(default, rename = "parameter")]

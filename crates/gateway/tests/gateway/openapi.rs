@@ -46,7 +46,11 @@ status = 200
     let world = World::new(&service, api);
     let json = world.definitions.apis[0].openapi("/", Security { api_key: true, ..Security::default() });
     let operation = at(&json, &["paths", "/v1/orders/{name}", "post"]);
-    let body = at(operation, &["requestBody", "content", "application/json", "schema"]);
+    let named = |path: &[&str]| {
+        let Json::Text(name) = at(operation, path) else { panic!("no name at {path:?}") };
+        at(&json, &name[2..].split('/').collect::<Vec<_>>())
+    };
+    let body = named(&["requestBody", "content", "application/json", "schema", "$ref"]);
     expect![[r#"{"type":"object","properties":{"req":{"type":"object","properties":{"reqAmount":{"type":"number","minimum":1,"maximum":500,"format":"decimal","description":"REQ-AMOUNT PIC S9(5)V99 COMP-3","examples":[1]},"reqDate":{"type":"string","maxLength":8,"pattern":"^[\\u0000-\\u007F]*$","default":"20260101","description":"REQ-DATE PIC X(8)"},"reqFlag":{"type":"boolean","description":"REQ-FLAG PIC X","examples":[true]}},"required":["reqAmount"],"additionalProperties":false}},"required":["req"],"additionalProperties":false}"#]]
         .assert_eq(&body.to_string());
     let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
@@ -55,14 +59,64 @@ status = 200
     let Json::Object(responses) = at(operation, &["responses"]) else { panic!() };
     let statuses: Vec<&str> = responses.iter().map(|(status, _)| status.as_str()).collect();
     assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "414", "429", "431", "408", "413", "415", "5XX"]);
-    let answer = at(
-        operation,
-        &["responses", "200", "content", "application/json", "schema", "properties", "resp", "properties"],
-    );
+    let answer = named(&["responses", "200", "content", "application/json", "schema", "$ref"]);
+    let answer = at(answer, &["properties", "resp", "properties"]);
     expect![[r#"{"type":"array","items":{"type":"object","properties":{"lineText":{"type":"string","maxLength":4,"description":"LINE-TEXT PIC X(4)"}}},"maxItems":3}"#]]
         .assert_eq(&at(answer, &["lineItem"]).to_string());
     expect![[r#"{"type":"integer","minimum":-9999,"maximum":9999,"format":"int64","description":"RESP-CODE PIC S9(4) COMP","examples":[0]}"#]]
         .assert_eq(&at(answer, &["respCode"]).to_string());
     assert_eq!(at(operation, &["security"]).to_string(), r#"[{"apiKey":[]}]"#);
     assert_eq!(at(operation, &["x-roles"]).to_string(), r#"["clerk"]"#);
+}
+
+#[test]
+fn a_document_names_schemas_groups_and_who_offers_the_api() {
+    let api = r#"
+base-path = "/v1"
+public = true
+tags = ["orders"]
+servers = ["https://api.example/stock"]
+terms-of-service = "https://api.example/terms"
+[contact]
+name = "Stock desk"
+email = "stock@api.example"
+[license]
+name = "Apache 2.0"
+identifier = "Apache-2.0"
+[[tag]]
+name = "orders"
+description = "Orders and their lines."
+[[operation]]
+id = "make-order"
+method = "POST"
+path = "/orders"
+service = "orders"
+[operation.body]
+[[operation]]
+id = "tryOrder"
+method = "POST"
+path = "/trials"
+service = "orders"
+tags = ["trials"]
+[operation.body]
+"#;
+    let world = World::new(SERVICE, api);
+    let json = world.definitions.apis[0].openapi("/", Security { api_key: true, ..Security::default() });
+    expect![[r#"{"title":"orders","version":"1.0.0","termsOfService":"https://api.example/terms","contact":{"name":"Stock desk","email":"stock@api.example"},"license":{"name":"Apache 2.0","identifier":"Apache-2.0"}}"#]]
+        .assert_eq(&at(&json, &["info"]).to_string());
+    assert_eq!(at(&json, &["servers"]).to_string(), r#"[{"url":"https://api.example/stock"}]"#);
+    let tags = r#"[{"name":"orders","description":"Orders and their lines."},{"name":"trials"}]"#;
+    assert_eq!(at(&json, &["tags"]).to_string(), tags);
+    let make = at(&json, &["paths", "/v1/orders", "post"]);
+    assert_eq!(at(make, &["tags"]).to_string(), r#"["orders"]"#);
+    assert_eq!(at(make, &["security"]).to_string(), "[]");
+    // Equal schemas have one name.
+    for path in ["/v1/orders", "/v1/trials"] {
+        let operation = at(&json, &["paths", path, "post"]);
+        let name = at(operation, &["responses", "200", "content", "application/json", "schema", "$ref"]);
+        assert_eq!(name.to_string(), r##""#/components/schemas/Make-orderResponse""##);
+    }
+    let Json::Object(schemas) = at(&json, &["components", "schemas"]) else { panic!() };
+    let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["Problem", "Make-orderRequest", "Make-orderResponse"]);
 }

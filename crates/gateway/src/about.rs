@@ -1,0 +1,102 @@
+//! What an API's file says for its OpenAPI document only: who offers the API, under which licence, where, and groups of operations.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::Json;
+use crate::api::Operation;
+
+/// Members of an API file that shape the document, not the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    /// URL of the terms of service.
+    pub(crate) terms_of_service: String,
+    pub(crate) contact: Contact,
+    pub(crate) license: License,
+    /// URLs in front of the paths, instead of the server that answers the document.
+    pub(crate) servers: Vec<String>,
+    /// Names of groups with their descriptions, in the order in which pages show them.
+    pub(crate) tags: Vec<Tag>,
+}
+
+/// Whom to ask (OpenAPI 3.1, section 4.8.3).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Contact {
+    name: String,
+    url: String,
+    email: String,
+}
+
+/// The licence of the API (OpenAPI 3.1, section 4.8.4).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct License {
+    name: String,
+    /// An SPDX expression; instead of `url`.
+    identifier: String,
+    url: String,
+}
+
+/// A group of operations (OpenAPI 3.1, section 4.8.22).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tag {
+    name: String,
+    #[serde(default)]
+    description: String,
+}
+
+/// The members that have a value; `None` if none has.
+fn members(pairs: &[(&str, &str)]) -> Option<Json> {
+    let members: Vec<(String, Json)> = pairs
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(name, value)| ((*name).to_owned(), Json::text(*value)))
+        .collect();
+    (!members.is_empty()).then_some(Json::Object(members))
+}
+
+impl Contact {
+    pub(crate) fn json(&self) -> Option<Json> {
+        members(&[("name", &self.name), ("url", &self.url), ("email", &self.email)])
+    }
+}
+
+impl License {
+    pub(crate) fn json(&self) -> Option<Json> {
+        members(&[("name", &self.name), ("identifier", &self.identifier), ("url", &self.url)])
+    }
+
+    /// What OpenAPI does not allow, with the remedy.
+    pub(crate) fn wrong(&self) -> Option<(&'static str, &'static str)> {
+        if self.name.is_empty() && self.json().is_some() {
+            return Some(("the licence has no name", "add `name`, such as \"Apache 2.0\""));
+        }
+        (!self.identifier.is_empty() && !self.url.is_empty())
+            .then_some(("the licence has an identifier and a URL", "keep one of them"))
+    }
+}
+
+impl About {
+    /// `own`: the server that answers the document.
+    pub(crate) fn servers(&self, own: &str) -> Json {
+        let urls: Vec<&str> =
+            if self.servers.is_empty() { vec![own] } else { self.servers.iter().map(|s| &**s).collect() };
+        Json::List(urls.into_iter().map(|url| Json::object([("url", Json::text(url))])).collect())
+    }
+
+    /// The tags with a description first, then those that only operations name.
+    pub(crate) fn tags(&self, operations: &[Arc<Operation>]) -> Option<Json> {
+        let mut tags: Vec<(&str, &str)> = self.tags.iter().map(|tag| (&*tag.name, &*tag.description)).collect();
+        for name in operations.iter().flat_map(|operation| &operation.tags) {
+            if tags.iter().all(|(known, _)| known != name) {
+                tags.push((name, ""));
+            }
+        }
+        let json = tags.into_iter().filter_map(|(name, text)| members(&[("name", name), ("description", text)]));
+        let json: Vec<Json> = json.collect();
+        (!json.is_empty()).then_some(Json::List(json))
+    }
+}
