@@ -1,9 +1,9 @@
-//! The shared memory of one worker, version 2.
+//! The shared memory of one worker, version 3.
 //!
 //! ```text
 //! file offset   bytes
 //! 0             4096   control page:
-//!   0             4      magic "QLW2"
+//!   0             4      magic "QLW3"
 //!   4             4      slots
 //!   8             4      bytes of a COMMAREA
 //!   64            4      submit ring: tail (caller writes)
@@ -18,6 +18,7 @@
 //!   1024          4 × SLOTS_MAX   done ring: slot numbers
 //!   1536          4 × SLOTS_MAX   RETURN-CODE by slot
 //!   1792          4 × SLOTS_MAX   bytes that the caller wrote, by slot; the rest of the COMMAREA is 0x00
+//!   2048          4 × SLOTS_MAX   whose a submitted call is, by slot: 0 nobody's yet, 1 the worker has begun it, 2 the caller has withdrawn it
 //! 4096          slots × pages × 4096   the COMMAREAs
 //! ```
 //!
@@ -43,7 +44,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 /// Most calls that one worker holds, waiting or running. 64: more would only lengthen the queue in front of one process.
 pub(crate) const SLOTS_MAX: usize = 64;
 pub(crate) const PAGE: usize = 4096;
-const MAGIC: u32 = u32::from_le_bytes(*b"QLW2");
+const MAGIC: u32 = u32::from_le_bytes(*b"QLW3");
 
 pub(crate) const SUBMIT_TAIL: usize = 64;
 pub(crate) const SUBMIT_HEAD: usize = 128;
@@ -57,6 +58,7 @@ const SUBMIT_RING: usize = 512;
 const DONE_RING: usize = 1024;
 const RETURN_CODES: usize = 1536;
 const USED: usize = 1792;
+const CLAIMS: usize = 2048;
 
 /// Address space without any mapping on either side of what a program may touch: as far as a 32-bit offset reaches.
 const GUARD_MAX: usize = 4 << 30;
@@ -78,6 +80,18 @@ impl Geometry {
     pub(crate) fn file_bytes(self) -> usize {
         PAGE + self.slots * self.slot_bytes()
     }
+}
+
+/// The word of a call that is submitted and not begun.
+const OFFERED: u32 = 0;
+
+/// Which side takes a submitted call.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Claim {
+    /// The worker, to run it.
+    Begin = 1,
+    /// The caller, whose client does not wait any longer.
+    Withdraw = 2,
 }
 
 /// Which side maps.
@@ -240,6 +254,18 @@ impl Area {
     fn used(&self, slot: usize) -> &AtomicU32 {
         debug_assert!(slot < SLOTS_MAX);
         self.word(USED + 4 * slot)
+    }
+
+    /// Makes a submitted call available to the worker, before its slot is in the ring.
+    pub(crate) fn offer(&self, slot: usize) {
+        self.word(CLAIMS + 4 * slot).store(OFFERED, Ordering::SeqCst);
+    }
+
+    /// Takes a submitted call for one side; whether the other side has not taken it before.
+    pub(crate) fn claim(&self, slot: usize, by: Claim) -> bool {
+        debug_assert!(slot < SLOTS_MAX);
+        let word = self.word(CLAIMS + 4 * slot);
+        word.compare_exchange(OFFERED, by as u32, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
     pub(crate) fn return_code(&self, slot: usize) -> &AtomicI32 {

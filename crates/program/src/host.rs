@@ -14,7 +14,8 @@ use rustix::fs::MemfdFlags;
 use rustix::process::PidfdFlags;
 
 use crate::area::{
-    Area, CALLER_WAITS, CURRENT, DONE_HEAD, DONE_TAIL, Geometry, SLOTS_MAX, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
+    Area, CALLER_WAITS, CURRENT, Claim, DONE_HEAD, DONE_TAIL, Geometry, SLOTS_MAX, SUBMIT_TAIL, WORKER_SLEEPS, narrow,
+    now_ns,
 };
 use crate::worker::exit_code;
 use crate::{End, ProgramError};
@@ -199,6 +200,7 @@ impl Worker {
         self.used[slot] = self.area.copy_in(slot, parts);
         self.area.return_code(slot).store(0, Ordering::Relaxed);
         self.states[slot] = State::Submitted;
+        self.area.offer(slot);
         let tail = self.area.word(SUBMIT_TAIL);
         let at = tail.load(Ordering::Relaxed);
         self.area.submitted(at).store(narrow(slot), Ordering::Relaxed);
@@ -214,6 +216,12 @@ impl Worker {
             // A full bell rings already.
             let _ = rustix::io::write(&self.to_worker, &1u64.to_ne_bytes());
         }
+    }
+
+    /// Withdraws a submitted call; whether it had not begun, and so never will. Its slot is handed out by [`Worker::completions`] like that of
+    /// a call that is done.
+    pub fn withdraw(&mut self, slot: Slot) -> bool {
+        self.states[slot.0] == State::Submitted && self.area.claim(slot.0, Claim::Withdraw)
     }
 
     /// The calls that are submitted and not done, in no particular order.

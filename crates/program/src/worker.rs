@@ -8,7 +8,9 @@ use std::os::fd::BorrowedFd;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::area::{Area, CALLER_WAITS, CURRENT, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns};
+use crate::area::{
+    Area, CALLER_WAITS, CURRENT, Claim, DONE_TAIL, SUBMIT_HEAD, SUBMIT_TAIL, WORKER_SLEEPS, narrow, now_ns,
+};
 use crate::host::{FIRST_FD, WorkingStorage};
 use crate::modules::Modules;
 
@@ -112,6 +114,15 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
         head = head.wrapping_add(1);
         area.word(SUBMIT_HEAD).store(head, Ordering::SeqCst);
         if slot >= slots {
+            continue;
+        }
+        if !area.claim(slot, Claim::Begin) {
+            // Withdrawn: the slot goes back as a call that is done, and nothing ran.
+            let tail = area.word(DONE_TAIL);
+            let at = tail.load(Ordering::Relaxed);
+            area.done(at).store(narrow(slot), Ordering::Relaxed);
+            tail.store(at.wrapping_add(1), Ordering::SeqCst);
+            unrung.get_or_insert_with(now_ns);
             continue;
         }
         let began = now_ns();

@@ -62,6 +62,8 @@ struct Lane {
 struct Call {
     reply: Reply,
     tries: u32,
+    /// When it came: `wait-limit-ms` counts from here until the program begins it.
+    since: Instant,
 }
 
 struct Waiting {
@@ -69,7 +71,6 @@ struct Waiting {
     /// What is behind it, and how many bytes of that are not 0x00.
     tail: (Arc<[u8]>, usize),
     call: Call,
-    since: Instant,
 }
 
 /// A slot with an answer. It is given back when the answer is taken, or when nobody wants it any more; its worker may have ended, or may
@@ -164,7 +165,7 @@ impl Drop for ProgramProvider {
 impl Provider for ProgramProvider {
     fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
         let (sender, answered) = reply();
-        self.shared.submit(record, Call { reply: sender, tries: 0 });
+        self.shared.submit(record, Call { reply: sender, tries: 0, since: Instant::now() });
         Box::pin(async move {
             match answered.await {
                 Some(done) => done.map(|filled| Returned::Held(Box::new(filled))),
@@ -196,11 +197,11 @@ impl Shared {
         }
         let mut waiting = self.waiting.borrow_mut();
         if waiting.len() >= WAITING_MAX {
-            let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
+            self.refuse(call);
             return;
         }
         let tail = (Arc::clone(tail), tail_used);
-        waiting.push_back(Waiting { front: front.to_vec(), tail, call, since: Instant::now() });
+        waiting.push_back(Waiting { front: front.to_vec(), tail, call });
     }
 
     fn all_down(&self) -> Option<String> {
@@ -242,29 +243,45 @@ impl Shared {
     fn drain(&self) {
         loop {
             let Some(next) = self.waiting.borrow_mut().pop_front() else { return };
-            let Waiting { front, tail, call, since } = next;
+            let Waiting { front, tail, call } = next;
             if call.reply.is_closed() {
                 continue;
             }
+            if call.since.elapsed() > self.spec.wait_limit {
+                self.refuse(call);
+                continue;
+            }
             if let Some(call) = self.try_submit(&front, &tail.0[..tail.1], call) {
-                self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since });
+                self.waiting.borrow_mut().push_front(Waiting { front, tail, call });
                 return;
             }
         }
     }
 
-    /// Refuses what has waited too long.
+    /// Refuses what has waited too long, in the queue or in a slot of a worker that has not begun it.
     fn expire(&self) {
-        let limit = self.spec.wait_limit;
+        let is_old = |call: &Call| call.since.elapsed() > self.spec.wait_limit;
         loop {
-            let old = self.waiting.borrow().front().is_some_and(|waiting| waiting.since.elapsed() > limit);
-            if !old {
-                return;
-            }
-            if let Some(waiting) = self.waiting.borrow_mut().pop_front() {
-                let _ = waiting.call.reply.send(Err(ProviderFault::Busy { retry_after: limit }));
+            let old = self.waiting.borrow().front().is_some_and(|waiting| is_old(&waiting.call));
+            let Some(waiting) = old.then(|| self.waiting.borrow_mut().pop_front()).flatten() else { break };
+            self.refuse(waiting.call);
+        }
+        for lane in &self.lanes {
+            let Some(worker) = lane.worker.borrow().clone() else { continue };
+            let slots: Vec<Slot> = worker.borrow().submitted().collect();
+            for slot in slots {
+                let old = lane.calls.borrow()[slot.index()].as_ref().is_some_and(is_old);
+                // A call that the worker has begun may have done half of its work already: its own time limit bounds it.
+                if old && worker.borrow_mut().withdraw(slot) {
+                    let call = lane.calls.borrow_mut()[slot.index()].take();
+                    call.into_iter().for_each(|call| self.refuse(call));
+                }
             }
         }
+    }
+
+    fn refuse(&self, call: Call) {
+        let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
     }
 
     /// After a bug of ours nobody knows what state a lane is in: its calls fail, and it begins again with another worker.
@@ -433,7 +450,7 @@ impl Shared {
             let mut front = Vec::new();
             worker.recall(slot, &mut front);
             let tail = (Arc::from([]), 0);
-            self.waiting.borrow_mut().push_front(Waiting { front, tail, call, since: Instant::now() });
+            self.waiting.borrow_mut().push_front(Waiting { front, tail, call });
         }
         if absent && self.all_down().is_some() {
             for waiting in self.waiting.borrow_mut().drain(..) {

@@ -123,6 +123,41 @@ fn calls_are_answered_in_order_and_slots_come_back() {
 }
 
 #[test]
+fn a_call_that_has_not_begun_can_be_withdrawn_and_never_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first call takes long enough for the others to be withdrawn.
+    let body = "    IF CALLS = 1\n    CALL 'C$SLEEP' USING 1\n    END-IF.\n    MOVE NUMBER-IN TO NUMBER-OUT.";
+    let Some(()) = compile(folder.path(), "SLEEPS", body) else { return };
+    let mut worker = Worker::start(&spec(folder.path(), "SLEEPS")).unwrap();
+    let slots: Vec<Slot> = (0..4).map(|i| worker.submit(&[format!("{i:08}").as_bytes()]).unwrap()).collect();
+    worker.ring();
+    let began = Instant::now();
+    while worker.running().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the first call did not begin");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(!worker.withdraw(slots[0]), "it has begun");
+    assert!(worker.withdraw(slots[1]) && worker.withdraw(slots[2]));
+    assert!(!worker.withdraw(slots[1]), "once");
+    let (done, end) = wait(&mut worker, 4, FOREVER);
+    assert_eq!((done.iter().map(|(slot, _)| *slot).collect::<Vec<_>>(), end), (slots.clone(), None));
+    let mut area = Vec::new();
+    for (slot, expected) in
+        slots.iter().zip(["000000000000000000000001", "00000001", "00000002", "000000030000000300000002"])
+    {
+        area.clear();
+        worker.take(*slot, usize::MAX, &mut area);
+        assert_eq!(&area[..expected.len()], expected.as_bytes(), "two calls ran, two did not");
+        assert!(area[expected.len()..].iter().all(|b| *b == 0));
+    }
+    // Their slots serve later calls.
+    assert_eq!(worker.outstanding(), 0);
+    let slot = worker.submit(&[b"00000009"]).unwrap();
+    worker.ring();
+    assert_eq!(wait(&mut worker, 1, FOREVER).0, [(slot, 0)]);
+}
+
+#[test]
 fn a_failing_program_says_how_it_failed_and_in_which_call() {
     let folder = tempfile::tempdir().unwrap();
     // The second call fails, so that the first is known to be answered and the third not to have begun.

@@ -132,6 +132,32 @@ fn more_calls_than_wait_are_refused_with_a_time() {
     });
 }
 
+/// Calls in the slots of a busy worker waited as long as the calls before them took, whatever `wait-limit-ms` said.
+#[test]
+fn a_call_behind_one_that_loops_waits_no_longer_than_its_limit() {
+    let Some(server) = server("time-limit-ms = 8000\nwait-limit-ms = 500") else { return };
+    std::thread::scope(|scope| {
+        let looping = scope.spawn(|| server.get("/v1/echo/LOOP", "").status);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let began = std::time::Instant::now();
+                    (server.get("/v1/echo/FINE", ""), began.elapsed())
+                })
+            })
+            .collect();
+        for caller in callers {
+            let (answer, waited) = caller.join().unwrap();
+            assert_eq!(answer.status, 503, "{}", answer.text());
+            assert!(answer.header("retry-after").is_some() && answer.text().contains("GTW-123"));
+            assert!(waited < std::time::Duration::from_secs(5), "{waited:?} of a loop of 8 s");
+        }
+        assert_eq!(looping.join().unwrap(), 504);
+    });
+    assert_eq!(server.get("/v1/echo/FINE", "").status, 200);
+}
+
 #[test]
 fn a_program_that_is_not_there_is_503_until_it_is() {
     let folder = tempfile::tempdir().unwrap();
