@@ -12,6 +12,7 @@
 mod access;
 mod admin;
 mod amqp;
+mod below;
 mod body;
 mod clients;
 mod compile;

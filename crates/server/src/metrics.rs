@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use crate::below::ConnectionFault;
+
 /// Where a request's time goes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Phase {
@@ -158,6 +160,8 @@ pub(crate) struct Metrics {
     pub(crate) accept_errors: AtomicU64,
     /// Connections refused by a limit: of all, of one address.
     pub(crate) connections_refused: [AtomicU64; 2],
+    /// Connections that ended below requests, by [`ConnectionFault`].
+    pub(crate) connection_faults: [AtomicU64; ConnectionFault::ALL.len()],
     /// Connections that ended early to make room.
     pub(crate) connections_shed: AtomicU64,
     pub(crate) workers_ended: AtomicU64,
@@ -241,6 +245,10 @@ impl Metrics {
         let refused = refused.map(|(limit, count)| (Labels(vec![("limit", (*limit).to_owned())]), value(count)));
         let help = "Connections refused by the limit of all or of one address.";
         family("quayline_connections_refused_total", Kind::Counter, help, refused.collect());
+        let faults = ConnectionFault::ALL.iter().zip(&self.connection_faults);
+        let faults = faults.map(|(fault, count)| (Labels(vec![("fault", fault.name().to_owned())]), value(count)));
+        let help = "Connections that ended without a request, or beside one.";
+        family("quayline_connection_faults_total", Kind::Counter, help, faults.collect());
         let label = |id: &str| ("operation", id.to_owned());
         let mut answers = Vec::new();
         for (id, metrics) in &operations {

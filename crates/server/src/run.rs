@@ -21,6 +21,7 @@ use tokio::task::LocalSet;
 
 use crate::ServeConfig;
 use crate::admin::AdminPart;
+use crate::below::ConnectionFault;
 use crate::body::Body;
 use crate::connections::{Full, Place};
 use crate::error::ServeError;
@@ -395,7 +396,11 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
     };
     // A client that does not shake hands is one that does not send headers.
     let hands = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
-    let Ok(Ok(stream)) = tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands).await else { return };
+    let stream = match tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return thread.shared.handshake_fault(address.ip(), Some(&error)),
+        Err(_) => return thread.shared.handshake_fault(address.ip(), None),
+    };
     let certificate =
         stream.get_ref().1.peer_certificates().and_then(|chain| quayline_gateway::common_name(chain.first()?));
     let peer = Peer { address, certificate };
@@ -406,6 +411,7 @@ pub(crate) async fn exchange<T>(thread: &Rc<Thread>, stream: T, peer: Peer, mut 
 where
     T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
+    let from = peer.address.ip();
     let peer = Rc::new(peer);
     let limits = &thread.shared.config.limits;
     let activity =
@@ -432,7 +438,13 @@ where
     // Not polled by hand: connections that are always busy would then leave no turn to the timers of this thread, and with them to reloads.
     loop {
         tokio::select! {
-            _ = connection.as_mut() => return,
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    let why = error.to_string();
+                    thread.shared.connection_fault(ConnectionFault::of(&error), from, &why);
+                }
+                return;
+            }
             _ = stopped.changed() => break,
             _ = pressure.changed() => {
                 let idle = activity.running.get() == 0 && activity.since.get().elapsed() >= IDLE_UNDER_PRESSURE;

@@ -62,6 +62,8 @@ pub(crate) struct SeldomLines {
     pub(crate) accept: Seldom,
     pub(crate) full: Seldom,
     pub(crate) full_address: Seldom,
+    /// By [`crate::below::ConnectionFault`].
+    pub(crate) faults: [Seldom; 5],
 }
 
 /// Descriptors of a server beside connections: standard streams, listeners, logs, files that are read, and those of each thread and worker.

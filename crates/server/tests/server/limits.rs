@@ -263,3 +263,34 @@ fn idle_connections_make_room_where_files_run_out() {
         sent.is_ok() && stream.read_to_end(&mut text).is_ok() && text.starts_with(b"HTTP/1.1 200")
     });
 }
+
+/// What failed below requests was nowhere: no count, no line.
+#[test]
+fn what_fails_below_requests_is_on_record() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = format!(
+        "access-log = \"access.log\"\n{OPEN}\n[serve.admin]\nprobes = \"127.0.0.1:{port}\"\n[serve.limits]\nheader-bytes = 8192"
+    );
+    let server = Server::new(&settings, "");
+    assert_eq!(server.call("NOT HTTP AT ALL\r\n\r\n").status, 400);
+    assert_eq!(server.get("/v1/echo/x", &format!("x-long: {}\r\n", "z".repeat(20_000))).status, 431);
+    let mut leaves = server.connect();
+    leaves.write_all(b"POST /v1/echo HTTP/1.1\r\nhost: x").unwrap();
+    drop(leaves);
+    let metrics = || {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        all
+    };
+    for fault in ["malformed", "headers-too-large", "left"] {
+        let line = format!("quayline_connection_faults_total{{fault=\"{fault}\"}} 1\n");
+        crate::world::wait_for(&line, || metrics().contains(&line));
+    }
+    crate::world::wait_for("the lines of the log", || {
+        server.log().contains("(malformed): 1") && server.log().contains("(headers-too-large): 1")
+    });
+    let log = || std::fs::read_to_string(server.folder.path().join("access.log")).unwrap_or_default();
+    crate::world::wait_for("the access log", || log().contains(" 400 0 0us -") && log().contains(" 431 0 0us -"));
+}

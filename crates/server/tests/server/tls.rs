@@ -205,6 +205,9 @@ fn clients_without_a_certificate_get_no_connection_where_one_is_required() {
     assert_eq!(client(&server, &[]), "", "no certificate");
     assert_eq!(client(&server, &["-cert", "stranger.pem", "-key", "stranger.key"]), "", "of another authority");
     assert_eq!(client(&server, &["-tls1_2", "-cert", "shop.pem", "-key", "shop.key"]), "", "below the lowest version");
+    crate::world::wait_for("the line of the log", || {
+        server.log().contains("(tls-handshake): 1; the last from 127.0.0.1: ")
+    });
 }
 
 #[test]

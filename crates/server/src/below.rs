@@ -1,0 +1,91 @@
+//! What goes wrong with a connection below requests: no operation, no client and no answer of ours belongs to it, so it has a count by
+//! reason, a line of the access log where HTTP answered, and now and then a line for the operator.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use crate::shared::Shared;
+
+/// Why a connection ended before or beside its requests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ConnectionFault {
+    /// The TLS handshake failed or did not end in time.
+    Handshake,
+    /// What came is not HTTP/1.1; the answer was 400.
+    Malformed,
+    /// Line or headers exceed `header-bytes`; the answer was 431.
+    HeadersTooLarge,
+    /// No request came within `idle-seconds`, or its headers did not end in time.
+    Idle,
+    /// The client closed the connection before its headers ended, or did not take its answer.
+    Left,
+}
+
+impl ConnectionFault {
+    pub(crate) const ALL: [ConnectionFault; 5] = [
+        ConnectionFault::Handshake,
+        ConnectionFault::Malformed,
+        ConnectionFault::HeadersTooLarge,
+        ConnectionFault::Idle,
+        ConnectionFault::Left,
+    ];
+
+    /// The label of the metric.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ConnectionFault::Handshake => "tls-handshake",
+            ConnectionFault::Malformed => "malformed",
+            ConnectionFault::HeadersTooLarge => "headers-too-large",
+            ConnectionFault::Idle => "idle",
+            ConnectionFault::Left => "left",
+        }
+    }
+
+    /// The status that HTTP answered with by itself.
+    fn status(self) -> Option<u16> {
+        match self {
+            ConnectionFault::Malformed => Some(400),
+            ConnectionFault::HeadersTooLarge => Some(431),
+            _ => None,
+        }
+    }
+
+    /// What an error of the HTTP connection stands for.
+    pub(crate) fn of(error: &hyper::Error) -> ConnectionFault {
+        if error.is_parse_too_large() {
+            ConnectionFault::HeadersTooLarge
+        } else if error.is_parse() {
+            ConnectionFault::Malformed
+        } else if error.is_timeout() {
+            ConnectionFault::Idle
+        } else {
+            ConnectionFault::Left
+        }
+    }
+}
+
+impl Shared {
+    /// Puts a fault on record. `why` is for the operator and has no data of the client.
+    pub(crate) fn connection_fault(&self, fault: ConnectionFault, from: std::net::IpAddr, why: &str) {
+        self.metrics.connection_faults[fault as usize].fetch_add(1, Ordering::Relaxed);
+        if let (Some(log), Some(status)) = (&self.access_log, fault.status()) {
+            log.line(&format!("{} {from} - - - {status} 0 0us -", crate::access::now_s()));
+        }
+        // Clients that are slow or leave are everyday.
+        if matches!(fault, ConnectionFault::Idle | ConnectionFault::Left) {
+            return;
+        }
+        if let Some(count) = self.seldom.faults[fault as usize].due() {
+            let name = fault.name();
+            self.log(&format!(
+                "connections that failed since the last such line ({name}): {count}; the last from {from}: {why}"
+            ));
+        }
+    }
+
+    /// The same for a TLS handshake; `None`: it did not end in time.
+    pub(crate) fn handshake_fault(&self, from: std::net::IpAddr, error: Option<&io::Error>) {
+        let why = error.map_or_else(|| "it did not end within `body-seconds`".to_owned(), ToString::to_string);
+        self.connection_fault(ConnectionFault::Handshake, from, &why);
+    }
+}
