@@ -4,3 +4,4 @@ mod advice;
 mod laws;
 mod oracles;
 mod printed;
+mod simulation;
