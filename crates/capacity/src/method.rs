@@ -147,5 +147,6 @@ methods! {
     Topology: "connections of a topology", "IBM iSeries Performance Capabilities Reference V5R3, ch. 11", [];
     Partitioning: "shares of processors", "IBM iSeries Performance Capabilities Reference V5R3, ch. 13", [PrintedFixture];
     Blocking: "rows per block", "IBM iSeries Performance Capabilities Reference V5R3, ch. 10", [];
+    Audit: "mean absolute percentage error", "Lazowska et al. 1984, section 2.4 (verification)", [FlowBalance];
     Sizing: "sizing of a workload mix", "IBM iSeries Performance Capabilities Reference V5R3, ch. 6 and 11", [PeakHour, NotIoBound];
 }

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use quayline_capacity::simulation::Simulation;
 use quayline_capacity::{Class, Network, Passes, Seconds, Station, selftest};
+use quayline_report::{Cell, Column, HTML_BYTES_MAX, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 
 use super::{Area, Bar, Bench, Measured, Side};
 use crate::clock::cpu_of;
@@ -31,11 +32,45 @@ pub(super) const BARS: &[Bar] = &[
         })?;
         Ok(Measured { detail: format!("{figures} figures"), ..found })
     }),
+    time("report of 1,200 rows as page, CSV and JSON", 200.0, |_| {
+        let report = report();
+        let found = milliseconds(9, || Ok::<_, String>((report.html(), report.csv(), report.json())))?;
+        let bytes = report.html().len();
+        if bytes > HTML_BYTES_MAX { Err(format!("{bytes} bytes")) } else { Ok(found) }
+    }),
     time("simulation of 100,000 transactions, 3 stations", 1_000.0, |_| {
         let simulation = Simulation::of(&many_servers()?, 100_000, 1).map_err(|error| error.to_string())?;
         milliseconds(3, || simulation.run())
     }),
 ];
+
+/// A page of a few hundred rows and points.
+fn report() -> Report {
+    let points: Vec<(f64, f64)> = (0..300_u32).map(|at| (f64::from(at), f64::from(at).sqrt())).collect();
+    let row = |at: &(f64, f64)| vec![Cell::text(format!("{} users", at.0)), Cell::Number(at.1), Cell::Number(at.0)];
+    let section = |id: usize| Section {
+        id: format!("section-{id}"),
+        title: format!("Section {id}"),
+        notes: vec!["A note.".to_owned()],
+        table: Table {
+            columns: vec![Column::new("users", ""), Column::higher("throughput", "tx/s"), Column::new("x", "")],
+            rows: points.iter().map(row).collect(),
+        },
+        picture: Some(Picture::Lines {
+            across: "users".to_owned(),
+            up: "tx/s".to_owned(),
+            series: vec![Series { name: "model".to_owned(), style: SeriesStyle::Line, points: points.clone() }],
+        }),
+    };
+    Report {
+        kind: "bench".to_owned(),
+        title: "Bench".to_owned(),
+        verdict: Verdict::Good,
+        summary: "All is well.".to_owned(),
+        conditions: Vec::new(),
+        sections: (0..4).map(section).collect(),
+    }
+}
 
 const fn time(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
     Bar { area: Area::Capacity, name, bar, side: Side::AtMost, unit: "ms", measure }
