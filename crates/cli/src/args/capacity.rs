@@ -67,8 +67,11 @@ Examples:
 
 /// Arguments of `quayline predict`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = PREDICT_EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = PREDICT_EXAMPLES)]
 pub(crate) struct PredictArgs {
+    /// What to do instead of predicting.
+    #[command(subcommand)]
+    pub(crate) command: Option<PredictCommand>,
     /// Stations and demands, as TOML [default: --cpu and --cores]
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
@@ -114,6 +117,55 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// What `quayline predict` does with kept predictions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PredictCommand {
+    /// Score a kept prediction by what was measured
+    Audit(PredictAuditArgs),
+}
+
+/// Arguments of `quayline predict audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_AUDIT_EXAMPLES)]
+pub(crate) struct PredictAuditArgs {
+    /// Answer of `quayline predict --json`
+    #[arg(value_name = "PREDICTION")]
+    pub(crate) prediction: PathBuf,
+    /// Measured loads, as TOML
+    #[arg(value_name = "MEASURED")]
+    pub(crate) measured: PathBuf,
+    /// Largest error of the throughput
+    #[arg(long, default_value = "5%", value_name = "PERCENT")]
+    pub(crate) throughput_tolerance: Percent,
+    /// Largest error of the mean response time
+    #[arg(long, default_value = "15%", value_name = "PERCENT")]
+    pub(crate) response_tolerance: Percent,
+    /// Append the errors to a log, and look for drift in it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_AUDIT_EXAMPLES: &str = "\
+The file of measured loads has one [[measured]] for each number of users:
+
+  [[measured]]
+  users = 100
+  throughput = 186.9
+  response = \"34ms\"
+  p95 = \"95ms\"
+
+Quayline prints the error of each figure, and warns if measured numbers break Little's law. The exit code is 5
+if an error exceeds its tolerance. With --log, an error of more than twice its median before is reported as drift.
+
+Examples:
+  quayline predict gateway.toml --users 100,200 --json > prediction.json
+  quayline predict audit prediction.json measured.toml --log audits.jsonl";
 
 /// Arguments of every command that writes a report.
 #[derive(Debug, clap::Args)]

@@ -19,8 +19,8 @@ mod translate;
 mod validate;
 
 pub(crate) use capacity::{
-    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, ProjectCostArgs,
-    ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
+    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
+    PredictCommand, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -170,7 +170,10 @@ impl Command {
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Job(args) => args.command.json(),
-            Command::Predict(args) => args.json,
+            Command::Predict(args) => match &args.command {
+                None => args.json,
+                Some(PredictCommand::Audit(args)) => args.json,
+            },
             Command::Size(args) => args.json,
             Command::Calibrate(args) => match &args.command {
                 None => args.json,

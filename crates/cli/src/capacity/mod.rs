@@ -4,6 +4,7 @@ mod advise;
 mod calibrate;
 mod check_report;
 mod predict;
+mod predict_audit;
 mod predict_report;
 mod profile;
 mod quantity;
@@ -56,6 +57,11 @@ pub(crate) const CAP_OBJECTIVE: Code = Code("CAP-010");
 pub(crate) const CAP_UNTRUSTWORTHY: Code = Code("CAP-011");
 /// A machine cannot be rated.
 pub(crate) const CAP_CALIBRATE: Code = Code("CAP-012");
+
+/// A file is not a prediction, or not a log of audits.
+pub(crate) const CAP_PREDICTION: Code = Code("CAP-013");
+/// A prediction is further from the measurement than its tolerance, or drifts.
+pub(crate) const CAP_TOLERANCE: Code = Code("CAP-014");
 
 /// The page that lists every key.
 const PAGE: &str = "docs/reference/capacity.md";

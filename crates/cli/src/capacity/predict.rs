@@ -9,11 +9,12 @@ use quayline_capacity::{
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use super::predict_audit::predict_audit;
 use super::predict_report::Told;
 use super::quantity::{Duration, time_text};
 use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
-use crate::args::PredictArgs;
+use crate::args::{PredictArgs, PredictCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 
@@ -22,6 +23,9 @@ const UTILIZATION_MAX: Share = Share(0.7);
 
 /// Predicts each number of users.
 pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
+    if let Some(PredictCommand::Audit(args)) = &args.command {
+        return predict_audit(args, console);
+    }
     let (workload, details) = workload(args)?;
     let objective = Objective {
         response_most: args.response_max.map(|time| time.0),
@@ -319,6 +323,7 @@ impl Answer<'_> {
         };
         Wire {
             schema: "quayline.prediction/1",
+            think_s: self.workload.think.0,
             stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
             predictions: self.rows.iter().map(row).collect(),
             simulated: self.rows.iter().zip(self.simulated).map(SimulatedWire::of).collect(),
@@ -335,6 +340,7 @@ impl Answer<'_> {
 #[derive(Serialize)]
 struct Wire<'a> {
     schema: &'static str,
+    think_s: f64,
     stations: Vec<&'a str>,
     predictions: Vec<RowWire>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

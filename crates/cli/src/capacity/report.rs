@@ -68,7 +68,8 @@ pub(super) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     console.findings(&findings);
     Ok(match report.verdict {
         Verdict::Good => Exit::Done,
-        Verdict::ObjectiveMissed | Verdict::OutOfTolerance => Exit::Rejected,
+        Verdict::ObjectiveMissed => Exit::Rejected,
+        Verdict::OutOfTolerance => Exit::OutOfTolerance,
         Verdict::Regression => Exit::Regression,
         Verdict::Untrustworthy => Exit::Untrustworthy,
     })

@@ -237,3 +237,41 @@ fn a_machine_is_rated_compared_and_projected() {
     assert!(world.run("calibrate compare here.json broken.json").code(2).err().contains("CAP-007"));
     assert!(world.run("calibrate --time 1ms").code(2).err().contains("5ms"));
 }
+
+#[test]
+fn a_kept_prediction_is_scored() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    let answer = world.run("predict gateway.toml --users 100,200 --json").code(0).out();
+    world.write("prediction.json", answer.as_bytes());
+    let measured = |response: &str| {
+        format!(
+            "[[measured]]\nusers = 100\nthroughput = 186.0\nresponse = \"{response}\"\np95 = \"95ms\"\n[[measured]]\nusers = 300\nthroughput = 500\nresponse = \"40ms\"\n"
+        )
+    };
+    world.write("near.toml", measured("34ms"));
+    let text = world.run("predict audit prediction.json near.toml --log log.jsonl").code(0).out();
+    assert!(text.contains("Mean absolute error: throughput 0.8 %, response 1.3 %"), "{text}");
+    assert!(text.contains("Not predicted: 300 users"), "{text}");
+    for _ in 0..2 {
+        world.run("predict audit prediction.json near.toml --log log.jsonl").code(0);
+    }
+    // Three audits are a history; the fourth has drifted, and is out of tolerance.
+    world.write("far.toml", measured("60ms"));
+    let ran = world.run("predict audit prediction.json far.toml --log log.jsonl --report audit");
+    assert!(ran.code(5).err().contains("CAP-014") && ran.err().contains("drifts"), "{}", ran.err());
+    assert!(text_of(&world, "audit.html").contains("Prediction out of tolerance"));
+    assert_eq!(text_of(&world, "log.jsonl").lines().count(), 4);
+    let ran = world.run("predict audit prediction.json far.toml --response-tolerance 50% --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert_eq!(json["schema"], "quayline.prediction-audit/1");
+    assert_eq!(json["not_predicted"][0], 300.0);
+    // 100 users who wait 500 ms each cannot do 186 a second.
+    world.write("wrong.toml", measured("500ms"));
+    let err = world.run("predict audit prediction.json wrong.toml").code(5).err();
+    assert!(err.contains("CAP-003") && err.contains("Little"), "{err}");
+    assert!(world.run("predict audit near.toml near.toml").code(2).err().contains("CAP-013"));
+    world.write("log.jsonl", b"{}\n");
+    let err = world.run("predict audit prediction.json near.toml --log log.jsonl").code(2).err();
+    assert!(err.contains("CAP-013") && err.contains("log.jsonl:1"), "{err}");
+    assert!(world.run("predict").code(2).err().contains("--users"));
+}
