@@ -8,6 +8,7 @@ mod predict_audit;
 mod predict_report;
 mod profile;
 mod quantity;
+mod questionnaire;
 mod report;
 mod selftest;
 mod size;

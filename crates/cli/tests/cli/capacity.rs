@@ -275,3 +275,58 @@ fn a_kept_prediction_is_scored() {
     assert!(err.contains("CAP-013") && err.contains("log.jsonl:1"), "{err}");
     assert!(world.run("predict").code(2).err().contains("--users"));
 }
+
+/// The worked examples of the reference, as corrected, with the way to each number.
+#[test]
+fn the_examples_of_the_reference_are_sized_again() {
+    let sized = |name: &str, from: &str, to: &str| {
+        let text = String::from_utf8(example(name)).expect("text").replace(from, to);
+        let world = World::with([(name, text.as_bytes())]);
+        let ran = world.run(&format!("size {name} --json"));
+        serde_json::from_str::<Value>(&ran.code(0).out()).expect("JSON")
+    };
+    let percent = |json: &Value| json["utilization_now"].as_f64().expect("a machine") * 100.0;
+    // 9.24 %, printed 9 %; without the coprocessor 34.19 %, printed 34 %.
+    let card = sized("handshakes.toml", "", "");
+    assert!((percent(&card) - 9.24).abs() < 0.005, "{card}");
+    assert_eq!(card["machine"], "570");
+    assert_eq!(card["workloads"][0]["cost_from"], "1 / 0.74 a second of one unit");
+    let target = "target-percent = 40\n\n# ";
+    let text = String::from_utf8(example("handshakes.toml")).expect("text").replace("metric = 0.74", "metric = 0.20");
+    let world = World::with([("processor.toml", text.replace("target-percent = 10", target).as_bytes())]);
+    let without: Value = serde_json::from_str(&world.run("size processor.toml --json").code(0).out()).expect("JSON");
+    assert!((percent(&without) - 34.19).abs() < 0.005, "{without}");
+    let users = sized("users.toml", "", "");
+    assert!((percent(&users) - 70.0).abs() < 0.005, "{users}");
+    assert_eq!(users["workloads"][0]["rate_from"], "4200 users x 50 % active");
+    let night = sized("night.toml", "", "");
+    // 500 a second of 2.3 ms, and 2777.8 a second of 25 us.
+    assert!((night["workloads"][0]["now"].as_f64().expect("a number") - 1.15).abs() < 1e-9, "{night}");
+    assert!((night["workloads"][1]["now"].as_f64().expect("a number") - 0.069_444).abs() < 1e-6, "{night}");
+    assert_eq!(night["workloads"][0]["cost_from"], "2.00 ms of CPU time; ratings are processors, +15 %");
+    assert_eq!(night["machine"], "4 processors");
+}
+
+#[test]
+fn answers_of_a_sizing_exclude_each_other() {
+    let machine = "[[machine]]\nname = \"m\"\nrating = 1\n";
+    for (answers, expected) in [
+        ("rate = 1\nper-hour = 3600\ncost = 1", "`rate` and `per-hour` exclude each other"),
+        ("cost = 1", "one of `rate`, `per-hour`, `users`, `records` is missing"),
+        ("rate = 1", "one of `cost`, `metric`, `cpu` is missing"),
+        ("rate = 1\nwindow = \"4h\"\ncost = 1", "`window` belongs to `records`"),
+        ("records = 1\ncost = 1", "`records` needs `window`"),
+        ("users = 1\nactive-percent = 120\ncost = 1", "`active-percent` is 120"),
+        ("rate = 1\nmetric = 0", "`metric` is 0"),
+        ("rate = 1\ncost = 1\nadds-percent = [-100]", "`adds-percent` has -100"),
+        ("rate = 1\ncost = 1\ncolour = 1", "colour"),
+    ] {
+        let text = format!("[[workload]]\nname = \"w\"\n{answers}\n{machine}");
+        let world = World::with([("q.toml", text.as_bytes())]);
+        let err = world.run("size q.toml").code(2).err();
+        assert!(err.contains("CAP-001") && err.contains(expected) && err.contains("q.toml:"), "{answers}: {err}");
+    }
+    let text = format!("[[workload]]\nname = \"w\"\nrate = 1\ncost = 1\n{machine}rated-at-percent = 0\n");
+    let world = World::with([("q.toml", text.as_bytes())]);
+    assert!(world.run("size q.toml").code(2).err().contains("rated-at-percent"));
+}
