@@ -120,11 +120,11 @@ pub(crate) enum Command {
     /// Propose, check, test and format maps
     Map(MapArgs),
     /// Predict throughput and response times for a number of users
-    Predict(PredictArgs),
+    Predict(Box<PredictArgs>),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
-    Calibrate(CalibrateArgs),
+    Calibrate(Box<CalibrateArgs>),
     /// Print the rules of advice that apply to measured values
     Advise(AdviseArgs),
     /// Check figures of a performance report against the laws that they must obey

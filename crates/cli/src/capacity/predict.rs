@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::predict_audit::predict_audit;
-use super::predict_report::Told;
+use super::predict_report::{Told, curve};
 use super::quantity::{Duration, time_text};
 use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
@@ -54,6 +54,7 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
         write_stdout(answer.text().as_bytes())?;
     }
     let gated = args.response_max.is_some() || args.p95_max.is_some() || args.utilization_max.is_some();
+    let most_asked = args.users.iter().copied().max().unwrap_or(1);
     let told = Told {
         workload: &workload,
         rows: &rows,
@@ -62,6 +63,7 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
         gated,
         most,
         basis: &answer.basis,
+        curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
     };
     finish(told.report(), &args.report, console)
 }

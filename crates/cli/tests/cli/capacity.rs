@@ -175,7 +175,8 @@ fn a_report_has_three_files_and_a_baseline() {
     let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
     world.run("predict gateway.toml --users 100,200 --report first").code(0);
     let page = text_of(&world, "first.html");
-    assert!(page.contains("<svg") && page.contains("Throughput and response time") && page.len() < 300_000);
+    assert!(page.contains("Throughput and response time") && page.contains("Response time by users"));
+    assert!(page.matches("<svg").count() == 3 && page.len() < 300_000);
     assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
     assert!(text_of(&world, "first.json").contains("quayline.report/1"));
     // The same again is no regression; a slower store is.
