@@ -20,7 +20,8 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
+    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
+    SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -173,6 +174,9 @@ impl Command {
             Command::Predict(args) => match &args.command {
                 None => args.json,
                 Some(PredictCommand::Audit(args)) => args.json,
+                Some(PredictCommand::ItemCount(args)) => args.json,
+                Some(PredictCommand::Scaling(args)) => args.json,
+                Some(PredictCommand::Cost(args)) => args.json,
             },
             Command::Size(args) => args.json,
             Command::Calibrate(args) => match &args.command {

@@ -5,6 +5,7 @@ mod calibrate;
 mod check_report;
 mod predict;
 mod predict_audit;
+mod predict_fit;
 mod predict_report;
 mod profile;
 mod quantity;

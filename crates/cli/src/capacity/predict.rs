@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::predict_audit::predict_audit;
+use super::predict_fit;
 use super::predict_report::{Told, curve};
 use super::quantity::{Duration, time_text};
 use super::report::finish;
@@ -21,11 +22,19 @@ use crate::exit::{Exit, Stop, argument};
 /// Utilization that a prediction allows where nothing else is asked for.
 const UTILIZATION_MAX: Share = Share(0.7);
 
-/// Predicts each number of users.
+/// Predicts users, or answers from measured runs.
 pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
-    if let Some(PredictCommand::Audit(args)) = &args.command {
-        return predict_audit(args, console);
+    match &args.command {
+        None => predict_users(args, console),
+        Some(PredictCommand::Audit(args)) => predict_audit(args, console),
+        Some(PredictCommand::ItemCount(args)) => predict_fit::item_count(args),
+        Some(PredictCommand::Scaling(args)) => predict_fit::scaling(args),
+        Some(PredictCommand::Cost(args)) => predict_fit::cost(args),
     }
+}
+
+/// Predicts each number of users.
+fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     let (workload, details) = workload(args)?;
     let objective = Objective {
         response_most: args.response_max.map(|time| time.0),
@@ -262,7 +271,7 @@ impl Answer<'_> {
             text.push_str(&growth.text());
         }
         text.push_str(&self.basis.text());
-        text.push_str("Percentiles: residence times taken as independent and exponential\n");
+        text.push_str("Percentiles: gamma distribution of mean and variance; residence times taken as independent\n");
         text
     }
 

@@ -331,3 +331,51 @@ fn answers_of_a_sizing_exclude_each_other() {
     let world = World::with([("q.toml", text.as_bytes())]);
     assert!(world.run("size q.toml").code(2).err().contains("rated-at-percent"));
 }
+
+/// The report measured 303.84 s with an item count of 500, and 247.129 s with 5000.
+#[test]
+fn item_counts_are_predicted_from_three_runs() {
+    let world = World::with([("runs.toml", &example("item-counts.toml")[..])]);
+    let ran = world.run("predict item-count runs.toml --item-count 500,5000 --between-failures 24h --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    let at = |row: usize| json["predictions"][row]["elapsed_s"].as_f64().expect("a number");
+    assert!((at(0) / 303.84 - 1.0).abs() < 0.1 && (at(1) / 247.129 - 1.0).abs() < 0.1, "{json}");
+    assert!(json["item_count_for_overhead"].as_u64().is_some_and(|items| (500..20_000).contains(&items)), "{json}");
+    assert!(json["interval_s"].as_f64().is_some_and(|time| (15.0..40.0).contains(&time)), "{json}");
+    let text = world.run("predict item-count runs.toml").code(0).out();
+    assert!(text.contains("A checkpoint: 3.") && text.contains("from an item count of"), "{text}");
+    world.write("one.toml", "records = 10\n[[run]]\nitem-count = 5\nelapsed = \"1s\"\n");
+    assert!(world.run("predict item-count one.toml").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn scaling_is_not_predicted_far_beyond_its_runs() {
+    let world = World::with([("runs.toml", &example("partitions.toml")[..])]);
+    let ran = world.run("predict scaling runs.toml --workers 50 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert!(json["peak_workers"].as_f64().is_some_and(|peak| (70.0..90.0).contains(&peak)), "{json}");
+    let row = &json["predictions"][0];
+    assert!(row["least"].as_f64() < row["throughput"].as_f64() && row["throughput"].as_f64() < row["most"].as_f64());
+    assert!(world.run("predict scaling runs.toml").code(0).out().contains("Peak: "));
+    assert!(world.run("predict scaling runs.toml --workers 1000").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn fields_that_are_left_out_have_a_price() {
+    let mut runs = String::new();
+    for (bytes, fields) in [(1000, 10), (8000, 200), (64_000, 2100), (30_000, 300), (16_000, 900)] {
+        let nanoseconds = 2000.0 + 0.05 * f64::from(bytes) + 4.0 * f64::from(fields);
+        runs.push_str(&format!("[[run]]\nbytes = {bytes}\nfields = {fields}\ncost = \"{nanoseconds}ns\"\n"));
+    }
+    runs.push_str("[[what-if]]\nname = \"all\"\nbytes = 64000\nfields = 2100\n");
+    runs.push_str("[[what-if]]\nname = \"half\"\nbytes = 32000\nfields = 1050\n");
+    let world = World::with([("runs.toml", runs.as_bytes())]);
+    let json: Value = serde_json::from_str(&world.run("predict cost runs.toml --json").code(0).out()).expect("JSON");
+    // 2000 + 3200 + 8400 ns, then 2000 + 1600 + 4200 ns.
+    assert!((json["what_ifs"][0]["cost_s"].as_f64().expect("a number") - 13.6e-6).abs() < 1e-9, "{json}");
+    assert!((json["what_ifs"][1]["change"].as_f64().expect("a number") - (7.8 / 13.6 - 1.0)).abs() < 1e-4, "{json}");
+    let text = world.run("predict cost runs.toml").code(0).out();
+    assert!(text.contains("-42.6 %") && text.contains("within the measured range"), "{text}");
+    world.write("empty.toml", format!("{runs}[[what-if]]\nname = \"nothing\"\n"));
+    assert!(world.run("predict cost empty.toml").code(2).err().contains("what-if nothing"));
+}
