@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::predict_audit::predict_audit;
 use super::predict_fit;
-use super::predict_report::{Told, curve};
+use super::predict_report::{PredictionReport, curve};
 use super::quantity::{Duration, time_text};
 use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
@@ -64,7 +64,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let gated = args.response_max.is_some() || args.p95_max.is_some() || args.utilization_max.is_some();
     let most_asked = args.users.iter().copied().max().unwrap_or(1);
-    let told = Told {
+    let contents = PredictionReport {
         workload: &workload,
         rows: &rows,
         simulated: &simulated,
@@ -74,7 +74,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
         basis: &answer.basis,
         curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
     };
-    finish(told.report(), &args.report, console)
+    finish(contents.report(), &args.report, console)
 }
 
 /// What only a simulation knows of a station.

@@ -15,7 +15,7 @@ const CURVE_POINTS: u32 = 24;
 const CURVE_USERS_MAX: u32 = 20_000;
 
 /// A prediction with everything that was calculated for it.
-pub(super) struct Told<'a> {
+pub(super) struct PredictionReport<'a> {
     pub(super) workload: &'a Workload,
     pub(super) rows: &'a [Estimate<Prediction>],
     pub(super) simulated: &'a [SimulationOutcome],
@@ -50,7 +50,7 @@ fn quantity_of_users(users: f64) -> u32 {
     low
 }
 
-impl Told<'_> {
+impl PredictionReport<'_> {
     /// Whether the largest number of users misses an objective of the command line.
     fn misses(&self) -> bool {
         self.gated && self.largest() > self.most
@@ -115,7 +115,7 @@ impl Told<'_> {
             id: "load".to_owned(),
             title: "Throughput and response time".to_owned(),
             notes: vec![
-                "Percentiles take residence times as independent and exponential.".to_owned(),
+                "Percentiles are those of the gamma distribution of the mean and the variance of independent residence times.".to_owned(),
                 "The bounds are the asymptotes: no load does better, whatever the queues do.".to_owned(),
             ],
             table: Table { columns, rows: rows.collect() },
