@@ -288,8 +288,7 @@ impl Answer<'_> {
         text.push('\n');
         for (row, found) in self.rows.iter().zip(self.simulated) {
             let class = &found.classes[0];
-            let percentile =
-                |share| class.percentile(Share(share)).map_or_else(|| "none".to_owned(), |time| time_text(time));
+            let percentile = |share| class.percentile(Share(share)).map_or_else(|| "none".to_owned(), time_text);
             text.push_str(&format!(
                 "{:>8} {:>10.2} ± {:>6.2} {:>9} ± {:>8} {:>10} {:>10}",
                 row.value.users,
