@@ -18,7 +18,11 @@ mod test;
 mod translate;
 mod validate;
 
-pub(crate) use capacity::{AdviseArgs, CheckReportArgs, PredictArgs, SelftestArea, SelftestArgs, SizeArgs};
+pub(crate) use capacity::{
+    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
+    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
+    SelftestArea, SelftestArgs, SizeArgs,
+};
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
     KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
@@ -128,9 +132,11 @@ pub(crate) enum Command {
     /// Propose, check, test and format maps
     Map(MapArgs),
     /// Predict throughput and response times for a number of users
-    Predict(PredictArgs),
+    Predict(Box<PredictArgs>),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
+    /// Rate this machine, compare profiles, and project costs to another machine
+    Calibrate(Box<CalibrateArgs>),
     /// Print the rules of advice that apply to measured values
     Advise(AdviseArgs),
     /// Check figures of a performance report against the laws that they must obey
@@ -176,8 +182,19 @@ impl Command {
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Job(args) => args.command.json(),
-            Command::Predict(args) => args.json,
+            Command::Predict(args) => match &args.command {
+                None => args.json,
+                Some(PredictCommand::Audit(args)) => args.json,
+                Some(PredictCommand::ItemCount(args)) => args.json,
+                Some(PredictCommand::Scaling(args)) => args.json,
+                Some(PredictCommand::Cost(args)) => args.json,
+            },
             Command::Size(args) => args.json,
+            Command::Calibrate(args) => match &args.command {
+                None => args.json,
+                Some(CalibrateCommand::Compare(args)) => args.json,
+                Some(CalibrateCommand::Project(args)) => args.json,
+            },
             Command::Advise(args) => args.json,
             Command::CheckReport(args) => args.json,
             Command::Selftest(args) => args.json,

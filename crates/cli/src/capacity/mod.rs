@@ -1,16 +1,24 @@
-//! `quayline selftest`, `check-report`, `predict`, `size` and `advise`: the capacity models on the command line.
+//! `quayline selftest`, `check-report`, `predict`, `size`, `advise` and `calibrate`: the capacity models on the command line.
 
 mod advise;
+mod calibrate;
 mod check_report;
 mod predict;
+mod predict_audit;
+mod predict_fit;
+mod predict_report;
+mod profile;
 mod quantity;
+mod questionnaire;
+mod report;
 mod selftest;
 mod size;
 
 pub(crate) use advise::advise;
+pub(crate) use calibrate::calibrate;
 pub(crate) use check_report::check_report;
 pub(crate) use predict::predict;
-pub(crate) use quantity::{Duration, Percent};
+pub(crate) use quantity::{Duration, KernelPart, Percent};
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 
@@ -39,23 +47,46 @@ pub(crate) const CAP_SELFTEST: Code = Code("CAP-005");
 /// No machine of the catalogue fits.
 pub(crate) const CAP_NO_MACHINE: Code = Code("CAP-006");
 
+/// A file is not a profile of this version.
+pub(crate) const CAP_PROFILE: Code = Code("CAP-007");
+/// Two runs cannot be compared.
+pub(crate) const CAP_UNLIKE: Code = Code("CAP-008");
+/// A figure is worse than before.
+pub(crate) const CAP_REGRESSION: Code = Code("CAP-009");
+/// An objective is missed.
+pub(crate) const CAP_OBJECTIVE: Code = Code("CAP-010");
+/// A measurement cannot be trusted.
+pub(crate) const CAP_UNTRUSTWORTHY: Code = Code("CAP-011");
+/// A machine cannot be rated.
+pub(crate) const CAP_CALIBRATE: Code = Code("CAP-012");
+
+/// A file is not a prediction, or not a log of audits.
+pub(crate) const CAP_PREDICTION: Code = Code("CAP-013");
+/// A prediction is further from the measurement than its tolerance, or drifts.
+pub(crate) const CAP_TOLERANCE: Code = Code("CAP-014");
+
 /// The page that lists every key.
 const PAGE: &str = "docs/reference/capacity.md";
 
 /// Most bytes of a model or a file of figures.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads a TOML file.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
+/// Reads a text file of bounded size.
+fn text_of(path: &Path, bytes_max: u64) -> Result<String, Stop> {
     let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
     let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
     let bytes = fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > FILE_BYTES_MAX {
-        let reason = format!("has {bytes} bytes, expected at most {FILE_BYTES_MAX}");
-        return Err(refused(reason).hint("split the file").into());
+    if bytes > bytes_max {
+        let reason = format!("has {bytes} bytes, expected at most {bytes_max}");
+        return Err(refused(reason).hint("split the file, or check that it is the one you mean").into());
     }
     let text = fs::read(path).map_err(unreadable)?;
-    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".to_owned()).hint("save it as UTF-8"))?;
+    Ok(String::from_utf8(text).map_err(|_| refused("is not UTF-8".to_owned()).hint("save it as UTF-8"))?)
+}
+
+/// Reads a TOML file.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
+    let text = text_of(path, FILE_BYTES_MAX)?;
     let file = UserFile::new(&shown(path), &text);
     let value = file.parse(CAP_FILE, PAGE)?;
     Ok((file, value))

@@ -1,4 +1,4 @@
-//! `selftest`, `check-report`, `predict`, `size` and `advise`.
+//! `selftest`, `check-report`, `predict`, `size`, `advise` and `calibrate`.
 
 use std::path::Path;
 
@@ -10,6 +10,11 @@ use crate::world::World;
 fn example(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/capacity").join(name);
     std::fs::read(path).expect("the example is there")
+}
+
+/// A text that a command wrote.
+fn text_of(world: &World, name: &str) -> String {
+    String::from_utf8(world.read(name)).expect("UTF-8")
 }
 
 #[test]
@@ -129,4 +134,248 @@ fn advice_names_its_evidence() {
     let world = World::with([("m.toml", &b"[measured]\njournal-write = 4000\n"[..])]);
     let err = world.run("advise m.toml").code(2).err();
     assert!(err.contains("CAP-001") && err.contains("did you mean `journal-writes`?"), "{err}");
+}
+
+#[test]
+fn a_simulation_agrees_with_the_solver() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    let ran = world.run("predict gateway.toml --users 200 --simulate 40000 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    let (solved, found) = (&json["predictions"][0], &json["simulated"][0]);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let off = number(&found["throughput"]) - number(&solved["throughput"]);
+    assert!(off.abs() < 4.0 * number(&found["throughput_half_width"]), "{json}");
+    assert_eq!(found["transactions"], 40_000);
+    // A seed repeats a run.
+    assert_eq!(ran.out(), world.run("predict gateway.toml --users 200 --simulate 40000 --json").code(0).out());
+    assert_ne!(ran.out(), world.run("predict gateway.toml --users 200 --simulate 40000 --seed 2 --json").code(0).out());
+}
+
+/// A station of two places in front of a slow one: the solver has no room, so its answer alone would be wrong.
+#[test]
+fn bounded_rooms_need_the_simulation() {
+    let model = b"[[station]]\nname = \"cpu\"\ndemand = \"1ms\"\n[[station]]\nname = \"queue\"\ndemand = \"5ms\"\nroom = 2\nvariation = 0\n";
+    let world = World::with([("bounded.toml", &model[..])]);
+    let err = world.run("predict bounded.toml --users 8").code(2).err();
+    assert!(err.contains("CAP-001") && err.contains("bounded.toml:4") && err.contains("--simulate"), "{err}");
+    let text = world.run("predict bounded.toml --users 8 --simulate 5000").code(0).out();
+    assert!(text.contains("cpu is blocked for"), "{text}");
+}
+
+#[test]
+fn an_objective_of_the_command_line_is_a_gate() {
+    let world = World::new();
+    let ran = world.run("predict --users 10 --cpu 2ms --cores 4 --response-max 3ms");
+    assert!(ran.code(1).err().contains("CAP-010"), "{}", ran.err());
+    world.run("predict --users 2 --cpu 2ms --cores 4 --response-max 3ms").code(0);
+}
+
+#[test]
+fn a_report_has_three_files_and_a_baseline() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    world.run("predict gateway.toml --users 100,200 --report first").code(0);
+    let page = text_of(&world, "first.html");
+    assert!(page.contains("Throughput and response time") && page.contains("Response time by users"));
+    assert!(page.matches("<svg").count() == 3 && page.len() < 300_000);
+    assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
+    assert!(text_of(&world, "first.json").contains("quayline.report/1"));
+    // The same again is no regression; a slower store is.
+    world.run("predict gateway.toml --users 100,200 --baseline first.json").code(0);
+    let slower = text_of(&world, "gateway.toml").replace("1.2ms", "3ms");
+    world.write("slower.toml", slower.as_bytes());
+    let ran = world.run("predict slower.toml --users 100,200 --baseline first.json --report second");
+    assert!(ran.code(4).err().contains("CAP-009") && ran.err().contains("load, 200, p50"), "{}", ran.err());
+    assert!(text_of(&world, "second.html").contains("Comparison with the baseline"));
+    world.run("predict slower.toml --users 100,200 --baseline first.json --tolerance 2000%").code(0);
+    // Unlike runs are refused, with what differs.
+    let wider = text_of(&world, "gateway.toml").replace("servers = 4", "servers = 8");
+    world.write("wider.toml", wider.as_bytes());
+    let err = world.run("predict wider.toml --users 100 --baseline first.json").code(2).err();
+    assert!(err.contains("CAP-008") && err.contains("station cpu"), "{err}");
+    world.write("other.json", b"{\"schema\": \"quayline.report/9\"}");
+    assert!(world.run("predict gateway.toml --users 1 --baseline other.json").code(2).err().contains("CAP-008"));
+    assert!(world.run("predict gateway.toml --users 1 --baseline absent.json").code(2).err().contains("CLI-002"));
+}
+
+#[test]
+fn a_sizing_has_a_report() {
+    let world = World::with([("web.toml", &example("web.toml")[..])]);
+    world.run("size web.toml --report sizing").code(0);
+    let csv = text_of(&world, "sizing.csv");
+    assert!(csv.contains("machines,270-2432,verdict,,chosen") && csv.contains("iSeries, table 6.1"), "{csv}");
+}
+
+/// A busy machine is rated all the same, and its report says that it cannot be trusted.
+#[test]
+fn a_machine_is_rated_compared_and_projected() {
+    let world = World::new();
+    let ran = world.run("calibrate --time 10ms --output here.json --report page --folder .");
+    let busy = ran.err().contains("CAP-011");
+    let out = ran.code(if busy { 6 } else { 0 }).out();
+    assert!(out.contains("edi-tokenise") && out.contains("capacity units") && out.contains("durable journal"), "{out}");
+    let profile: Value = serde_json::from_str(&text_of(&world, "here.json")).expect("JSON");
+    assert_eq!(profile["schema"], "quayline.profile/1");
+    assert_eq!(profile["kernels"].as_array().map(Vec::len), Some(13));
+    assert!(text_of(&world, "page.html").contains("What this machine can do"));
+    // Nothing else is left of the run.
+    assert_eq!(world.files(), ["here.json", "page.csv", "page.html", "page.json"]);
+
+    let same = world.run("calibrate compare here.json here.json").code(0).out();
+    assert!(same.contains("sync") && same.contains("Rating: +0.0 %"), "{same}");
+    let other = text_of(&world, "here.json").replace("\"threads\": ", "\"threads\": 1");
+    world.write("there.json", other.as_bytes());
+    let err = world.run("calibrate compare here.json there.json").code(2).err();
+    assert!(err.contains("CAP-008") && err.contains("hardware threads") && err.contains("project"), "{err}");
+    let ran = world.run("calibrate project here.json there.json --cpu 2ms --share hash=30%,copy=70% --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert!((json["likely_s"].as_f64().expect("a number") - 0.002).abs() < 1e-9, "{json}");
+    let err = world.run("calibrate project here.json there.json --cpu 2ms --share hash=30%").code(2).err();
+    assert!(err.contains("add up to 30 %"), "{err}");
+    assert!(
+        world.run("calibrate project here.json there.json --cpu 2ms --share sha=1%").code(2).err().contains("hash")
+    );
+    world.write("broken.json", b"{}");
+    assert!(world.run("calibrate compare here.json broken.json").code(2).err().contains("CAP-007"));
+    assert!(world.run("calibrate --time 1ms").code(2).err().contains("5ms"));
+}
+
+#[test]
+fn a_kept_prediction_is_scored() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    let answer = world.run("predict gateway.toml --users 100,200 --json").code(0).out();
+    world.write("prediction.json", answer.as_bytes());
+    let measured = |response: &str| {
+        format!(
+            "[[measured]]\nusers = 100\nthroughput = 186.0\nresponse = \"{response}\"\np95 = \"95ms\"\n[[measured]]\nusers = 300\nthroughput = 500\nresponse = \"40ms\"\n"
+        )
+    };
+    world.write("near.toml", measured("34ms"));
+    let text = world.run("predict audit prediction.json near.toml --log log.jsonl").code(0).out();
+    assert!(text.contains("Mean absolute error: throughput 0.8 %, response 1.3 %"), "{text}");
+    assert!(text.contains("Not predicted: 300 users"), "{text}");
+    for _ in 0..2 {
+        world.run("predict audit prediction.json near.toml --log log.jsonl").code(0);
+    }
+    // Three audits are a history; the fourth has drifted, and is out of tolerance.
+    world.write("far.toml", measured("60ms"));
+    let ran = world.run("predict audit prediction.json far.toml --log log.jsonl --report audit");
+    assert!(ran.code(5).err().contains("CAP-014") && ran.err().contains("drifts"), "{}", ran.err());
+    assert!(text_of(&world, "audit.html").contains("Prediction out of tolerance"));
+    assert_eq!(text_of(&world, "log.jsonl").lines().count(), 4);
+    let ran = world.run("predict audit prediction.json far.toml --response-tolerance 50% --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert_eq!(json["schema"], "quayline.prediction-audit/1");
+    assert_eq!(json["not_predicted"][0], 300.0);
+    // 100 users who wait 500 ms each cannot do 186 a second.
+    world.write("wrong.toml", measured("500ms"));
+    let err = world.run("predict audit prediction.json wrong.toml").code(5).err();
+    assert!(err.contains("CAP-003") && err.contains("Little"), "{err}");
+    assert!(world.run("predict audit near.toml near.toml").code(2).err().contains("CAP-013"));
+    world.write("log.jsonl", b"{}\n");
+    let err = world.run("predict audit prediction.json near.toml --log log.jsonl").code(2).err();
+    assert!(err.contains("CAP-013") && err.contains("log.jsonl:1"), "{err}");
+    assert!(world.run("predict").code(2).err().contains("--users"));
+}
+
+/// The worked examples of the reference, as corrected, with the way to each number.
+#[test]
+fn the_examples_of_the_reference_are_sized_again() {
+    let sized = |name: &str, from: &str, to: &str| {
+        let text = String::from_utf8(example(name)).expect("text").replace(from, to);
+        let world = World::with([(name, text.as_bytes())]);
+        let ran = world.run(&format!("size {name} --json"));
+        serde_json::from_str::<Value>(&ran.code(0).out()).expect("JSON")
+    };
+    let percent = |json: &Value| json["utilization_now"].as_f64().expect("a machine") * 100.0;
+    // 9.24 %, printed 9 %; without the coprocessor 34.19 %, printed 34 %.
+    let card = sized("handshakes.toml", "", "");
+    assert!((percent(&card) - 9.24).abs() < 0.005, "{card}");
+    assert_eq!(card["machine"], "570");
+    assert_eq!(card["workloads"][0]["cost_from"], "1 / 0.74 a second of one unit");
+    let target = "target-percent = 40\n\n# ";
+    let text = String::from_utf8(example("handshakes.toml")).expect("text").replace("metric = 0.74", "metric = 0.20");
+    let world = World::with([("processor.toml", text.replace("target-percent = 10", target).as_bytes())]);
+    let without: Value = serde_json::from_str(&world.run("size processor.toml --json").code(0).out()).expect("JSON");
+    assert!((percent(&without) - 34.19).abs() < 0.005, "{without}");
+    let users = sized("users.toml", "", "");
+    assert!((percent(&users) - 70.0).abs() < 0.005, "{users}");
+    assert_eq!(users["workloads"][0]["rate_from"], "4200 users x 50 % active");
+    let night = sized("night.toml", "", "");
+    // 500 a second of 2.3 ms, and 2777.8 a second of 25 us.
+    assert!((night["workloads"][0]["now"].as_f64().expect("a number") - 1.15).abs() < 1e-9, "{night}");
+    assert!((night["workloads"][1]["now"].as_f64().expect("a number") - 0.069_444).abs() < 1e-6, "{night}");
+    assert_eq!(night["workloads"][0]["cost_from"], "2.00 ms of CPU time; ratings are processors, +15 %");
+    assert_eq!(night["machine"], "4 processors");
+}
+
+#[test]
+fn answers_of_a_sizing_exclude_each_other() {
+    let machine = "[[machine]]\nname = \"m\"\nrating = 1\n";
+    for (answers, expected) in [
+        ("rate = 1\nper-hour = 3600\ncost = 1", "`rate` and `per-hour` exclude each other"),
+        ("cost = 1", "one of `rate`, `per-hour`, `users`, `records` is missing"),
+        ("rate = 1", "one of `cost`, `metric`, `cpu` is missing"),
+        ("rate = 1\nwindow = \"4h\"\ncost = 1", "`window` belongs to `records`"),
+        ("records = 1\ncost = 1", "`records` needs `window`"),
+        ("users = 1\nactive-percent = 120\ncost = 1", "`active-percent` is 120"),
+        ("rate = 1\nmetric = 0", "`metric` is 0"),
+        ("rate = 1\ncost = 1\nadds-percent = [-100]", "`adds-percent` has -100"),
+        ("rate = 1\ncost = 1\ncolour = 1", "colour"),
+    ] {
+        let text = format!("[[workload]]\nname = \"w\"\n{answers}\n{machine}");
+        let world = World::with([("q.toml", text.as_bytes())]);
+        let err = world.run("size q.toml").code(2).err();
+        assert!(err.contains("CAP-001") && err.contains(expected) && err.contains("q.toml:"), "{answers}: {err}");
+    }
+    let text = format!("[[workload]]\nname = \"w\"\nrate = 1\ncost = 1\n{machine}rated-at-percent = 0\n");
+    let world = World::with([("q.toml", text.as_bytes())]);
+    assert!(world.run("size q.toml").code(2).err().contains("rated-at-percent"));
+}
+
+/// The report measured 303.84 s with an item count of 500, and 247.129 s with 5000.
+#[test]
+fn item_counts_are_predicted_from_three_runs() {
+    let world = World::with([("runs.toml", &example("item-counts.toml")[..])]);
+    let ran = world.run("predict item-count runs.toml --item-count 500,5000 --between-failures 24h --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    let at = |row: usize| json["predictions"][row]["elapsed_s"].as_f64().expect("a number");
+    assert!((at(0) / 303.84 - 1.0).abs() < 0.1 && (at(1) / 247.129 - 1.0).abs() < 0.1, "{json}");
+    assert!(json["item_count_for_overhead"].as_u64().is_some_and(|items| (500..20_000).contains(&items)), "{json}");
+    assert!(json["interval_s"].as_f64().is_some_and(|time| (15.0..40.0).contains(&time)), "{json}");
+    let text = world.run("predict item-count runs.toml").code(0).out();
+    assert!(text.contains("A checkpoint: 3.") && text.contains("from an item count of"), "{text}");
+    world.write("one.toml", "records = 10\n[[run]]\nitem-count = 5\nelapsed = \"1s\"\n");
+    assert!(world.run("predict item-count one.toml").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn scaling_is_not_predicted_far_beyond_its_runs() {
+    let world = World::with([("runs.toml", &example("partitions.toml")[..])]);
+    let ran = world.run("predict scaling runs.toml --workers 50 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert!(json["peak_workers"].as_f64().is_some_and(|peak| (70.0..90.0).contains(&peak)), "{json}");
+    let row = &json["predictions"][0];
+    assert!(row["least"].as_f64() < row["throughput"].as_f64() && row["throughput"].as_f64() < row["most"].as_f64());
+    assert!(world.run("predict scaling runs.toml").code(0).out().contains("Peak: "));
+    assert!(world.run("predict scaling runs.toml --workers 1000").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn fields_that_are_left_out_have_a_price() {
+    let mut runs = String::new();
+    for (bytes, fields) in [(1000, 10), (8000, 200), (64_000, 2100), (30_000, 300), (16_000, 900)] {
+        let nanoseconds = 2000.0 + 0.05 * f64::from(bytes) + 4.0 * f64::from(fields);
+        runs.push_str(&format!("[[run]]\nbytes = {bytes}\nfields = {fields}\ncost = \"{nanoseconds}ns\"\n"));
+    }
+    runs.push_str("[[what-if]]\nname = \"all\"\nbytes = 64000\nfields = 2100\n");
+    runs.push_str("[[what-if]]\nname = \"half\"\nbytes = 32000\nfields = 1050\n");
+    let world = World::with([("runs.toml", runs.as_bytes())]);
+    let json: Value = serde_json::from_str(&world.run("predict cost runs.toml --json").code(0).out()).expect("JSON");
+    // 2000 + 3200 + 8400 ns, then 2000 + 1600 + 4200 ns.
+    assert!((json["what_ifs"][0]["cost_s"].as_f64().expect("a number") - 13.6e-6).abs() < 1e-9, "{json}");
+    assert!((json["what_ifs"][1]["change"].as_f64().expect("a number") - (7.8 / 13.6 - 1.0)).abs() < 1e-4, "{json}");
+    let text = world.run("predict cost runs.toml").code(0).out();
+    assert!(text.contains("-42.6 %") && text.contains("within the measured range"), "{text}");
+    world.write("empty.toml", format!("{runs}[[what-if]]\nname = \"nothing\"\n"));
+    assert!(world.run("predict cost empty.toml").code(2).err().contains("what-if nothing"));
 }
