@@ -143,7 +143,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
 
         hint: docs/reference/gateway.md shows every key of such a file
 
-        error[GTW-001]: unknown field `base-paths`, expected one of `name`, `title`, `version`, `description`, `base-path`, `etag`, `compression`, `roles`, `public`, `unknown-parameters`, `operation`
+        error[GTW-001]: unknown field `base-paths`, expected one of `name`, `title`, `version`, `description`, `terms-of-service`, `contact`, `license`, `servers`, `tag`, `tags`, `base-path`, `etag`, `compression`, `roles`, `public`, `unknown-parameters`, `operation`
           at apis/a.toml:2:1
           |
         2 | base-paths = 1
