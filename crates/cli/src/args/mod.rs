@@ -28,7 +28,7 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListJobsArgs, PurgeJobsArgs, RestartArgs, StartArgs};
+pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
