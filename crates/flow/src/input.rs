@@ -33,6 +33,8 @@ pub(crate) struct Claimed {
     pub(crate) file: Option<Processed>,
     /// What is wrong with the message already.
     pub(crate) failure: Option<Failure>,
+    /// Whether its instance takes another message as soon as this unit of work is on its way to the log.
+    pub(crate) frees_early: bool,
 }
 
 /// How a unit of work ended.
@@ -43,6 +45,8 @@ pub(crate) struct Ended {
     pub(crate) is_good: bool,
     pub(crate) messages: u64,
     pub(crate) file: Option<Processed>,
+    /// Whether its instance took another message already.
+    pub(crate) is_free: bool,
 }
 
 /// An input of a flow on one thread.
@@ -173,6 +177,7 @@ impl Input {
                     Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
                 let unit = run.store.begin()?;
                 let mut claimed = claimed(run, unit, header, asked.content, "", None);
+                claimed.frees_early = true;
                 if let Some(received) = Rc::get_mut(&mut claimed.received) {
                     received.reply = Some(asked.reply);
                 }
@@ -221,9 +226,16 @@ impl Input {
         }
     }
 
+    /// Takes note that a unit of work is on its way to the log, which frees its instance.
+    pub(crate) fn submitted(&mut self) {
+        self.used = self.used.saturating_sub(1);
+    }
+
     /// Takes note of the end of a unit of work; a message of the same key may be next.
     pub(crate) fn ended(&mut self, ended: &Ended) -> Result<Option<Claimed>, Failure> {
-        self.used = self.used.saturating_sub(1);
+        if !ended.is_free {
+            self.used = self.used.saturating_sub(1);
+        }
         match &mut self.from {
             Origin::Queue(queue) => Ok(queue.ended(ended)),
             Origin::Timer { .. } | Origin::Http(_) => Ok(None),
@@ -267,7 +279,16 @@ fn claimed(
 ) -> Claimed {
     let received =
         Received { header, from: from.to_owned(), flow: Rc::clone(&run.name), file_name, reply: None, content };
-    Claimed { unit, received: Rc::new(received), after: Vec::new(), key: None, count: 1, file: None, failure: None }
+    Claimed {
+        unit,
+        received: Rc::new(received),
+        after: Vec::new(),
+        key: None,
+        count: 1,
+        file: None,
+        failure: None,
+        frees_early: false,
+    }
 }
 
 /// The message of a queue as what a flow receives.
@@ -351,7 +372,10 @@ impl QueueFrom {
         let count = if self.single > 0 || self.order != Order::None { 1 } else { self.commit_count };
         self.single = self.single.saturating_sub(1);
         let received = received(run, message, self.queue.name());
-        let mut claimed = Claimed { unit, received, after: Vec::new(), key, count, file: None, failure: None };
+        // By queue, the next message has to see everything that this one did, so it waits for the commit.
+        let frees_early = self.order != Order::ByQueue;
+        let mut claimed =
+            Claimed { unit, received, after: Vec::new(), key, count, file: None, failure: None, frees_early };
         if claimed.key.is_none() {
             match self.order {
                 Order::None => {}

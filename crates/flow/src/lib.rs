@@ -38,7 +38,7 @@ mod stats;
 mod worker;
 
 pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions};
-pub use engine::{Engine, EngineOptions, FlowState};
+pub use engine::{Commits, Engine, EngineOptions, FlowState};
 pub use message::{ENVELOPE_NAMES, USER_ID};
 pub use picture::{svg, text};
 pub use run::Observer;

@@ -2,13 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::future::Either;
 use quayline_core::Finding;
 use quayline_meter::Clock as _;
 use quayline_store::queue::Queue;
@@ -17,6 +18,7 @@ use quayline_store::{Clock, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::compile::Flow;
+use crate::engine::{Around, Commits};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::{Answer, ReplyTo};
@@ -48,6 +50,9 @@ pub(crate) struct Run<'p> {
     pub(crate) lanes: Lanes<'p>,
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Numbers of the inputs whose units of work have gone to the log since the last look: their instances are free.
+    pub(crate) submitted: RefCell<Vec<usize>>,
+    commits: Commits,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -97,14 +102,8 @@ pub(crate) enum Gives {
 }
 
 impl<'p> Run<'p> {
-    pub(crate) fn new(
-        flow: &'p Flow,
-        pipes: &'p Pipes,
-        store: Store,
-        clock: Arc<dyn Clock>,
-        stats: Arc<FlowStats>,
-        observer: Arc<dyn Observer>,
-    ) -> Self {
+    pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stats: Arc<FlowStats>) -> Self {
+        let Around { store, clock, observer, commits } = around;
         Run {
             flow,
             name: flow.name().into(),
@@ -113,6 +112,8 @@ impl<'p> Run<'p> {
             lanes: Lanes::new(pipes, flow),
             stats,
             observer,
+            submitted: RefCell::default(),
+            commits,
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -365,6 +366,10 @@ impl<'p> Run<'p> {
         self.part(&mut work, CpuPart::Commit);
         let Work { unit, after, sample, messages, .. } = work;
         let ticket = unit.submit();
+        let outcome = match self.commits {
+            Commits::Free => Either::Left(ticket),
+            Commits::Held => Either::Right(ready(ticket.wait())),
+        };
         if let Some(sample) = sample {
             let ns = u64::try_from(cpu().saturating_sub(sample.since).as_nanos()).unwrap_or(u64::MAX);
             self.stats.cpu.add(CpuPart::Commit, ns);
@@ -372,7 +377,7 @@ impl<'p> Run<'p> {
         }
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
         async move {
-            ticket.await?;
+            outcome.await?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
             for one in after {
                 match one {

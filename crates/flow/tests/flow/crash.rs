@@ -34,7 +34,8 @@ fn run(store: &Store) -> (Engine, Arc<Said>) {
     let said = Arc::new(Said::default());
     let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = Engine::start(store, &clock, &observer, EngineOptions { threads: 2 }).expect("threads");
+    let engine = Engine::start(store, &clock, &observer, EngineOptions { threads: 2, ..EngineOptions::default() })
+        .expect("threads");
     let project = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/flows"));
     engine.deploy(
         Flow::open(&project.join("flows/sample4.toml"), &project, None).unwrap_or_else(|findings| panic!("{findings}")),

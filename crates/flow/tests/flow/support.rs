@@ -100,7 +100,8 @@ impl World {
     pub(crate) fn empty_engine(&self, threads: usize) -> Engine {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let observer: Arc<dyn Observer> = Arc::clone(&self.said) as Arc<dyn Observer>;
-        Engine::start(&self.store, &clock, &observer, EngineOptions { threads }).expect("threads")
+        Engine::start(&self.store, &clock, &observer, EngineOptions { threads, ..EngineOptions::default() })
+            .expect("threads")
     }
 
     pub(crate) fn put(&self, queue: &Queue, message: &Message) {
