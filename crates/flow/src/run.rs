@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use futures_util::future::Either;
 use quayline_core::Finding;
 use quayline_meter::Clock as _;
+use quayline_project::{FlowProperty, PropertyValue};
 use quayline_store::queue::Queue;
 use quayline_store::record_file::RecordFile;
 use quayline_store::{Clock, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::compile::Flow;
-use crate::engine::{Around, Commits};
+use crate::engine::{Around, Commits, Deployed};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::{Answer, ReplyTo};
@@ -53,6 +54,9 @@ pub(crate) struct Run<'p> {
     /// Numbers of the inputs whose units of work have gone to the log since the last look: their instances are free.
     pub(crate) submitted: RefCell<Vec<usize>>,
     commits: Commits,
+    stop: (Arc<Deployed>, usize),
+    pub(crate) sql: crate::sql::Sessions,
+    pub(crate) http: crate::call::Connections,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -102,7 +106,8 @@ pub(crate) enum Gives {
 }
 
 impl<'p> Run<'p> {
-    pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stats: Arc<FlowStats>) -> Self {
+    pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
+        let stats = Arc::clone(&stop.0.stats);
         let Around { store, clock, observer, commits } = around;
         Run {
             flow,
@@ -114,6 +119,9 @@ impl<'p> Run<'p> {
             observer,
             submitted: RefCell::default(),
             commits,
+            stop,
+            sql: crate::sql::Sessions::default(),
+            http: crate::call::Connections::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -154,6 +162,11 @@ impl<'p> Run<'p> {
         Ok(queue)
     }
 
+    /// Waits, and says whether the flow is to stop.
+    pub(crate) async fn stopped_within(&self, pause: Duration) -> bool {
+        self.stop.0.stopped_within(pause, self.stop.1).await
+    }
+
     /// A record file, kept open as its node says.
     pub(crate) fn file(&self, unit: &Unit, name: &str, keep_open: Option<&str>) -> Result<RecordFile, StoreError> {
         let keeps = keep_open != Some("per_message");
@@ -180,6 +193,27 @@ impl<'p> Run<'p> {
         self.lanes.evaluate(at, self.clock.now_ms(), parcel)
     }
 
+    /// Number of the first value of a property among those of its node's expressions.
+    pub(crate) fn value_at(&self, at: usize, name: &str) -> usize {
+        let before = self.flow.file.nodes[at].properties.iter().take_while(|property| property.kind.name != name);
+        let count = |property: &FlowProperty| match &property.value {
+            PropertyValue::From(..) => 1,
+            PropertyValue::Expressions(all) => all.len(),
+            PropertyValue::Cases(cases) => cases.len(),
+            _ => 0,
+        };
+        before.map(count).sum()
+    }
+
+    /// The value of a property that is an expression.
+    pub(crate) fn value<'v>(&self, at: usize, values: &'v [Evaluated], name: &str) -> Option<&'v Evaluated> {
+        let property = self.flow.file.nodes[at].property(name)?;
+        if !matches!(property.value, PropertyValue::From(..)) {
+            return None;
+        }
+        Some(values.get(self.value_at(at, name)).unwrap_or(&Evaluated::Absent))
+    }
+
     /// A text property of a node: the constant, or the value of its expression.
     pub(crate) fn text<'v>(
         &'v self,
@@ -191,13 +225,8 @@ impl<'p> Run<'p> {
         if let Some(text) = node.text(name) {
             return Ok(Some(text));
         }
-        let expressions = node
-            .properties
-            .iter()
-            .filter(|property| matches!(property.value, quayline_project::PropertyValue::From(..)));
-        let mut numbered = expressions.enumerate();
-        let Some((number, _)) = numbered.find(|(_, property)| property.kind.name == name) else { return Ok(None) };
-        match values.get(number) {
+        match self.value(at, values, name) {
+            None => Ok(None),
             Some(Evaluated::Text(text)) => Ok(Some(text)),
             _ => Err(Failure::new(
                 codes::NO_VALUE,
@@ -250,9 +279,12 @@ impl<'p> Run<'p> {
     /// Processes a message from an input on: everything that its wires lead to. A failure that nothing handled is the result.
     pub(crate) async fn process(&self, work: &mut Work, input: usize, parcel: Parcel) -> Result<(), Failure> {
         work.messages += 1;
-        self.stats.received.fetch_add(1, Ordering::Relaxed);
-        self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
-        let failed = match self.pass_on(work, input, "out", parcel.clone()).await {
+        let terminal = parcel.received.terminal;
+        if terminal == "out" {
+            self.stats.received.fetch_add(1, Ordering::Relaxed);
+            self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
+        }
+        let failed = match self.pass_on(work, input, terminal, parcel.clone()).await {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };

@@ -41,11 +41,13 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
             return;
         }
     };
-    let run = Run::new(flow, &pipes, around, Arc::clone(&deployed.stats));
+    let run = Run::new(flow, &pipes, around, (Arc::clone(&deployed), thread));
+    // Outboxes and groups whose time is over have one owner.
+    let is_first = deployed.slots.iter().position(|slots| *slots > 0) == Some(thread);
     // A queue that is not defined yet may be defined while the flow runs.
     let mut before_next = FIRST_PAUSE;
     let mut inputs = loop {
-        match Input::all(&run, deployed.slots[thread]) {
+        match Input::all(&run, deployed.slots[thread], is_first) {
             Ok(inputs) => break inputs,
             Err(failure) => run.failed(&failure),
         }
@@ -125,10 +127,14 @@ fn start<'r>(
 
 /// One unit of work: from the message that was claimed to the commit or rollback.
 async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
-    let Claimed { unit, received, after, key, count, file, failure, frees_early } = claimed;
+    let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing } = claimed;
     let mut ended = Ended { input, id: received.header.id, key, is_good: false, messages: 1, file, is_free: false };
     let mut work = run.work(unit);
     work.after = after;
+    if let Some((claim, message)) = outgoing {
+        ended.is_good = run.delivery(work, node, claim, &message).await;
+        return ended;
+    }
     let is_open = failure.is_none() && !commits_first(run, node, &received.header.persistence);
     let done = match failure {
         Some(failure) => Err(failure),

@@ -157,3 +157,8 @@ pub(crate) fn ended(engine: &Engine) -> (u64, u64) {
     let stats = &flows[0].stats;
     (stats.committed.load(Ordering::Relaxed), stats.rolled_back.load(Ordering::Relaxed))
 }
+
+/// How often a test kills a process: `QUAYLINE_KILLS` if it is set.
+pub(crate) fn kills(usually: u32) -> u32 {
+    std::env::var("QUAYLINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(usually)
+}
