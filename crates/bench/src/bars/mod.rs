@@ -5,6 +5,7 @@
 mod growth;
 mod interchanges;
 mod maps;
+mod partner;
 mod records;
 mod store;
 
@@ -176,13 +177,13 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS].concat()
+    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, partner::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    [records::ALSO, interchanges::ALSO, maps::ALSO].concat()
+    [records::ALSO, interchanges::ALSO, maps::ALSO, partner::ALSO].concat()
 }
 
 /// A rate as people read it.
