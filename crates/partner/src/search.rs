@@ -387,7 +387,7 @@ impl Desk<'_> {
 
     /// Checks an interchange with one transaction.
     #[allow(clippy::type_complexity, reason = "one caller")]
-    fn check(
+    pub(crate) fn check(
         &self,
         bytes: &[u8],
         id: EntryId,
