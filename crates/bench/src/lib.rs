@@ -10,6 +10,7 @@
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`unit_of_work`] has what is measured of the store.
 //! * [`nats`] has the server that flows are compared with.
+//! * [`partner`] has what is measured of trading partners.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
@@ -24,6 +25,7 @@ pub mod hostile;
 pub mod interchange;
 pub mod mapping;
 pub mod nats;
+pub mod partner;
 pub mod process;
 mod scratch;
 pub mod store_growth;

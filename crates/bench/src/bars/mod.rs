@@ -6,6 +6,7 @@ mod flow;
 mod growth;
 mod interchanges;
 mod maps;
+mod partner;
 mod records;
 mod store;
 
@@ -198,13 +199,13 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, flow::BARS].concat()
+    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, flow::BARS, partner::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    [records::ALSO, interchanges::ALSO, maps::ALSO].concat()
+    [records::ALSO, interchanges::ALSO, maps::ALSO, partner::ALSO].concat()
 }
 
 /// A rate as people read it.

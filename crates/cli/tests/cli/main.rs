@@ -22,6 +22,7 @@ mod outbound;
 mod outbound_law;
 mod outputs;
 mod partner;
+mod partner_api;
 mod probes;
 mod project;
 mod queue_serve;
