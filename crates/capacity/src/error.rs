@@ -58,6 +58,12 @@ pub enum ModelError {
         /// How much is allowed.
         limit: f64,
     },
+    /// Every customer waits for room that only another one of them could free.
+    #[error("all {customers} customers wait for room at full stations")]
+    Deadlock {
+        /// Customers.
+        customers: usize,
+    },
     /// There are fewer measurements than the model has parameters.
     #[error("{found} measurements, the fit needs at least {needed}")]
     TooFewPoints {
@@ -113,6 +119,9 @@ impl ModelError {
             ModelError::Saturated { .. } => "lower the arrival rate, add servers or reduce the demand",
             ModelError::NoDemand { .. } => "give the class a demand at one station or a think time",
             ModelError::TooLarge { .. } => "use the Linearizer, or merge classes that behave alike",
+            ModelError::Deadlock { .. } => {
+                "give a station on each circle of the routing more room, or lower the population"
+            }
             ModelError::TooFewPoints { .. } => "measure at more load levels",
             ModelError::NotIdentifiable { .. } => "vary the mix between measurements",
             ModelError::Extrapolation { .. } => "measure closer to the value that the question names",

@@ -5,12 +5,17 @@
 //! * **Stations** ([`ManyServers`], [`limited_queue`], [`single_server_general`], [`allen_cunneen`]) with percentiles and headroom.
 //! * **Laws** ([`laws`]): the operational laws, and [`check`], which applies them to figures that others print.
 //! * **Fits** ([`fit`]): cost by size, demands from utilization, scalability, checkpoints, powers of size, growth.
+//! * **Simulation** ([`simulation`]): single customers, as the check of the solvers and where none of them has an answer.
+//! * **Calibration** ([`calibration`]): profiles of machines, their comparison, and costs on another machine.
+//! * **Audit** ([`audit`]): predictions scored by what came.
 //! * **Plans** ([`plan`]): rules and worked examples of the documents that the product answers.
 //!
 //! Every result is an [`Estimate`]: it names its method with source and assumptions, how far it can be trusted and where its inputs came
 //! from. Times are seconds, rates a second, shares from 0 to 1.
 
 pub mod advice;
+pub mod audit;
+pub mod calibration;
 pub mod check;
 mod coordinated_omission;
 mod error;
@@ -24,6 +29,7 @@ pub mod plan;
 mod prediction;
 mod quantity;
 pub mod selftest;
+pub mod simulation;
 mod sizing;
 mod station;
 
@@ -40,6 +46,6 @@ pub use prediction::{Objective, Prediction, USERS_MAX, Workload};
 pub use quantity::{Bytes, CapacityUnits, PerMonth, PerSecond, Seconds, Share};
 pub use sizing::{Lack, Machine, SizedWorkload, SizingAnswer, SizingQuestion, size};
 pub use station::{
-    Headroom, LimitedQueue, ManyServers, Variability, allen_cunneen, erlang_b, erlang_c, headroom, limited_queue,
-    single_server_general,
+    Headroom, Interruption, LimitedQueue, ManyServers, PriorityClass, Variability, allen_cunneen, erlang_b, erlang_c,
+    headroom, limited_queue, priority_responses, single_server_general,
 };

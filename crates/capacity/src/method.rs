@@ -93,6 +93,8 @@ methods! {
     MixedConvolution: "mixed network by log-domain convolution", "Bruell & Balbo 1980; Baskett et al. 1975", [ProductForm, PoissonArrivals, FixedDemands, SteadyState];
     MixedLinearizer: "mixed network by Linearizer", "Chandy & Neuse 1982; Lazowska et al. 1984, section 7.4.2", [ProductForm, PoissonArrivals, FixedDemands, SteadyState];
     MvaBlo: "mean value analysis with blocking after service (MVABLO)", "Akyildiz 1988, IEEE TSE 14(4)", [BlockAfterService, ExponentialService, FixedDemands];
+    Simulation: "discrete-event simulation", "this product; batch means as in Law 2015, section 9.5.3", [SteadyState];
+    PriorityQueue: "M/G/1 with priorities", "Cobham 1954; Kleinrock 1976, section 3.3", [PoissonArrivals, Independence, SteadyState];
     ErlangB: "Erlang B", "Erlang 1917; recursion in Jagerman 1974", [PoissonArrivals];
     ErlangC: "Erlang C", "Erlang 1917; Kleinrock 1975, section 3.5", [PoissonArrivals, ExponentialService];
     MMm: "M/M/m", "Kleinrock 1975, section 3.5", [PoissonArrivals, ExponentialService, SteadyState];
@@ -145,5 +147,6 @@ methods! {
     Topology: "connections of a topology", "IBM iSeries Performance Capabilities Reference V5R3, ch. 11", [];
     Partitioning: "shares of processors", "IBM iSeries Performance Capabilities Reference V5R3, ch. 13", [PrintedFixture];
     Blocking: "rows per block", "IBM iSeries Performance Capabilities Reference V5R3, ch. 10", [];
+    Audit: "mean absolute percentage error", "Lazowska et al. 1984, section 2.4 (verification)", [FlowBalance];
     Sizing: "sizing of a workload mix", "IBM iSeries Performance Capabilities Reference V5R3, ch. 6 and 11", [PeakHour, NotIoBound];
 }

@@ -19,6 +19,12 @@ pub(crate) enum Exit {
     Usage,
     /// Stopped before the end; the same command with `--resume` goes on.
     Resumable,
+    /// A figure is worse than in the baseline.
+    Regression,
+    /// A prediction is further from the measurement than its tolerance.
+    OutOfTolerance,
+    /// A measurement cannot be trusted.
+    Untrustworthy,
     /// A broken invariant of ours.
     OurBug,
     /// Stopped by Ctrl-C with nothing to resume from.
@@ -27,11 +33,14 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Every exit with its meaning.
-    pub(crate) const ALL: [(Exit, &'static str); 6] = [
+    pub(crate) const ALL: [(Exit, &'static str); 9] = [
         (Exit::Done, "done; also when the reader of standard output closed it early"),
         (Exit::Rejected, "data was rejected; the findings say which and why"),
         (Exit::Usage, "usage or configuration: arguments, copybook, settings, a missing file, a full disk"),
         (Exit::Resumable, "stopped but resumable; run the same command with --resume"),
+        (Exit::Regression, "a figure of a report or a profile is worse than before"),
+        (Exit::OutOfTolerance, "a prediction is further from the measurement than its tolerance"),
+        (Exit::Untrustworthy, "a measurement cannot be trusted; the findings say why"),
         (Exit::OurBug, "a bug in Quayline; please report it"),
         (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a message names the partial output"),
     ];
@@ -43,6 +52,9 @@ impl Exit {
             Exit::Rejected => 1,
             Exit::Usage => 2,
             Exit::Resumable => 3,
+            Exit::Regression => 4,
+            Exit::OutOfTolerance => 5,
+            Exit::Untrustworthy => 6,
             Exit::OurBug => 70,
             Exit::Interrupted => 130,
         }

@@ -85,6 +85,7 @@ fn run() -> Exit {
         Command::Map(args) => map::run(&args, &console),
         Command::Predict(args) => capacity::predict(&args, &console),
         Command::Size(args) => capacity::size(&args, &console),
+        Command::Calibrate(args) => capacity::calibrate(&args, &console),
         Command::Advise(args) => capacity::advise(&args, &console),
         Command::CheckReport(args) => capacity::check_report(&args, &console),
         Command::Selftest(args) => capacity::selftest(&args, &console),

@@ -50,7 +50,10 @@ fn short_help_has_one_line_an_option() {
         let help = command.clone().term_width(100).render_help().to_string();
         for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
             let Some(long) = argument.get_long() else { continue };
-            let line = help.lines().position(|line| line.contains(&format!("--{long}"))).expect("the option is listed");
+            let line = help
+                .lines()
+                .position(|line| line.trim_start().starts_with('-') && line.contains(&format!("--{long}")))
+                .expect("the option is listed");
             let next = help.lines().nth(line + 1).unwrap_or_default().trim_start();
             let alone =
                 next.is_empty() || next.starts_with('-') || next.ends_with(':') || next.starts_with("Run a command");

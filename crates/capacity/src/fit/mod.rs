@@ -16,5 +16,9 @@ pub use demand::{DemandFit, LoadSample, regress_demands};
 pub use growth::{CalendarDate, Exhaustion, exhaustion};
 pub use least_squares::{Coefficient, LinearFit, Sign, least_squares};
 pub use power::{PowerFit, Streaming, fit_power};
-pub use scaling::{ScalingPoint, ScalingStudy, analyse_scaling};
+pub use scaling::{
+    DrivenPoint, LinearRange, ObjectiveCapacity, ScalingPoint, ScalingStudy, analyse_scaling, capacity_at_objective,
+    linear_range, split_penalty,
+};
+pub(crate) use student::t95;
 pub use usl::{Interval, LoadPoint, UslFit, UslPrediction, fit_usl, fit_usl_quadratic};

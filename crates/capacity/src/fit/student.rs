@@ -9,7 +9,7 @@ const TABLE: [f64; 30] = [
 
 /// The factor of a 95 % confidence interval. Beyond the table by the expansion in powers of one over the degrees of freedom
 /// (Abramowitz & Stegun 26.7.5). No degrees of freedom give an infinite interval.
-pub(super) fn t95(degrees: usize) -> f64 {
+pub(crate) fn t95(degrees: usize) -> f64 {
     if degrees == 0 {
         return f64::INFINITY;
     }

@@ -82,3 +82,45 @@ pub fn streams(limits: &StreamLimits, kind: WorkKind) -> Result<Estimate<u32>, M
     let text = "2 streams of large files a processor and a link; 3 streams of mixed objects for 4 processors";
     Ok(Estimate::new(Method::StreamFeed, Validity::RuleOfSource(text), most))
 }
+
+/// Least and most time of a step that is split into jobs that run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchWindow {
+    /// If CPU and I/O of different jobs overlap without a gap.
+    pub least: Seconds,
+    /// If jobs never overlap: the step as one job.
+    pub most: Seconds,
+    /// Number of jobs from which processors limit, not their number.
+    pub jobs_enough: f64,
+}
+
+/// The window of a step of so much CPU and I/O time in `jobs` jobs: jobs serialise on their own I/O, so several shorten the window until
+/// the processors are full.
+///
+/// # Errors
+/// [`ModelError`] for negative times, or no jobs or processors.
+pub fn batch_window(
+    cpu: Seconds,
+    io: Seconds,
+    jobs: u32,
+    processors: u32,
+) -> Result<Estimate<BatchWindow>, ModelError> {
+    let work = not_negative("CPU time", cpu.0)? + not_negative("I/O time", io.0)?;
+    let jobs = positive("jobs", f64::from(jobs))?;
+    let processors = positive("processors", f64::from(processors))?;
+    let least = (work / jobs).max(cpu.0 / processors);
+    let jobs_enough = if cpu.0 > 0.0 { work * processors / cpu.0 } else { f64::INFINITY };
+    let window = BatchWindow { least: Seconds(least), most: Seconds(work), jobs_enough };
+    Ok(Estimate::new(Method::BatchTime, Validity::Bound, window))
+}
+
+/// Time that all of `devices` lose while each in turn is switched for `each`: segments that roll over or media that change one after the
+/// other stop the streams that fill together. Staggered switches lose none.
+///
+/// # Errors
+/// [`ModelError`] for a negative time.
+pub fn serial_switches(devices: u32, each: Seconds) -> Result<Estimate<Seconds>, ModelError> {
+    let lost = f64::from(devices) * not_negative("time of a switch", each.0)?;
+    let text = "derived from two printed runs of ten devices";
+    Ok(Estimate::new(Method::StreamFeed, Validity::OurRule(text), Seconds(lost)))
+}

@@ -45,7 +45,6 @@ pub fn compression_advice(
 /// itself with one control byte for at most 63 bytes. The shortest form of each run is taken from the left.
 #[must_use]
 pub fn compressed_length(record: &[u8], blank: u8) -> Estimate<u64> {
-    const RUN_MAX: usize = 63;
     let mut length = 0_u64;
     let mut at = 0;
     let mut literal = 0_u64;
@@ -69,4 +68,74 @@ pub fn compressed_length(record: &[u8], blank: u8) -> Estimate<u64> {
         at += taken;
     }
     Estimate::exact(Method::Compression, length)
+}
+
+/// Longest run of one control byte.
+const RUN_MAX: usize = 63;
+/// Control bytes by what follows: nothing (blanks), one byte (a run of it), or the bytes themselves.
+const BLANKS: u8 = 0x80;
+const RUN: u8 = 0xc0;
+const LITERAL: u8 = 0x00;
+
+/// A record by string control bytes, of the length that [`compressed_length`] calculates. The two high bits of a control byte are its kind,
+/// the six low bits its count.
+#[must_use]
+pub fn compress_record(record: &[u8], blank: u8) -> Vec<u8> {
+    let mut out = Vec::with_capacity(record.len() / 2 + 2);
+    // Position of the control byte of the literal that is open.
+    let mut open: Option<usize> = None;
+    let mut at = 0;
+    while let Some(&byte) = record.get(at) {
+        let run = record[at..].iter().take(RUN_MAX).take_while(|next| **next == byte).count();
+        let count = u8::try_from(run).unwrap_or(0);
+        if byte == blank && run >= 2 {
+            out.push(BLANKS | count);
+        } else if run >= 3 {
+            out.extend([RUN | count, byte]);
+        } else {
+            let control = *open.get_or_insert_with(|| {
+                out.push(LITERAL);
+                out.len() - 1
+            });
+            out.push(byte);
+            out[control] += 1;
+            if usize::from(out[control]) == RUN_MAX {
+                open = None;
+            }
+            at += 1;
+            continue;
+        }
+        open = None;
+        at += run;
+    }
+    out
+}
+
+/// The record that [`compress_record`] wrote; none for bytes that it cannot have written, or a record of more than `bytes_max`.
+#[must_use]
+pub fn decompress_record(compressed: &[u8], blank: u8, bytes_max: usize) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut rest = compressed;
+    while let [control, after @ ..] = rest {
+        let count = usize::from(control & 0x3f);
+        if count == 0 || out.len() + count > bytes_max {
+            return None;
+        }
+        rest = match control & 0xc0 {
+            LITERAL => {
+                out.extend_from_slice(after.get(..count)?);
+                &after[count..]
+            }
+            BLANKS => {
+                out.resize(out.len() + count, blank);
+                after
+            }
+            RUN => {
+                out.resize(out.len() + count, *after.first()?);
+                &after[1..]
+            }
+            _ => return None,
+        };
+    }
+    Some(out)
 }

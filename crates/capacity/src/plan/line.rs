@@ -66,3 +66,61 @@ pub fn port_pairs(timeout: Seconds) -> Result<Estimate<PerSecond>, ModelError> {
     let text = "60,000 usable port numbers, derived from 500 pairs a second at 120 s";
     Ok(Estimate::new(Method::LineUtilization, Validity::OurRule(text), PerSecond(rate)))
 }
+
+/// What a line or an interface carries, which decides how busy it may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineKind {
+    /// A wide-area line with people at its end.
+    Interactive,
+    /// A medium that stations share and on which they collide.
+    SharedMedium,
+    /// A medium on which a token passes.
+    TokenRing,
+    /// The processor of an interface.
+    InterfaceProcessor,
+    /// A few users, or large transfers: nobody waits for a single one.
+    Bulk,
+}
+
+/// How busy a line is for its kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LineVerdict {
+    /// Within the limit.
+    Good,
+    /// Above it.
+    Busy,
+    /// Far above it: response times are unacceptable.
+    Overloaded,
+}
+
+impl LineKind {
+    /// Utilization up to which the line is good, and from which it is overloaded.
+    #[must_use]
+    pub fn limits(self) -> (Share, Share) {
+        match self {
+            LineKind::Interactive => (Share(0.3), Share(0.5)),
+            LineKind::SharedMedium => (Share(0.25), Share(1.0)),
+            LineKind::TokenRing => (Share(0.5), Share(1.0)),
+            LineKind::InterfaceProcessor => (Share(0.6), Share(1.0)),
+            LineKind::Bulk => (Share(1.0), Share(1.0)),
+        }
+    }
+}
+
+/// Judges the utilization of a line by its kind.
+///
+/// # Errors
+/// [`ModelError`] for a negative utilization.
+pub fn line_verdict(kind: LineKind, utilization: Share) -> Result<Estimate<LineVerdict>, ModelError> {
+    let used = not_negative("utilization", utilization.0)?;
+    let (good, bad) = kind.limits();
+    let verdict = if used <= good.0 {
+        LineVerdict::Good
+    } else if used <= bad.0 {
+        LineVerdict::Busy
+    } else {
+        LineVerdict::Overloaded
+    };
+    let text = "limits of the source; they are waived for a few users and large transfers";
+    Ok(Estimate::new(Method::LineUtilization, Validity::RuleOfSource(text), verdict))
+}

@@ -21,9 +21,11 @@ mod users;
 pub use access::{
     AccessPlan, CheckRange, Selectivity, access_plan, memory_share, pruned_by_check, scan_reads, vector_index_bytes,
 };
-pub use batch::{StreamLimits, WorkKind, batch_run_time, block_time, cache_pays, streams};
+pub use batch::{
+    BatchWindow, StreamLimits, WorkKind, batch_run_time, batch_window, block_time, cache_pays, serial_switches, streams,
+};
 pub use cache::{CacheVerdict, definition_cache};
-pub use compression::{CompressionAdvice, compressed_length, compression_advice};
+pub use compression::{CompressionAdvice, compress_record, compressed_length, compression_advice, decompress_record};
 pub use conversion::{HostRating, KernelShare, Overhead, convert_by_kernels, convert_by_rating, relative_overhead};
 pub use disk::{Disk, arm_rate, disk_service};
 pub use entitlement::{
@@ -37,10 +39,14 @@ pub use layout::{
     TopologyKind, connections, fixed_receiver, host_headroom, mtu_matches, rows_per_block, share_rounded,
     usable_processors,
 };
-pub use line::{Duplex, LineLoad, line_load, line_utilization, port_pairs, wire_time};
+pub use line::{
+    Duplex, LineKind, LineLoad, LineVerdict, line_load, line_utilization, line_verdict, port_pairs, wire_time,
+};
 pub use minimum::{Minimum, MinimumVerdict, minimum_check, worker_threads};
-pub use network::{MixItem, SizeFit, TlsPlan, capacity_rate, mix_need, required_utilization, size_fit, tls_plan};
-pub use regulator::{BAND_EDGES, Band, Job, Regulated, regulate};
+pub use network::{
+    MixItem, SizeFit, TlsPlan, added_cost, capacity_rate, mix_need, required_utilization, size_fit, tls_plan,
+};
+pub use regulator::{BAND_EDGES, Band, BandRegulator, Job, Regulated, regulate, regulator_is_effective};
 pub use report::{ComponentFigures, ComponentRow, charged_back, component_figures, transaction_cost};
 pub use transfer::{TransferRate, transfer_rate};
 pub use users::{OperatingPoint, UserRatings, active_utilization, faster_servers_gain, operating_point, user_ratings};

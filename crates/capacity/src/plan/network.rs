@@ -113,3 +113,14 @@ pub fn tls_plan(
     let plan = TlsPlan { share, offload_helps: full.0 > 0.0, devices };
     Ok(Estimate::new(Method::TlsCapacity, Validity::RuleOfSource(FIXTURE), plan))
 }
+
+/// Units that a feature adds to a transaction a second: the difference of the costs with and without it. Two metrics of one workload, one
+/// with a new connection or a handshake each time, give the cost of the connection.
+///
+/// # Errors
+/// [`ModelError`] for metrics that are not positive.
+pub fn added_cost(with: f64, without: f64) -> Result<Estimate<CapacityUnits>, ModelError> {
+    let cost = 1.0 / positive("capacity metric", with)? - 1.0 / positive("capacity metric", without)?;
+    let text = "difference of two printed metrics of one workload";
+    Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule(text), CapacityUnits(cost)))
+}

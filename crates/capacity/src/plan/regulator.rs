@@ -37,6 +37,37 @@ pub struct Regulated {
     pub steps: Vec<(Seconds, Band)>,
 }
 
+/// The decisions of a regulator, one at each interval: a class above its share drops one band, a class below it returns to its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct BandRegulator {
+    original: Band,
+    band: Band,
+    exempt: bool,
+}
+
+impl BandRegulator {
+    /// A regulator of a class in its own band. The highest band belongs to the operator, and one job alone disturbs nobody of its class:
+    /// both stay as they are.
+    #[must_use]
+    pub fn new(original: Band, active: u32) -> BandRegulator {
+        BandRegulator { original, band: original, exempt: original == Band(1) || active <= 1 }
+    }
+
+    /// Decides at the end of an interval in which the class was above its share or not.
+    pub fn step(&mut self, above: bool) -> Band {
+        if !self.exempt {
+            self.band = if above { Band((self.band.0 + 1).min(6)) } else { self.original };
+        }
+        self.band
+    }
+}
+
+/// Whether the regulator can hold a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
+#[must_use]
+pub fn regulator_is_effective(other_priority: u8) -> bool {
+    other_priority <= 35
+}
+
 /// The bands of a job while its class exceeds its share for `overload`.
 ///
 /// # Errors
@@ -49,12 +80,15 @@ pub fn regulate(job: Job, overload: Seconds) -> Result<Estimate<Regulated>, Mode
         most: 89.0,
     })?;
     let mut steps = vec![(Seconds(0.0), start)];
-    // The highest band is the operator's, and one job alone disturbs nobody of its class.
-    let exempt = start == Band(1) || job.active <= 1;
+    let mut regulator = BandRegulator::new(start, job.active);
     let mut band = start;
     let mut time = STEP;
-    while !exempt && band < Band(6) && time <= overload.0 {
-        band = Band(band.0 + 1);
+    while time <= overload.0 && steps.len() < BAND_EDGES.len() {
+        let next = regulator.step(true);
+        if next == band {
+            break;
+        }
+        band = next;
         steps.push((Seconds(time), band));
         time += STEP;
     }

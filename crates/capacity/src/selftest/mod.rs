@@ -1,5 +1,6 @@
 //! The self-test: published answers and other solvers' answers, computed again by this build.
 
+mod derived;
 mod figure;
 mod networks;
 mod planning;
@@ -64,7 +65,7 @@ pub fn run() -> Vec<Outcome> {
     for case in series::SCALABILITY {
         outcomes.push(scalability_figure(case));
     }
-    outcomes.extend(planning::FIGURES.iter().map(figure::Figure::run));
+    outcomes.extend(planning::FIGURES.iter().chain(derived::FIGURES).map(figure::Figure::run));
     outcomes
 }
 

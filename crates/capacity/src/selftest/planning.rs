@@ -11,28 +11,28 @@ use crate::laws;
 use crate::plan::*;
 use crate::{Bytes, CapacityUnits as Units, ManyServers, ModelError, PerMonth, PerSecond, Seconds, Share, headroom};
 
-const CH2: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 2";
-const CH3: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 3";
-const CH4: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 4";
-const CH5: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 5";
-const CH6: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 6";
-const CH8: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 8";
+pub(super) const CH2: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 2";
+pub(super) const CH3: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 3";
+pub(super) const CH4: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 4";
+pub(super) const CH5: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 5";
+pub(super) const CH6: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 6";
+pub(super) const CH8: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 8";
 const CH10: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 10";
-const CH11: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 11";
-const CH13: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 13";
-const CH14: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 14";
-const CH15: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 15";
+pub(super) const CH11: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 11";
+pub(super) const CH13: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 13";
+pub(super) const CH14: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 14";
+pub(super) const CH15: &str = "IBM iSeries Performance Capabilities Reference V5R3, ch. 15";
 const LSPR: &str = "IBM IA13 performance report, p. 8";
 const RMF: &str = "IBM z/OS Connect performance report, figure 2";
 const JAIN: &str = "Jain 1991, ch. 33";
 const QSP: &str = "Lazowska et al. 1984, ch. 3";
-const LIBERTY: &str = "IBM WebSphere Liberty batch performance report, item counts";
+pub(super) const LIBERTY: &str = "IBM WebSphere Liberty batch performance report, item counts";
 const WDI: &str = "IBM WebSphere Data Interchange performance tables";
 const ERLANG: &str = "Erlang C, evaluated with 60 digits";
 
-type Answer = Result<f64, ModelError>;
+pub(super) type Answer = Result<f64, ModelError>;
 
-const fn figure(
+pub(super) const fn figure(
     group: &'static str,
     name: &'static str,
     source: &'static str,

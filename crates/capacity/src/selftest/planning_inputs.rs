@@ -80,6 +80,63 @@ pub(super) const MIX_SAVE: &[(f64, f64)] = &[
     (12.0, 1010.0),
 ];
 
+/// Libraries of all sizes, restored at the same time.
+pub(super) const MIX_RESTORE: &[(f64, f64)] = &[
+    (1.0, 69.0),
+    (2.0, 135.0),
+    (3.0, 150.0),
+    (4.0, 176.0),
+    (5.0, 213.0),
+    (6.0, 231.0),
+    (7.0, 277.0),
+    (8.0, 290.0),
+    (9.0, 321.0),
+    (10.0, 333.0),
+    (11.0, 358.0),
+    (12.0, 380.0),
+];
+/// One large file, restored by several streams.
+pub(super) const PARALLEL_RESTORE: &[(f64, f64)] = &[
+    (1.0, 340.0),
+    (2.0, 613.0),
+    (3.0, 936.0),
+    (4.0, 1230.0),
+    (8.0, 1900.0),
+    (12.0, 2950.0),
+    (13.0, 3140.0),
+    (14.0, 3350.0),
+    (15.0, 3550.0),
+    (16.0, 3650.0),
+];
+/// 128 GB in parallel on slower devices.
+pub(super) const SLOW_PARALLEL_SAVE: &[(f64, f64)] =
+    &[(1.0, 110.0), (2.0, 215.0), (3.0, 334.0), (4.0, 436.0), (5.0, 534.0), (6.0, 604.0)];
+/// Partitions of a batch step and records a second, up to 100.
+pub(super) const PARTITIONS: &[(f64, f64)] = &[
+    (1.0, 36_659.175_975_042_43),
+    (2.0, 72_492.134_603_395_53),
+    (10.0, 310_848.616_723_655_55),
+    (20.0, 556_792.873_051_225),
+    (100.0, 953_743.443_013_829_3),
+];
+/// Disk arms and GB/h of a save to a file.
+pub(super) const ARMS: &[(f64, f64)] =
+    &[(15.0, 100.0), (30.0, 200.0), (45.0, 300.0), (60.0, 400.0), (75.0, 500.0), (90.0, 600.0), (105.0, 690.0)];
+/// Rows of a component report: transactions an hour, response, total, interactive and batch %, and what follows: other %, CPU seconds a
+/// transaction, concurrency.
+pub(super) const COMPONENTS: [[f64; 8]; 7] = [
+    [6164.0, 0.8, 85.2, 32.2, 46.3, 6.7, 0.188, 1.37],
+    [7404.0, 0.9, 91.3, 45.2, 39.5, 6.6, 0.220, 1.85],
+    [5466.0, 0.7, 97.6, 38.8, 51.0, 7.8, 0.256, 1.06],
+    [5622.0, 1.2, 97.9, 35.6, 57.4, 4.9, 0.228, 1.87],
+    [4527.0, 0.8, 97.9, 16.5, 77.4, 4.0, 0.131, 1.01],
+    [5068.0, 1.8, 99.9, 74.2, 25.7, 0.0, 0.527, 2.53],
+    [5991.0, 2.4, 99.9, 46.8, 45.5, 7.6, 0.281, 3.99],
+];
+/// Capacity metrics of web pages at 1, 10 and 100 KB, and the fixed and per-KB cost that the first and the last give: files and the cache of
+/// the kernel, with connections kept and not.
+pub(super) const PAGE_SIZES: [[f64; 5]; 2] = [[1.75, 1.48, 0.57, 0.560, 0.011_95], [1.24, 1.07, 0.48, 0.794, 0.012_90]];
+
 /// A series as the fits take it.
 pub(super) fn points(series: &[(f64, f64)]) -> Vec<LoadPoint> {
     series.iter().map(|(load, throughput)| LoadPoint { load: *load, throughput: *throughput }).collect()

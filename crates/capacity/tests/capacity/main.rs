@@ -1,6 +1,8 @@
 //! The models against published answers, other solvers and the laws that every answer obeys.
 
 mod advice;
+mod audit;
 mod laws;
 mod oracles;
 mod printed;
+mod simulation;

@@ -1,10 +1,10 @@
-//! Arguments of `quayline selftest`, `check-report`, `predict`, `size` and `advise`.
+//! Arguments of `quayline selftest`, `check-report`, `predict`, `size`, `advise` and `calibrate`.
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use clap::{Subcommand, ValueEnum};
 
-use crate::capacity::{Duration, Percent};
+use crate::capacity::{Duration, KernelPart, Percent};
 
 /// Arguments of `quayline selftest`.
 #[derive(Debug, clap::Args)]
@@ -67,8 +67,11 @@ Examples:
 
 /// Arguments of `quayline predict`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = PREDICT_EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_long_help = PREDICT_EXAMPLES)]
 pub(crate) struct PredictArgs {
+    /// What to do instead of predicting.
+    #[command(subcommand)]
+    pub(crate) command: Option<PredictCommand>,
     /// Stations and demands, as TOML [default: --cpu and --cores]
     #[arg(value_name = "MODEL")]
     pub(crate) model: Option<PathBuf>,
@@ -102,9 +105,80 @@ pub(crate) struct PredictArgs {
     /// Date from which growth counts, YYYY-MM-DD
     #[arg(long, value_name = "DATE", requires = "growth")]
     pub(crate) from: Option<String>,
+    /// Simulate N transactions too, for each load
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=2_000_000))]
+    pub(crate) simulate: Option<u64>,
+    /// Seed of the simulation
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "simulate")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// Answer and findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What `quayline predict` does with kept predictions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PredictCommand {
+    /// Score a kept prediction by what was measured
+    Audit(PredictAuditArgs),
+}
+
+/// Arguments of `quayline predict audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_AUDIT_EXAMPLES)]
+pub(crate) struct PredictAuditArgs {
+    /// Answer of `quayline predict --json`
+    #[arg(value_name = "PREDICTION")]
+    pub(crate) prediction: PathBuf,
+    /// Measured loads, as TOML
+    #[arg(value_name = "MEASURED")]
+    pub(crate) measured: PathBuf,
+    /// Largest error of the throughput
+    #[arg(long, default_value = "5%", value_name = "PERCENT")]
+    pub(crate) throughput_tolerance: Percent,
+    /// Largest error of the mean response time
+    #[arg(long, default_value = "15%", value_name = "PERCENT")]
+    pub(crate) response_tolerance: Percent,
+    /// Append the errors to a log, and look for drift in it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_AUDIT_EXAMPLES: &str = "\
+The file of measured loads has one [[measured]] for each number of users:
+
+  [[measured]]
+  users = 100
+  throughput = 186.9
+  response = \"34ms\"
+  p95 = \"95ms\"
+
+Quayline prints the error of each figure, and warns if measured numbers break Little's law. The exit code is 5
+if an error exceeds its tolerance. With --log, an error of more than twice its median before is reported as drift.
+
+Examples:
+  quayline predict gateway.toml --users 100,200 --json > prediction.json
+  quayline predict audit prediction.json measured.toml --log audits.jsonl";
+
+/// Arguments of every command that writes a report.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// Write NAME.html, NAME.csv and NAME.json
+    #[arg(long, value_name = "NAME")]
+    pub(crate) report: Option<PathBuf>,
+    /// Compare with the JSON of an earlier report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Largest change that is not a regression
+    #[arg(long, default_value = "5%", value_name = "PERCENT", requires = "baseline")]
+    pub(crate) tolerance: Percent,
 }
 
 const PREDICT_EXAMPLES: &str = "\
@@ -113,9 +187,17 @@ prints throughput, response time with percentiles, utilization, the bottleneck a
 of users that keeps the objectives. Demands that were measured on a busy machine contain its
 neighbours; measure with one user. docs/reference/capacity.md lists the keys of a model.
 
+With --simulate, Quayline moves single customers through the stations instead: bounded queues and times that
+are not exponential count, and percentiles are those of the customers.
+
+The exit code is 1 if the largest number of users misses an objective of the command line, and 4 if a figure is
+worse than in the baseline.
+
 Examples:
   quayline predict --users 100,500,1000 --think 500ms --cpu 2ms --cores 4 --p95-max 50ms
-  quayline predict gateway.toml --users 500 --growth 3% --from 2026-01-01";
+  quayline predict gateway.toml --users 500 --growth 3% --from 2026-01-01
+  quayline predict gateway.toml --users 100,200 --simulate 100000
+  quayline predict gateway.toml --users 100,200 --report today --baseline yesterday.json";
 
 /// Arguments of `quayline size`.
 #[derive(Debug, clap::Args)]
@@ -124,6 +206,8 @@ pub(crate) struct SizeArgs {
     /// Workloads, machines and target, as TOML
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
     /// Answer and findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -165,3 +249,83 @@ were not measured says nothing.
 Examples:
   quayline advise --list
   quayline advise measured.toml";
+
+/// Arguments of `quayline calibrate`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = CALIBRATE_EXAMPLES)]
+pub(crate) struct CalibrateArgs {
+    /// What to do instead of rating this machine.
+    #[command(subcommand)]
+    pub(crate) command: Option<CalibrateCommand>,
+    /// Write the profile to FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Folder on the disk to rate [default: the system's temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Time for each kernel on each number of threads
+    #[arg(long, default_value = "600ms", value_name = "TIME")]
+    pub(crate) time: Duration,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `quayline calibrate` does with profiles.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CalibrateCommand {
+    /// Compare two profiles of one machine
+    Compare(CompareProfilesArgs),
+    /// Project the CPU time of a transaction to another machine
+    Project(ProjectCostArgs),
+}
+
+/// Arguments of `quayline calibrate compare`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareProfilesArgs {
+    /// Profile before
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// Profile after
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline calibrate project`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProjectCostArgs {
+    /// Profile of the machine where the cost was measured
+    #[arg(value_name = "BASE")]
+    pub(crate) base: PathBuf,
+    /// Profile of the other machine
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
+    /// CPU time of a transaction on the first machine
+    #[arg(long, value_name = "TIME")]
+    pub(crate) cpu: Duration,
+    /// Part of that time that resembles a kernel, such as json-write=40%
+    #[arg(long, value_name = "KERNEL=PERCENT", value_delimiter = ',')]
+    pub(crate) share: Vec<KernelPart>,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CALIBRATE_EXAMPLES: &str = "\
+Quayline rates this machine: it runs 13 kernels (EDI, packed and zoned decimals, code pages, JSON, XML, hash,
+copy, keyed reads, sync, TLS handshakes, signatures) on one thread and on all, then a commercial mix of keyed
+records, queues, journal and commit. 100 units of work of the mix a second are one capacity unit.
+
+Rates are operations a CPU second, so that other programs disturb them little. The exit code is 6 if they took
+more than half of the time. A profile of a debug build says nothing about a machine.
+
+Examples:
+  quayline calibrate -o here.json
+  quayline calibrate --report here
+  quayline calibrate compare here.json later.json
+  quayline calibrate project here.json there.json --cpu 2ms --share edi-tokenise=60%,json-write=40%";

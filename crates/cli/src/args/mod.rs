@@ -18,7 +18,10 @@ mod test;
 mod translate;
 mod validate;
 
-pub(crate) use capacity::{AdviseArgs, CheckReportArgs, PredictArgs, SelftestArea, SelftestArgs, SizeArgs};
+pub(crate) use capacity::{
+    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
+    PredictCommand, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
+};
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
     KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
@@ -131,6 +134,8 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
+    /// Rate this machine, compare profiles, and project costs to another machine
+    Calibrate(CalibrateArgs),
     /// Print the rules of advice that apply to measured values
     Advise(AdviseArgs),
     /// Check figures of a performance report against the laws that they must obey
@@ -176,8 +181,16 @@ impl Command {
             Command::Guide(args) => args.command.json(),
             Command::Map(args) => args.command.json(),
             Command::Job(args) => args.command.json(),
-            Command::Predict(args) => args.json,
+            Command::Predict(args) => match &args.command {
+                None => args.json,
+                Some(PredictCommand::Audit(args)) => args.json,
+            },
             Command::Size(args) => args.json,
+            Command::Calibrate(args) => match &args.command {
+                None => args.json,
+                Some(CalibrateCommand::Compare(args)) => args.json,
+                Some(CalibrateCommand::Project(args)) => args.json,
+            },
             Command::Advise(args) => args.json,
             Command::CheckReport(args) => args.json,
             Command::Selftest(args) => args.json,

@@ -1,16 +1,22 @@
-//! `quayline selftest`, `check-report`, `predict`, `size` and `advise`: the capacity models on the command line.
+//! `quayline selftest`, `check-report`, `predict`, `size`, `advise` and `calibrate`: the capacity models on the command line.
 
 mod advise;
+mod calibrate;
 mod check_report;
 mod predict;
+mod predict_audit;
+mod predict_report;
+mod profile;
 mod quantity;
+mod report;
 mod selftest;
 mod size;
 
 pub(crate) use advise::advise;
+pub(crate) use calibrate::calibrate;
 pub(crate) use check_report::check_report;
 pub(crate) use predict::predict;
-pub(crate) use quantity::{Duration, Percent};
+pub(crate) use quantity::{Duration, KernelPart, Percent};
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 
@@ -38,6 +44,24 @@ pub(crate) const CAP_CALCULATED: Code = Code("CAP-004");
 pub(crate) const CAP_SELFTEST: Code = Code("CAP-005");
 /// No machine of the catalogue fits.
 pub(crate) const CAP_NO_MACHINE: Code = Code("CAP-006");
+
+/// A file is not a profile of this version.
+pub(crate) const CAP_PROFILE: Code = Code("CAP-007");
+/// Two runs cannot be compared.
+pub(crate) const CAP_UNLIKE: Code = Code("CAP-008");
+/// A figure is worse than before.
+pub(crate) const CAP_REGRESSION: Code = Code("CAP-009");
+/// An objective is missed.
+pub(crate) const CAP_OBJECTIVE: Code = Code("CAP-010");
+/// A measurement cannot be trusted.
+pub(crate) const CAP_UNTRUSTWORTHY: Code = Code("CAP-011");
+/// A machine cannot be rated.
+pub(crate) const CAP_CALIBRATE: Code = Code("CAP-012");
+
+/// A file is not a prediction, or not a log of audits.
+pub(crate) const CAP_PREDICTION: Code = Code("CAP-013");
+/// A prediction is further from the measurement than its tolerance, or drifts.
+pub(crate) const CAP_TOLERANCE: Code = Code("CAP-014");
 
 /// The page that lists every key.
 const PAGE: &str = "docs/reference/capacity.md";

@@ -1,14 +1,20 @@
 //! `quayline predict`: what a number of users will see.
 
 use quayline_capacity::fit::{CalendarDate, Exhaustion};
+use quayline_capacity::simulation::{Simulation, SimulationOutcome, Variation};
 use quayline_capacity::{
-    Estimate, Objective, PerMonth, Prediction, Seconds, Servers, Share, Station, USERS_MAX, Workload,
+    Class, Estimate, ModelError, Network, Objective, PerMonth, Prediction, Seconds, Servers, Share, Station, USERS_MAX,
+    Workload,
 };
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
+use super::predict_audit::predict_audit;
+use super::predict_report::Told;
 use super::quantity::{Duration, time_text};
+use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
-use crate::args::PredictArgs;
+use crate::args::{PredictArgs, PredictCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 
@@ -16,8 +22,11 @@ use crate::exit::{Exit, Stop, argument};
 const UTILIZATION_MAX: Share = Share(0.7);
 
 /// Predicts each number of users.
-pub(crate) fn predict(args: &PredictArgs, _console: &Console) -> Result<Exit, Stop> {
-    let workload = workload(args)?;
+pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
+    if let Some(PredictCommand::Audit(args)) = &args.command {
+        return predict_audit(args, console);
+    }
+    let (workload, details) = workload(args)?;
     let objective = Objective {
         response_most: args.response_max.map(|time| time.0),
         percentile_most: args.p95_max.map(|time| time.0),
@@ -31,13 +40,66 @@ pub(crate) fn predict(args: &PredictArgs, _console: &Console) -> Result<Exit, St
     let most = workload.most_users(&objective).map_err(stop)?.value;
     let growth = exhaustion(args, &workload, &objective)?;
     let Some(first) = rows.first() else { return Ok(Exit::Done) };
-    let answer = Answer { workload: &workload, rows: &rows, most, growth, basis: BasisWire::of(first) };
+    let mut simulated = Vec::new();
+    if let Some(transactions) = args.simulate {
+        for users in &args.users {
+            simulated.push(simulate(&workload, &details, *users, transactions, args.seed).map_err(stop)?);
+        }
+    }
+    let answer =
+        Answer { workload: &workload, rows: &rows, simulated: &simulated, most, growth, basis: BasisWire::of(first) };
     if args.json {
         print_json(&answer.wire())?;
     } else {
         write_stdout(answer.text().as_bytes())?;
     }
-    Ok(Exit::Done)
+    let gated = args.response_max.is_some() || args.p95_max.is_some() || args.utilization_max.is_some();
+    let told = Told {
+        workload: &workload,
+        rows: &rows,
+        simulated: &simulated,
+        objective: &objective,
+        gated,
+        most,
+        basis: &answer.basis,
+    };
+    finish(told.report(), &args.report, console)
+}
+
+/// What only a simulation knows of a station.
+#[derive(Clone, Copy, Default)]
+struct Detail {
+    room: Option<u32>,
+    variation: Option<f64>,
+}
+
+/// Users up to which a simulation is offered: each is a customer that moves.
+const SIMULATED_USERS_MAX: u32 = 200_000;
+
+fn simulate(
+    workload: &Workload,
+    details: &[Detail],
+    users: u32,
+    transactions: u64,
+    seed: u64,
+) -> Result<SimulationOutcome, ModelError> {
+    if users > SIMULATED_USERS_MAX {
+        let limit = f64::from(SIMULATED_USERS_MAX);
+        return Err(ModelError::TooLarge { what: "a simulation (users)", needed: f64::from(users), limit });
+    }
+    let classes = vec![Class::Closed { population: users, think: workload.think }];
+    let network = Network::new(workload.stations.clone(), classes)?;
+    let mut simulation = Simulation::of(&network, transactions, seed)?;
+    for (at, detail) in details.iter().enumerate() {
+        simulation.stations[at].room = detail.room;
+        if let Some(squared) = detail.variation {
+            let variation = if squared > 0.0 { Variation::Squared(squared) } else { Variation::Constant };
+            simulation.classes[0].service[at].variation = variation;
+        }
+    }
+    // Users arrive at once, so the warm-up lets each of them end two transactions.
+    simulation.warm_up = (transactions / 10).max(2 * u64::from(users));
+    Ok(simulation.run()?.value)
 }
 
 fn exhaustion(args: &PredictArgs, workload: &Workload, objective: &Objective) -> Result<Option<Growth>, Stop> {
@@ -54,7 +116,7 @@ fn exhaustion(args: &PredictArgs, workload: &Workload, objective: &Objective) ->
     Ok(Some(Growth { users, exhaustion: found.value, from }))
 }
 
-fn workload(args: &PredictArgs) -> Result<Workload, Stop> {
+fn workload(args: &PredictArgs) -> Result<(Workload, Vec<Detail>), Stop> {
     let Some(path) = &args.model else {
         let mut stations = Vec::new();
         if let Some(cpu) = args.cpu {
@@ -64,7 +126,8 @@ fn workload(args: &PredictArgs) -> Result<Workload, Stop> {
             stations.push(Station::delay("delay", &[delay.0]));
         }
         let think = args.think.map_or(Seconds(0.0), |think| think.0);
-        return Ok(Workload { stations, think, origin: OriginWire::Assumed.into() });
+        let details = vec![Detail::default(); stations.len()];
+        return Ok((Workload { stations, think, origin: OriginWire::Assumed.into() }, details));
     };
     let (mut file, model): (_, Model) = read(path)?;
     if model.station.is_empty() {
@@ -73,13 +136,24 @@ fn workload(args: &PredictArgs) -> Result<Workload, Stop> {
     }
     let mut origin = quayline_capacity::Origin::Measured;
     let mut stations = Vec::new();
-    for station in model.station {
+    let mut details = Vec::new();
+    for spanned in model.station {
+        let detail = Detail { room: spanned.get_ref().room, variation: spanned.get_ref().variation };
+        if args.simulate.is_none() && (detail.room.is_some() || detail.variation.is_some()) {
+            let message = "`room` and `variation` need a simulation";
+            file.find(super::CAP_FILE, message, &spanned, "add --simulate 100000, or remove the keys");
+        }
+        details.push(detail);
+        let station = spanned.into_inner();
         origin = origin.weaker(station.origin.into());
         let servers = if station.servers == 0 { Servers::Delay } else { Servers::Count(station.servers) };
         stations.push(Station { name: station.name, servers, demands: vec![station.demand.0] });
     }
+    if !file.findings.is_empty() {
+        return Err(quayline_core::Findings(file.findings).into());
+    }
     let think = args.think.or(model.think).map_or(Seconds(0.0), |think| think.0);
-    Ok(Workload { stations, think, origin })
+    Ok((Workload { stations, think, origin }, details))
 }
 
 /// A model file.
@@ -88,7 +162,7 @@ fn workload(args: &PredictArgs) -> Result<Workload, Stop> {
 struct Model {
     think: Option<Duration>,
     #[serde(default)]
-    station: Vec<StationWire>,
+    station: Vec<Spanned<StationWire>>,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +173,10 @@ struct StationWire {
     #[serde(default = "one")]
     servers: u32,
     demand: Duration,
+    /// Users that fit the station; for a simulation.
+    room: Option<u32>,
+    /// Squared coefficient of variation of the demand; for a simulation.
+    variation: Option<f64>,
     #[serde(default)]
     origin: OriginWire,
 }
@@ -142,6 +220,7 @@ impl Growth {
 struct Answer<'a> {
     workload: &'a Workload,
     rows: &'a [Estimate<Prediction>],
+    simulated: &'a [SimulationOutcome],
     most: u32,
     growth: Option<Growth>,
     basis: BasisWire,
@@ -170,6 +249,7 @@ impl Answer<'_> {
             }
             text.push('\n');
         }
+        text.push_str(&self.simulated_text());
         if let Some(bottleneck) = self.workload.bottleneck() {
             let name = &self.workload.stations[bottleneck].name;
             text.push_str(&format!("\nBottleneck: {name}, from {:.0} users\n", self.workload.saturation_users()));
@@ -181,6 +261,49 @@ impl Answer<'_> {
         }
         text.push_str(&self.basis.text());
         text.push_str("Percentiles: residence times taken as independent and exponential\n");
+        text
+    }
+
+    /// The simulated rows, each mean with half of its 95 % interval.
+    fn simulated_text(&self) -> String {
+        let Some(first) = self.simulated.first() else { return String::new() };
+        let mut text = format!(
+            "\nSimulated, {} transactions each; ± is half of the 95 % interval\n{:>8} {:>19} {:>20} {:>10} {:>10}",
+            first.transactions, "users", "tx/s", "response", "p95", "p99"
+        );
+        for station in &self.workload.stations {
+            text.push_str(&format!(" {:>10}", station.name));
+        }
+        text.push('\n');
+        for (row, found) in self.rows.iter().zip(self.simulated) {
+            let class = &found.classes[0];
+            let percentile =
+                |share| class.percentile(Share(share)).map_or_else(|| "none".to_owned(), |time| time_text(time));
+            text.push_str(&format!(
+                "{:>8} {:>10.2} ± {:>6.2} {:>9} ± {:>8} {:>10} {:>10}",
+                row.value.users,
+                class.throughput.mean,
+                class.throughput.half_width,
+                time_text(Seconds(class.response.mean)),
+                time_text(Seconds(class.response.half_width)),
+                percentile(0.95),
+                percentile(0.99)
+            ));
+            for (station, found) in self.workload.stations.iter().zip(&found.stations) {
+                let cell = match station.servers {
+                    Servers::Delay => format!("{:.2}", found.utilization.mean),
+                    _ => format!("{:.1} %", found.utilization.mean * 100.0),
+                };
+                text.push_str(&format!(" {cell:>10}"));
+            }
+            text.push('\n');
+            for (station, found) in self.workload.stations.iter().zip(&found.stations) {
+                if found.blocked.mean > 0.0 {
+                    let share = found.blocked.mean * 100.0;
+                    text.push_str(&format!("{:>8} {} is blocked for {share:.1} % of the time\n", "", station.name));
+                }
+            }
+        }
         text
     }
 
@@ -200,8 +323,10 @@ impl Answer<'_> {
         };
         Wire {
             schema: "quayline.prediction/1",
+            think_s: self.workload.think.0,
             stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
             predictions: self.rows.iter().map(row).collect(),
+            simulated: self.rows.iter().zip(self.simulated).map(SimulatedWire::of).collect(),
             bottleneck: self.workload.bottleneck().map(|k| self.workload.stations[k].name.as_str()),
             saturation_users: Some(self.workload.saturation_users()).filter(|users| users.is_finite()),
             users_max: self.most,
@@ -215,8 +340,11 @@ impl Answer<'_> {
 #[derive(Serialize)]
 struct Wire<'a> {
     schema: &'static str,
+    think_s: f64,
     stations: Vec<&'a str>,
     predictions: Vec<RowWire>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    simulated: Vec<SimulatedWire>,
     bottleneck: Option<&'a str>,
     saturation_users: Option<f64>,
     users_max: u32,
@@ -235,4 +363,39 @@ struct RowWire {
     p99_s: f64,
     utilization: Vec<f64>,
     method: &'static str,
+}
+
+#[derive(Serialize)]
+struct SimulatedWire {
+    users: u32,
+    transactions: u64,
+    throughput: f64,
+    throughput_half_width: f64,
+    response_s: f64,
+    response_half_width_s: f64,
+    p50_s: Option<f64>,
+    p95_s: Option<f64>,
+    p99_s: Option<f64>,
+    utilization: Vec<f64>,
+    blocked: Vec<f64>,
+}
+
+impl SimulatedWire {
+    fn of((row, found): (&Estimate<Prediction>, &SimulationOutcome)) -> SimulatedWire {
+        let class = &found.classes[0];
+        let percentile = |share| class.percentile(Share(share)).map(|time| time.0);
+        SimulatedWire {
+            users: row.value.users,
+            transactions: found.transactions,
+            throughput: class.throughput.mean,
+            throughput_half_width: class.throughput.half_width,
+            response_s: class.response.mean,
+            response_half_width_s: class.response.half_width,
+            p50_s: percentile(0.5),
+            p95_s: percentile(0.95),
+            p99_s: percentile(0.99),
+            utilization: found.stations.iter().map(|station| station.utilization.mean).collect(),
+            blocked: found.stations.iter().map(|station| station.blocked.mean).collect(),
+        }
+    }
 }

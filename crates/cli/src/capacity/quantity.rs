@@ -1,5 +1,6 @@
 //! Times and percentages as people write them.
 
+use quayline_capacity::calibration::Kernel;
 use quayline_capacity::{Seconds, Share};
 use serde::Deserialize;
 
@@ -48,6 +49,25 @@ impl std::str::FromStr for Percent {
         number
             .map(|number| Percent(Share::of_percent(number)))
             .ok_or_else(|| "expected a percentage, such as 3%".to_owned())
+    }
+}
+
+/// A part of a cost that resembles a kernel: `json-write=40%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct KernelPart(pub(crate) Kernel, pub(crate) Share);
+
+impl std::str::FromStr for KernelPart {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, share) =
+            text.split_once('=').ok_or_else(|| "expected KERNEL=PERCENT, such as json-write=40%".to_owned())?;
+        let kernel = Kernel::by_name(name.trim()).ok_or_else(|| {
+            let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+            format!("there is no kernel `{name}`; the kernels are {}", names.join(", "))
+        })?;
+        let share: Percent = share.parse()?;
+        Ok(KernelPart(kernel, share.0))
     }
 }
 

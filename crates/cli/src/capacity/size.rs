@@ -6,8 +6,10 @@ use quayline_capacity::{
     size as size_mix,
 };
 use quayline_core::{Fault, Finding};
+use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::{Deserialize, Serialize};
 
+use super::report::{basis_section, finish};
 use super::{BasisWire, CAP_NO_MACHINE, OriginWire, print_json, read, refused};
 use crate::args::SizeArgs;
 use crate::console::{Console, write_stdout};
@@ -29,8 +31,9 @@ pub(crate) fn size(args: &SizeArgs, console: &Console) -> Result<Exit, Stop> {
     } else {
         write_stdout(answer.text().as_bytes())?;
     }
+    let exit = finish(answer.report(), &args.report, console)?;
     if estimate.value.machine.is_some() {
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     let rating = estimate.value.rating.0;
     let message =
@@ -162,6 +165,99 @@ impl Answer<'_> {
         }
         text.push_str(&self.basis.text());
         text
+    }
+
+    /// The report. A mix that fits no machine is a finding of the command, so the verdict is of the baseline alone.
+    fn report(&self) -> Report {
+        let chosen = self.answer.machine.map(|at| self.question.catalogue[at].name.as_str());
+        let summary = chosen.map_or_else(
+            || "No machine of the catalogue fits.".to_owned(),
+            |name| format!("{name} is the smallest machine that fits."),
+        );
+        let horizon = ("horizon".to_owned(), format!("{} months", self.file.horizon_months));
+        let target = ("target".to_owned(), format!("{} %", self.file.target_percent));
+        Report {
+            kind: "sizing".to_owned(),
+            title: "Sizing".to_owned(),
+            verdict: Verdict::Good,
+            summary,
+            conditions: vec![target, horizon],
+            sections: vec![self.workloads_section(), self.machines_section(), basis_section(&self.basis)],
+        }
+    }
+
+    fn workloads_section(&self) -> Section {
+        let columns = vec![
+            Column::new("workload", ""),
+            Column::new("rate", "tx/s"),
+            Column::new("cost", "rating a tx/s"),
+            Column::lower("need now", "rating"),
+            Column::lower("need at the horizon", "rating"),
+            Column::new("origin", ""),
+            Column::new("source", ""),
+        ];
+        let row = |(at, workload): (usize, &WorkloadWire)| {
+            vec![
+                Cell::text(&workload.name),
+                Cell::Number(workload.rate),
+                Cell::Number(workload.cost),
+                Cell::Number(self.answer.now[at].0),
+                Cell::Number(self.answer.then[at].0),
+                Cell::text(quayline_capacity::Origin::from(workload.origin).name()),
+                workload.source.as_deref().map_or(Cell::Empty, Cell::text),
+            ]
+        };
+        Section {
+            id: "workloads".to_owned(),
+            title: "Workloads at the peak hour".to_owned(),
+            notes: vec![format!("A machine needs a rating of {:.2}.", self.answer.rating.0)],
+            table: Table { columns, rows: self.file.workload.iter().enumerate().map(row).collect() },
+            picture: Some(Picture::Bars {
+                across: "rating".to_owned(),
+                rows: self.file.workload.iter().map(|workload| workload.name.clone()).collect(),
+                series: vec![
+                    ("now".to_owned(), self.answer.now.iter().map(|need| need.0).collect()),
+                    ("at the horizon".to_owned(), self.answer.then.iter().map(|need| need.0).collect()),
+                ],
+            }),
+        }
+    }
+
+    /// Machines beside the rating that the mix needs, by month.
+    fn machines_section(&self) -> Section {
+        let columns = vec![Column::new("machine", ""), Column::new("rating", ""), Column::new("verdict", "")];
+        let row = |(at, machine): (usize, &Machine)| {
+            let lacks: Vec<&str> = self.answer.lacks[at].iter().map(|lack| lack_name(*lack)).collect();
+            let verdict = if !lacks.is_empty() {
+                format!("lacks {}", lacks.join(", "))
+            } else if self.answer.machine == Some(at) {
+                "chosen".to_owned()
+            } else {
+                "larger than needed".to_owned()
+            };
+            vec![Cell::text(&machine.name), Cell::Number(machine.rating.0), Cell::Text(verdict)]
+        };
+        let months = self.file.horizon_months.max(12.0);
+        let target = self.file.target_percent / 100.0;
+        let at = |month: f64| {
+            let need = self.question.workloads.iter();
+            let need = need.map(|of| of.rate.0 * of.cost.0 * (month * of.growth.0.ln_1p()).exp());
+            (month, need.sum::<f64>() / target)
+        };
+        let points: Vec<(f64, f64)> = (0..=24).map(|step| at(months * f64::from(step) / 24.0)).collect();
+        let mut series = vec![Series { name: "rating needed".to_owned(), style: SeriesStyle::Line, points }];
+        if let Some(chosen) = self.answer.machine {
+            let machine = &self.question.catalogue[chosen];
+            let points = vec![(0.0, machine.rating.0), (months, machine.rating.0)];
+            series.push(Series { name: machine.name.clone(), style: SeriesStyle::Dashes, points });
+        }
+        Section {
+            id: "machines".to_owned(),
+            title: "Machines, and the rating needed by month".to_owned(),
+            notes: Vec::new(),
+            table: Table { columns, rows: self.question.catalogue.iter().enumerate().map(row).collect() },
+            picture: Some(Picture::Lines { across: "months".to_owned(), up: "rating".to_owned(), series }),
+        }
     }
 
     fn wire(&self) -> Wire<'_> {

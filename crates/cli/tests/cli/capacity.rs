@@ -1,4 +1,4 @@
-//! `selftest`, `check-report`, `predict`, `size` and `advise`.
+//! `selftest`, `check-report`, `predict`, `size`, `advise` and `calibrate`.
 
 use std::path::Path;
 
@@ -10,6 +10,11 @@ use crate::world::World;
 fn example(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/capacity").join(name);
     std::fs::read(path).expect("the example is there")
+}
+
+/// A text that a command wrote.
+fn text_of(world: &World, name: &str) -> String {
+    String::from_utf8(world.read(name)).expect("UTF-8")
 }
 
 #[test]
@@ -129,4 +134,144 @@ fn advice_names_its_evidence() {
     let world = World::with([("m.toml", &b"[measured]\njournal-write = 4000\n"[..])]);
     let err = world.run("advise m.toml").code(2).err();
     assert!(err.contains("CAP-001") && err.contains("did you mean `journal-writes`?"), "{err}");
+}
+
+#[test]
+fn a_simulation_agrees_with_the_solver() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    let ran = world.run("predict gateway.toml --users 200 --simulate 40000 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    let (solved, found) = (&json["predictions"][0], &json["simulated"][0]);
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let off = number(&found["throughput"]) - number(&solved["throughput"]);
+    assert!(off.abs() < 4.0 * number(&found["throughput_half_width"]), "{json}");
+    assert_eq!(found["transactions"], 40_000);
+    // A seed repeats a run.
+    assert_eq!(ran.out(), world.run("predict gateway.toml --users 200 --simulate 40000 --json").code(0).out());
+    assert_ne!(ran.out(), world.run("predict gateway.toml --users 200 --simulate 40000 --seed 2 --json").code(0).out());
+}
+
+/// A station of two places in front of a slow one: the solver has no room, so its answer alone would be wrong.
+#[test]
+fn bounded_rooms_need_the_simulation() {
+    let model = b"[[station]]\nname = \"cpu\"\ndemand = \"1ms\"\n[[station]]\nname = \"queue\"\ndemand = \"5ms\"\nroom = 2\nvariation = 0\n";
+    let world = World::with([("bounded.toml", &model[..])]);
+    let err = world.run("predict bounded.toml --users 8").code(2).err();
+    assert!(err.contains("CAP-001") && err.contains("bounded.toml:4") && err.contains("--simulate"), "{err}");
+    let text = world.run("predict bounded.toml --users 8 --simulate 5000").code(0).out();
+    assert!(text.contains("cpu is blocked for"), "{text}");
+}
+
+#[test]
+fn an_objective_of_the_command_line_is_a_gate() {
+    let world = World::new();
+    let ran = world.run("predict --users 10 --cpu 2ms --cores 4 --response-max 3ms");
+    assert!(ran.code(1).err().contains("CAP-010"), "{}", ran.err());
+    world.run("predict --users 2 --cpu 2ms --cores 4 --response-max 3ms").code(0);
+}
+
+#[test]
+fn a_report_has_three_files_and_a_baseline() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    world.run("predict gateway.toml --users 100,200 --report first").code(0);
+    let page = text_of(&world, "first.html");
+    assert!(page.contains("<svg") && page.contains("Throughput and response time") && page.len() < 300_000);
+    assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
+    assert!(text_of(&world, "first.json").contains("quayline.report/1"));
+    // The same again is no regression; a slower store is.
+    world.run("predict gateway.toml --users 100,200 --baseline first.json").code(0);
+    let slower = text_of(&world, "gateway.toml").replace("1.2ms", "3ms");
+    world.write("slower.toml", slower.as_bytes());
+    let ran = world.run("predict slower.toml --users 100,200 --baseline first.json --report second");
+    assert!(ran.code(4).err().contains("CAP-009") && ran.err().contains("load, 200, p50"), "{}", ran.err());
+    assert!(text_of(&world, "second.html").contains("Comparison with the baseline"));
+    world.run("predict slower.toml --users 100,200 --baseline first.json --tolerance 2000%").code(0);
+    // Unlike runs are refused, with what differs.
+    let wider = text_of(&world, "gateway.toml").replace("servers = 4", "servers = 8");
+    world.write("wider.toml", wider.as_bytes());
+    let err = world.run("predict wider.toml --users 100 --baseline first.json").code(2).err();
+    assert!(err.contains("CAP-008") && err.contains("station cpu"), "{err}");
+    world.write("other.json", b"{\"schema\": \"quayline.report/9\"}");
+    assert!(world.run("predict gateway.toml --users 1 --baseline other.json").code(2).err().contains("CAP-008"));
+    assert!(world.run("predict gateway.toml --users 1 --baseline absent.json").code(2).err().contains("CLI-002"));
+}
+
+#[test]
+fn a_sizing_has_a_report() {
+    let world = World::with([("web.toml", &example("web.toml")[..])]);
+    world.run("size web.toml --report sizing").code(0);
+    let csv = text_of(&world, "sizing.csv");
+    assert!(csv.contains("machines,270-2432,verdict,,chosen") && csv.contains("iSeries, table 6.1"), "{csv}");
+}
+
+/// A busy machine is rated all the same, and its report says that it cannot be trusted.
+#[test]
+fn a_machine_is_rated_compared_and_projected() {
+    let world = World::new();
+    let ran = world.run("calibrate --time 10ms --output here.json --report page --folder .");
+    let busy = ran.err().contains("CAP-011");
+    let out = ran.code(if busy { 6 } else { 0 }).out();
+    assert!(out.contains("edi-tokenise") && out.contains("capacity units") && out.contains("durable journal"), "{out}");
+    let profile: Value = serde_json::from_str(&text_of(&world, "here.json")).expect("JSON");
+    assert_eq!(profile["schema"], "quayline.profile/1");
+    assert_eq!(profile["kernels"].as_array().map(Vec::len), Some(13));
+    assert!(text_of(&world, "page.html").contains("What this machine can do"));
+    // Nothing else is left of the run.
+    assert_eq!(world.files(), ["here.json", "page.csv", "page.html", "page.json"]);
+
+    let same = world.run("calibrate compare here.json here.json").code(0).out();
+    assert!(same.contains("sync") && same.contains("Rating: +0.0 %"), "{same}");
+    let other = text_of(&world, "here.json").replace("\"threads\": ", "\"threads\": 1");
+    world.write("there.json", other.as_bytes());
+    let err = world.run("calibrate compare here.json there.json").code(2).err();
+    assert!(err.contains("CAP-008") && err.contains("hardware threads") && err.contains("project"), "{err}");
+    let ran = world.run("calibrate project here.json there.json --cpu 2ms --share hash=30%,copy=70% --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert!((json["likely_s"].as_f64().expect("a number") - 0.002).abs() < 1e-9, "{json}");
+    let err = world.run("calibrate project here.json there.json --cpu 2ms --share hash=30%").code(2).err();
+    assert!(err.contains("add up to 30 %"), "{err}");
+    assert!(
+        world.run("calibrate project here.json there.json --cpu 2ms --share sha=1%").code(2).err().contains("hash")
+    );
+    world.write("broken.json", b"{}");
+    assert!(world.run("calibrate compare here.json broken.json").code(2).err().contains("CAP-007"));
+    assert!(world.run("calibrate --time 1ms").code(2).err().contains("5ms"));
+}
+
+#[test]
+fn a_kept_prediction_is_scored() {
+    let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
+    let answer = world.run("predict gateway.toml --users 100,200 --json").code(0).out();
+    world.write("prediction.json", answer.as_bytes());
+    let measured = |response: &str| {
+        format!(
+            "[[measured]]\nusers = 100\nthroughput = 186.0\nresponse = \"{response}\"\np95 = \"95ms\"\n[[measured]]\nusers = 300\nthroughput = 500\nresponse = \"40ms\"\n"
+        )
+    };
+    world.write("near.toml", measured("34ms"));
+    let text = world.run("predict audit prediction.json near.toml --log log.jsonl").code(0).out();
+    assert!(text.contains("Mean absolute error: throughput 0.8 %, response 1.3 %"), "{text}");
+    assert!(text.contains("Not predicted: 300 users"), "{text}");
+    for _ in 0..2 {
+        world.run("predict audit prediction.json near.toml --log log.jsonl").code(0);
+    }
+    // Three audits are a history; the fourth has drifted, and is out of tolerance.
+    world.write("far.toml", measured("60ms"));
+    let ran = world.run("predict audit prediction.json far.toml --log log.jsonl --report audit");
+    assert!(ran.code(5).err().contains("CAP-014") && ran.err().contains("drifts"), "{}", ran.err());
+    assert!(text_of(&world, "audit.html").contains("Prediction out of tolerance"));
+    assert_eq!(text_of(&world, "log.jsonl").lines().count(), 4);
+    let ran = world.run("predict audit prediction.json far.toml --response-tolerance 50% --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert_eq!(json["schema"], "quayline.prediction-audit/1");
+    assert_eq!(json["not_predicted"][0], 300.0);
+    // 100 users who wait 500 ms each cannot do 186 a second.
+    world.write("wrong.toml", measured("500ms"));
+    let err = world.run("predict audit prediction.json wrong.toml").code(5).err();
+    assert!(err.contains("CAP-003") && err.contains("Little"), "{err}");
+    assert!(world.run("predict audit near.toml near.toml").code(2).err().contains("CAP-013"));
+    world.write("log.jsonl", b"{}\n");
+    let err = world.run("predict audit prediction.json near.toml --log log.jsonl").code(2).err();
+    assert!(err.contains("CAP-013") && err.contains("log.jsonl:1"), "{err}");
+    assert!(world.run("predict").code(2).err().contains("--users"));
 }

@@ -1,0 +1,110 @@
+//! How far predictions were from what came.
+
+use crate::error::positive;
+use crate::{Estimate, Method, ModelError, Origin, PerSecond, Seconds, Share, Validity};
+
+/// A load that was predicted or measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoadFigures {
+    /// Users.
+    pub users: f64,
+    /// Transactions a second.
+    pub throughput: PerSecond,
+    /// Mean response time.
+    pub response: Seconds,
+    /// 95th percentile of the response time, if it is known.
+    pub percentile: Option<Seconds>,
+}
+
+/// Relative errors of a prediction: predicted over measured, minus one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Users.
+    pub users: f64,
+    /// Of the throughput.
+    pub throughput: f64,
+    /// Of the mean response time.
+    pub response: f64,
+    /// Of the 95th percentile, if both are known.
+    pub percentile: Option<f64>,
+    /// How far the measured numbers break Little's law, relative to the users: `X (R + Z) / N - 1`.
+    pub law: f64,
+}
+
+/// What an audit found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audit {
+    /// By load.
+    pub scores: Vec<Score>,
+    /// Mean absolute error of the throughput.
+    pub throughput: Share,
+    /// Mean absolute error of the response time.
+    pub response: Share,
+    /// Largest absolute errors.
+    pub worst: (Share, Share),
+    /// Measured loads that no prediction is for.
+    pub unmatched: Vec<f64>,
+}
+
+/// Relative break of Little's law above which a measurement cannot be right: users, throughput and response time were not of one run.
+pub const LAW_MAX: f64 = 0.1;
+
+/// Scores predictions by the measured loads of the same users.
+///
+/// # Errors
+/// [`ModelError::TooFewPoints`] if no measured load was predicted, [`ModelError`] for numbers that are not positive.
+pub fn audit(
+    predicted: &[LoadFigures],
+    measured: &[LoadFigures],
+    think: Seconds,
+) -> Result<Estimate<Audit>, ModelError> {
+    let mut scores = Vec::new();
+    let mut unmatched = Vec::new();
+    for came in measured {
+        positive("users", came.users)?;
+        positive("measured throughput", came.throughput.0)?;
+        positive("measured response time", came.response.0)?;
+        let Some(told) = predicted.iter().find(|told| (told.users - came.users).abs() < 0.5) else {
+            unmatched.push(came.users);
+            continue;
+        };
+        let percentile = told.percentile.zip(came.percentile).map(|(told, came)| told.0 / came.0 - 1.0);
+        scores.push(Score {
+            users: came.users,
+            throughput: told.throughput.0 / came.throughput.0 - 1.0,
+            response: told.response.0 / came.response.0 - 1.0,
+            percentile: percentile.filter(|error| error.is_finite()),
+            law: came.throughput.0 * (came.response.0 + think.0) / came.users - 1.0,
+        });
+    }
+    if scores.is_empty() {
+        return Err(ModelError::TooFewPoints { needed: 1, found: 0 });
+    }
+    let count = scores.len() as f64;
+    let mean = |of: fn(&Score) -> f64| Share(scores.iter().map(|score| of(score).abs()).sum::<f64>() / count);
+    let worst = |of: fn(&Score) -> f64| Share(scores.iter().map(|score| of(score).abs()).fold(0.0, f64::max));
+    let audit = Audit {
+        throughput: mean(|score| score.throughput),
+        response: mean(|score| score.response),
+        worst: (worst(|score| score.throughput), worst(|score| score.response)),
+        scores,
+        unmatched,
+    };
+    Ok(Estimate::new(Method::Audit, Validity::WithinData, audit).from_inputs(Origin::Measured))
+}
+
+/// Audits before drift is judged.
+const HISTORY_LEAST: usize = 3;
+
+/// Whether an error drifts away from those of earlier audits: more than twice their median, and more than a percent. None with fewer than three
+/// audits before.
+#[must_use]
+pub fn drifts(history: &[f64], now: f64) -> Option<bool> {
+    if history.len() < HISTORY_LEAST {
+        return None;
+    }
+    let mut sorted = history.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted[sorted.len() / 2];
+    Some(now > 2.0 * median && now > 0.01)
+}

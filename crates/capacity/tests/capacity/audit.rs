@@ -1,0 +1,47 @@
+//! Predictions scored by what came.
+
+use quayline_capacity::audit::{LAW_MAX, LoadFigures, audit, drifts};
+use quayline_capacity::{ModelError, PerSecond, Seconds};
+
+fn load(users: f64, throughput: f64, response: f64, percentile: Option<f64>) -> LoadFigures {
+    LoadFigures {
+        users,
+        throughput: PerSecond(throughput),
+        response: Seconds(response),
+        percentile: percentile.map(Seconds),
+    }
+}
+
+#[test]
+fn errors_are_relative_to_what_came() {
+    let predicted = [load(10.0, 90.0, 0.012, Some(0.03)), load(20.0, 160.0, 0.02, Some(0.05))];
+    let came = [load(10.0, 100.0, 0.01, None), load(20.0, 160.0, 0.025, Some(0.04)), load(30.0, 170.0, 0.08, None)];
+    let found = audit(&predicted, &came, Seconds(0.1)).expect("loads in common").value;
+    assert_eq!(found.scores.len(), 2);
+    assert!((found.scores[0].throughput + 0.1).abs() < 1e-12 && (found.scores[0].response - 0.2).abs() < 1e-12);
+    assert_eq!(found.scores[0].percentile, None);
+    assert!(found.scores[1].percentile.is_some_and(|error| (error - 0.25).abs() < 1e-12));
+    assert!((found.throughput.0 - 0.05).abs() < 1e-12 && (found.response.0 - 0.2).abs() < 1e-12);
+    assert!((found.worst.0.0 - 0.1).abs() < 1e-12 && (found.worst.1.0 - 0.2).abs() < 1e-12);
+    assert_eq!(found.unmatched, [30.0]);
+    // 100 a second of 110 ms are 11 customers, not 10; 160 of 125 ms are 20.
+    assert!((found.scores[0].law - 0.1).abs() < 1e-9 && found.scores[0].law <= LAW_MAX + 1e-9);
+    assert!(found.scores[1].law.abs() < 1e-9);
+}
+
+#[test]
+fn loads_that_nobody_predicted_have_no_score() {
+    let came = [load(10.0, 100.0, 0.01, None)];
+    assert!(matches!(audit(&[], &came, Seconds(0.0)), Err(ModelError::TooFewPoints { .. })));
+    let idle = [load(10.0, 0.0, 0.01, None)];
+    assert!(matches!(audit(&came, &idle, Seconds(0.0)), Err(ModelError::OutOfRange { .. })));
+}
+
+#[test]
+fn drift_needs_a_history() {
+    assert_eq!(drifts(&[0.02, 0.03], 0.5), None);
+    assert_eq!(drifts(&[0.02, 0.03, 0.04], 0.05), Some(false));
+    assert_eq!(drifts(&[0.02, 0.03, 0.04], 0.07), Some(true));
+    // Errors below a percent are no drift, whatever they were before.
+    assert_eq!(drifts(&[0.001, 0.001, 0.001], 0.009), Some(false));
+}

@@ -1,0 +1,337 @@
+//! `quayline predict audit`: kept predictions, scored by what came.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use quayline_capacity::audit::{Audit, LAW_MAX, LoadFigures, Score, audit, drifts};
+use quayline_capacity::{PerSecond, Seconds};
+use quayline_core::{Fault, Finding, system_error_text};
+use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
+use serde::{Deserialize, Serialize};
+
+use super::quantity::{Duration, time_text};
+use super::report::{basis_section, finish};
+use super::{BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, print_json, read, refused};
+use crate::args::PredictAuditArgs;
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{CLI_INPUT, CLI_OUTPUT, Exit, Stop};
+
+/// Most bytes of a prediction or a log.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Scores a prediction.
+pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Result<Exit, Stop> {
+    let prediction = prediction(&args.prediction)?;
+    let (_, measured): (_, File) = read(&args.measured)?;
+    let predicted: Vec<LoadFigures> = prediction.predictions.iter().map(RowWire::figures).collect();
+    let came: Vec<LoadFigures> = measured.measured.iter().map(MeasuredWire::figures).collect();
+    let think = Seconds(prediction.think_s);
+    let estimate = audit(&predicted, &came, think).map_err(|error| {
+        refused(&error).hint("measure at the numbers of users that were predicted, or predict those that were measured")
+    })?;
+    let history = args.log.as_deref().map(history).transpose()?.unwrap_or_default();
+    let found = &estimate.value;
+    let drift = drifts(&history, found.response.0);
+    let basis = BasisWire::of(&estimate);
+    if args.json {
+        print_json(&AuditWire::of(found, drift, &basis))?;
+    } else {
+        write_stdout(text(found, drift, history.len()).as_bytes())?;
+    }
+    if let Some(path) = &args.log {
+        append(path, found)?;
+    }
+    let mut findings = Vec::new();
+    for score in found.scores.iter().filter(|score| score.law.abs() > LAW_MAX) {
+        let (users, off) = (score.users, score.law * 100.0);
+        let message = format!(
+            "measured at {users} users: throughput times response and think time is {off:+.0} % off the users (Little's law)"
+        );
+        let finding = Finding::warning(CAP_CONTRADICTION, Fault::Sender, message);
+        findings.push(finding.hint("take users, throughput and response time from one interval of one run"));
+    }
+    let (x, r) = (args.throughput_tolerance.0.0, args.response_tolerance.0.0);
+    let out = found.worst.0.0 > x || found.worst.1.0 > r;
+    if out {
+        let message = format!(
+            "the prediction is up to {:.1} % off in throughput and {:.1} % in response time, expected at most {:.1} % and {:.1} %",
+            found.worst.0.percent(),
+            found.worst.1.percent(),
+            x * 100.0,
+            r * 100.0
+        );
+        findings.push(
+            Finding::error(CAP_TOLERANCE, Fault::Sender, message).hint(
+                "measure the demands again with one user on a quiet machine, or find what the model does not have",
+            ),
+        );
+    }
+    if drift == Some(true) {
+        let message = format!(
+            "the error of the response time drifts: {:.1} % now, more than twice its median before",
+            found.response.percent()
+        );
+        findings.push(
+            Finding::warning(CAP_TOLERANCE, Fault::Sender, message)
+                .hint("a demand changed since it was measured; measure it again"),
+        );
+    }
+    console.findings(&findings);
+    finish(report(found, out, think, &basis), &args.report, console)
+}
+
+fn prediction(path: &Path) -> Result<Prediction, Stop> {
+    let text = text_of(path)?;
+    let wrong = |reason: String| {
+        Finding::error(CAP_PREDICTION, Fault::Caller, format!("{} is not a prediction: {reason}", shown(path)))
+            .hint("keep the answer of `quayline predict --json`")
+    };
+    let prediction: Prediction = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if prediction.schema != "quayline.prediction/1" {
+        return Err(wrong(format!("its schema is `{}`", prediction.schema)).into());
+    }
+    Ok(prediction)
+}
+
+fn text_of(path: &Path) -> Result<String, Stop> {
+    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
+    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
+    let bytes = fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > FILE_BYTES_MAX {
+        return Err(refused(format!("has {bytes} bytes, expected at most {FILE_BYTES_MAX}")).into());
+    }
+    Ok(fs::read_to_string(path).map_err(unreadable)?)
+}
+
+/// Errors of the response time of earlier audits. A log that does not exist yet has none.
+fn history(path: &Path) -> Result<Vec<f64>, Stop> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = text_of(path)?;
+    let mut errors = Vec::new();
+    for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        let entry: LogWire = serde_json::from_str(line).map_err(|error| {
+            let message = format!("{}:{number} is not an entry of an audit log: {error}", shown(path));
+            Finding::error(CAP_PREDICTION, Fault::Caller, message).hint("name a file that only `predict audit` writes")
+        })?;
+        errors.push(entry.response_error);
+    }
+    Ok(errors)
+}
+
+fn append(path: &Path, found: &Audit) -> Result<(), Stop> {
+    let entry = LogWire {
+        schema: "quayline.audit/1".to_owned(),
+        throughput_error: found.throughput.0,
+        response_error: found.response.0,
+    };
+    let mut line = serde_json::to_string(&entry).expect("an entry has string keys and plain values");
+    line.push('\n');
+    let written =
+        OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+    written.map_err(|error| {
+        let reason = system_error_text(&error);
+        Finding::error(CLI_OUTPUT, Fault::Environment, format!("{} cannot be written: {reason}", shown(path))).into()
+    })
+}
+
+fn text(found: &Audit, drift: Option<bool>, before: usize) -> String {
+    let mut text = format!("{:>8} {:>12} {:>12} {:>12}\n", "users", "tx/s", "response", "p95");
+    for Score { users, throughput, response, percentile, .. } in &found.scores {
+        let percentile = percentile.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
+        text.push_str(&format!(
+            "{users:>8} {:>+10.1} % {:>+10.1} % {percentile:>12}\n",
+            throughput * 100.0,
+            response * 100.0
+        ));
+    }
+    text.push_str(&format!(
+        "\nMean absolute error: throughput {:.1} %, response {:.1} %\n",
+        found.throughput.percent(),
+        found.response.percent()
+    ));
+    if !found.unmatched.is_empty() {
+        let users: Vec<String> = found.unmatched.iter().map(|users| format!("{users}")).collect();
+        text.push_str(&format!("Not predicted: {} users\n", users.join(", ")));
+    }
+    match drift {
+        Some(true) => text.push_str("Drift: the error is more than twice its median before\n"),
+        Some(false) => text.push_str(&format!("No drift in {before} audits\n")),
+        None => {}
+    }
+    text
+}
+
+fn report(found: &Audit, out: bool, think: Seconds, basis: &BasisWire) -> Report {
+    let percent = |error: f64| Cell::Number(error * 100.0);
+    let row = |score: &Score| {
+        vec![
+            Cell::text(format!("{}", score.users)),
+            percent(score.throughput),
+            percent(score.response),
+            score.percentile.map_or(Cell::Empty, percent),
+            percent(score.law),
+        ]
+    };
+    let points =
+        |of: fn(&Score) -> f64| found.scores.iter().map(|score| (score.users, of(score).abs() * 100.0)).collect();
+    let columns = ["users", "throughput", "response", "p95", "off Little's law"];
+    let section = Section {
+        id: "errors".to_owned(),
+        title: "Errors of the prediction".to_owned(),
+        notes: vec!["Predicted over measured, minus one. The picture has absolute errors.".to_owned()],
+        table: Table {
+            columns: columns
+                .iter()
+                .enumerate()
+                .map(|(at, name)| Column::new(name, if at > 0 { "%" } else { "" }))
+                .collect(),
+            rows: found.scores.iter().map(row).collect(),
+        },
+        picture: Some(Picture::Lines {
+            across: "users".to_owned(),
+            up: "absolute error, %".to_owned(),
+            series: vec![
+                Series {
+                    name: "throughput".to_owned(),
+                    style: SeriesStyle::Points,
+                    points: points(|score| score.throughput),
+                },
+                Series {
+                    name: "response".to_owned(),
+                    style: SeriesStyle::Points,
+                    points: points(|score| score.response),
+                },
+            ],
+        }),
+    };
+    let mean = Section {
+        id: "mean".to_owned(),
+        title: "Mean absolute errors".to_owned(),
+        notes: Vec::new(),
+        table: Table {
+            columns: vec![Column::new("figure", ""), Column::lower("error", "%")],
+            rows: vec![
+                vec![Cell::text("throughput"), Cell::Number(found.throughput.percent())],
+                vec![Cell::text("response"), Cell::Number(found.response.percent())],
+            ],
+        },
+        picture: None,
+    };
+    Report {
+        kind: "audit".to_owned(),
+        title: "Audit of a prediction".to_owned(),
+        verdict: if out { Verdict::OutOfTolerance } else { Verdict::Good },
+        summary: format!(
+            "Mean absolute errors are {:.1} % in throughput and {:.1} % in response time.",
+            found.throughput.percent(),
+            found.response.percent()
+        ),
+        conditions: vec![("think time".to_owned(), time_text(think))],
+        sections: vec![mean, section, basis_section(basis)],
+    }
+}
+
+/// What `predict --json` answers, as far as an audit needs it.
+#[derive(Deserialize)]
+struct Prediction {
+    schema: String,
+    think_s: f64,
+    predictions: Vec<RowWire>,
+}
+
+#[derive(Deserialize)]
+struct RowWire {
+    users: u32,
+    throughput: f64,
+    response_s: f64,
+    p95_s: f64,
+}
+
+impl RowWire {
+    fn figures(&self) -> LoadFigures {
+        LoadFigures {
+            users: f64::from(self.users),
+            throughput: PerSecond(self.throughput),
+            response: Seconds(self.response_s),
+            percentile: Some(Seconds(self.p95_s)),
+        }
+    }
+}
+
+/// A file of measured loads.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    measured: Vec<MeasuredWire>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasuredWire {
+    users: u32,
+    throughput: f64,
+    response: Duration,
+    p95: Option<Duration>,
+}
+
+impl MeasuredWire {
+    fn figures(&self) -> LoadFigures {
+        LoadFigures {
+            users: f64::from(self.users),
+            throughput: PerSecond(self.throughput),
+            response: self.response.0,
+            percentile: self.p95.map(|time| time.0),
+        }
+    }
+}
+
+#[derive(Deserialize, Serialize)]
+struct LogWire {
+    schema: String,
+    throughput_error: f64,
+    response_error: f64,
+}
+
+#[derive(Serialize)]
+struct AuditWire<'a> {
+    schema: &'static str,
+    loads: Vec<ScoreWire>,
+    throughput_error: f64,
+    response_error: f64,
+    not_predicted: Vec<f64>,
+    drift: Option<bool>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct ScoreWire {
+    users: f64,
+    throughput_error: f64,
+    response_error: f64,
+    p95_error: Option<f64>,
+    law_error: f64,
+}
+
+impl<'a> AuditWire<'a> {
+    fn of(found: &Audit, drift: Option<bool>, basis: &'a BasisWire) -> AuditWire<'a> {
+        let score = |score: &Score| ScoreWire {
+            users: score.users,
+            throughput_error: score.throughput,
+            response_error: score.response,
+            p95_error: score.percentile,
+            law_error: score.law,
+        };
+        AuditWire {
+            schema: "quayline.prediction-audit/1",
+            loads: found.scores.iter().map(score).collect(),
+            throughput_error: found.throughput.0,
+            response_error: found.response.0,
+            not_predicted: found.unmatched.clone(),
+            drift,
+            basis,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Reports of the capacity commands: the files, the baseline, and the exit that follows.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, system_error_text};
+use quayline_report::{Cell, Column, Report, Section, Table, Verdict, compare};
+
+use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY};
+use crate::args::ReportArgs;
+use crate::console::{Console, shown};
+use crate::exit::{CLI_INPUT, CLI_OUTPUT, Exit, Stop};
+
+/// Most bytes of a baseline.
+const BASELINE_BYTES_MAX: u64 = 64 << 20;
+/// Figures that a finding names.
+const NAMED_MAX: usize = 5;
+
+/// Compares with the baseline, writes the files and reports the verdict. Without `--report` and `--baseline` only the verdict counts.
+pub(super) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let mut findings = Vec::new();
+    if let Some(path) = &args.baseline {
+        let baseline = baseline(path)?;
+        let found = compare(&baseline, &report, args.tolerance.0.0).map_err(|error| {
+            Finding::error(CAP_UNLIKE, Fault::Caller, format!("{} cannot be the baseline: {error}", shown(path)))
+                .hint("run the same command under the same conditions, and keep its JSON as the baseline")
+        })?;
+        if found.worse > 0 {
+            let rows = found.section.table.rows.iter();
+            let mut worse: Vec<&Vec<Cell>> = rows.filter(|row| row.last() == Some(&Cell::text("worse"))).collect();
+            worse.sort_by(|a, b| change(b).total_cmp(&change(a)));
+            let named: Vec<String> = worse.into_iter().take(NAMED_MAX).filter_map(|row| named(row)).collect();
+            let more = found.worse.saturating_sub(named.len());
+            let more = if more > 0 { format!("; {more} more") } else { String::new() };
+            let tolerance = args.tolerance.0.percent();
+            let message = format!(
+                "{} of the figures are worse than in {} by more than {tolerance} %: {}{more}",
+                found.worse,
+                shown(path),
+                named.join("; ")
+            );
+            findings.push(
+                Finding::error(CAP_REGRESSION, Fault::Sender, message)
+                    .hint("find the change between both runs, or repeat the run to see its noise"),
+            );
+            if report.verdict == Verdict::Good {
+                report.verdict = Verdict::Regression;
+                report.summary = format!("{} figures are worse than in the baseline.", found.worse);
+            }
+        }
+        let at = report.sections.len().min(1);
+        report.sections.insert(at, found.section);
+    }
+    match report.verdict {
+        Verdict::ObjectiveMissed => findings.push(
+            Finding::error(CAP_OBJECTIVE, Fault::Sender, report.summary.clone())
+                .hint("lower the load or the demand, add servers, or change the objective"),
+        ),
+        Verdict::Untrustworthy => findings.push(
+            Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, report.summary.clone())
+                .hint("stop other programs on this machine, and repeat the run"),
+        ),
+        Verdict::Good | Verdict::Regression | Verdict::OutOfTolerance => {}
+    }
+    if let Some(name) = &args.report {
+        write(&report, name)?;
+    }
+    console.findings(&findings);
+    Ok(match report.verdict {
+        Verdict::Good => Exit::Done,
+        Verdict::ObjectiveMissed => Exit::Rejected,
+        Verdict::OutOfTolerance => Exit::OutOfTolerance,
+        Verdict::Regression => Exit::Regression,
+        Verdict::Untrustworthy => Exit::Untrustworthy,
+    })
+}
+
+/// How much a row of the comparison changed.
+fn change(row: &[Cell]) -> f64 {
+    row.get(4).and_then(Cell::number).unwrap_or(0.0).abs()
+}
+
+/// `figure (before, now)` of a row of the comparison.
+fn named(row: &[Cell]) -> Option<String> {
+    let [figure, _, before, now, ..] = row else { return None };
+    Some(format!("{figure} ({before}, now {now})"))
+}
+
+fn baseline(path: &Path) -> Result<Report, Stop> {
+    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
+    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
+    let bytes = fs::metadata(path).map_err(unreadable)?.len();
+    if bytes > BASELINE_BYTES_MAX {
+        return Err(refused(format!("has {bytes} bytes, expected at most {BASELINE_BYTES_MAX}")).into());
+    }
+    let text = fs::read_to_string(path).map_err(unreadable)?;
+    Report::from_json(&text).map_err(|error| {
+        let finding = Finding::error(CAP_UNLIKE, Fault::Caller, format!("{}: {error}", shown(path)));
+        finding.hint("the baseline is the NAME.json that an earlier run wrote with --report NAME").into()
+    })
+}
+
+/// Writes the three files. Each is whole or not there: it gets its name when it is complete.
+fn write(report: &Report, name: &Path) -> Result<(), Stop> {
+    for (extension, text) in [("html", report.html()), ("csv", report.csv()), ("json", report.json())] {
+        let path = with_extension(name, extension);
+        let begun = with_extension(name, &format!("{extension}.part"));
+        let written = fs::write(&begun, text).and_then(|()| fs::rename(&begun, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&begun);
+            let reason = system_error_text(&error);
+            Finding::error(CLI_OUTPUT, Fault::Environment, format!("{} cannot be written: {reason}", shown(&path)))
+        })?;
+    }
+    Ok(())
+}
+
+/// The name with an extension more; a dot in it is part of the name.
+fn with_extension(name: &Path, extension: &str) -> PathBuf {
+    let mut whole = name.as_os_str().to_owned();
+    whole.push(".");
+    whole.push(extension);
+    PathBuf::from(whole)
+}
+
+/// The section that says what the figures rest on.
+pub(super) fn basis_section(basis: &BasisWire) -> Section {
+    let mut rows = vec![
+        vec![Cell::text("method"), Cell::text(format!("{} ({})", basis.method, basis.source))],
+        vec![Cell::text("validity"), Cell::text(&basis.validity)],
+        vec![Cell::text("inputs"), Cell::text(basis.origin)],
+    ];
+    rows.extend(basis.assumptions.iter().map(|text| vec![Cell::text("assumption"), Cell::text(*text)]));
+    Section {
+        id: "basis".to_owned(),
+        title: "Method and assumptions".to_owned(),
+        notes: Vec::new(),
+        table: Table { columns: vec![Column::new("what", ""), Column::new("which", "")], rows },
+        picture: None,
+    }
+}

@@ -1,0 +1,283 @@
+//! Reports in their three forms, and what a comparison says of two.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use proptest::prelude::*;
+use quayline_report::{
+    Better, Cell, Column, HTML_BYTES_MAX, Incomparable, Picture, ReadError, Report, Section, Series, SeriesStyle,
+    Table, Verdict, compare,
+};
+
+fn sample(rows: usize) -> Report {
+    let row = |at: usize| vec![Cell::text(format!("{at} users")), Cell::Number(at as f64 * 1.5), Cell::Number(0.01)];
+    let points: Vec<(f64, f64)> = (0..rows).map(|at| (at as f64, at as f64 * 1.5)).collect();
+    Report {
+        kind: "prediction".to_owned(),
+        title: "Prediction for <gateway> & \"store\"".to_owned(),
+        verdict: Verdict::Good,
+        summary: "All objectives are kept.".to_owned(),
+        conditions: vec![("machine".to_owned(), "2 threads".to_owned())],
+        sections: vec![
+            Section {
+                id: "load".to_owned(),
+                title: "Throughput by users".to_owned(),
+                notes: vec!["A closed network.".to_owned()],
+                table: Table {
+                    columns: vec![
+                        Column::new("users", ""),
+                        Column::higher("throughput", "tx/s"),
+                        Column::lower("response", "s"),
+                    ],
+                    rows: (0..rows).map(row).collect(),
+                },
+                picture: Some(Picture::Lines {
+                    across: "users".to_owned(),
+                    up: "transactions a second".to_owned(),
+                    series: vec![
+                        Series { name: "model".to_owned(), style: SeriesStyle::Line, points: points.clone() },
+                        Series { name: "bound".to_owned(), style: SeriesStyle::Dashes, points: points.clone() },
+                        Series { name: "measured".to_owned(), style: SeriesStyle::Points, points },
+                    ],
+                }),
+            },
+            Section {
+                id: "stations".to_owned(),
+                title: "Stations".to_owned(),
+                notes: Vec::new(),
+                table: Table {
+                    columns: vec![Column::new("station", ""), Column::new("utilization", "%")],
+                    rows: vec![vec![Cell::text("cpu"), Cell::Number(40.0)], vec![Cell::text("=2+2"), Cell::Empty]],
+                },
+                picture: Some(Picture::Bars {
+                    across: "utilization %".to_owned(),
+                    rows: vec!["cpu".to_owned(), "disk".to_owned()],
+                    series: vec![("now".to_owned(), vec![40.0, f64::NAN])],
+                }),
+            },
+        ],
+    }
+}
+
+/// The text between two marks.
+fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
+    let start = text.find(open).expect("the mark opens") + open.len();
+    &text[start..start + text[start..].find(close).expect("the mark closes")]
+}
+
+/// SHA-256 in base 64, as a content security policy writes it.
+fn digest(text: &str) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let mut out = String::from("sha256-");
+    for chunk in digest.as_ref().chunks(3) {
+        let bytes = [chunk[0], chunk.get(1).copied().unwrap_or(0), chunk.get(2).copied().unwrap_or(0)];
+        let word = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
+        for at in 0..4 {
+            let digit = ALPHABET[(word >> (18 - 6 * at)) as usize & 63];
+            out.push(if at <= chunk.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+/// Every element that is opened is closed, in order.
+fn assert_nested(page: &str) {
+    let script = between(page, "<script>", "</script>");
+    let style = between(page, "<style>", "</style>");
+    let page = page.replace(script, "").replace(style, "");
+    let mut open: Vec<&str> = Vec::new();
+    for part in page.split('<').skip(1) {
+        let tag = part.split('>').next().expect("a tag ends");
+        assert!(part.contains('>'), "a tag does not end: {part}");
+        if tag.starts_with('!') || tag.ends_with('/') {
+            continue;
+        }
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{tag}");
+        } else {
+            let name = tag.split([' ', '\n']).next().expect("a name");
+            if !matches!(name, "meta" | "link" | "br") {
+                open.push(name);
+            }
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn the_page_needs_nothing_but_itself() {
+    let page = sample(20).html();
+    assert_nested(&page);
+    for outside in ["http:", "https:", "src=", "@import", "url(", "<link", "onload", "style="] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    // The policy allows exactly the style and the script that are there.
+    assert!(
+        page.contains(&digest(between(&page, "<style>", "</style>"))),
+        "style: {}",
+        digest(between(&page, "<style>", "</style>"))
+    );
+    assert!(
+        page.contains(&digest(between(&page, "<script>", "</script>"))),
+        "script: {}",
+        digest(between(&page, "<script>", "</script>"))
+    );
+    assert!(page.contains("default-src 'none'"));
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("@media print"));
+    // Names of the user's are text, not marks.
+    assert!(page.contains("Prediction for &lt;gateway&gt; &amp; &quot;store&quot;"));
+}
+
+#[test]
+fn every_picture_has_its_table_and_its_name() {
+    let page = sample(20).html();
+    assert_eq!(page.matches("<figure>").count(), 2);
+    assert_eq!(page.matches("<table>").count(), 2);
+    assert_eq!(page.matches("role='img'").count(), 2);
+    assert_eq!(page.matches("<caption>").count(), 2);
+    assert_eq!(page.matches("tabindex='0'").count(), 4);
+    assert!(page.contains("<html lang='en'>") && page.contains("scope='col'") && page.contains("scope='row'"));
+    // A value that is not a number is not drawn.
+    assert_eq!(page.matches("<rect").count(), 1);
+    assert!(page.contains("data-v=\"now") || page.contains("data-v=\"cpu, now: 40\""));
+}
+
+#[test]
+fn a_large_report_is_cut_to_its_limit_and_says_so() {
+    let report = sample(20_000);
+    let page = report.html();
+    assert!(page.len() <= HTML_BYTES_MAX, "{}", page.len());
+    assert!(page.contains("of 20000 rows are shown; the CSV and JSON files of this report have all."));
+    assert_nested(&page);
+    assert_eq!(report.csv().lines().count(), 1 + 2 * 20_000 + 1);
+}
+
+#[test]
+fn csv_has_a_line_for_each_cell() {
+    let csv = sample(2).csv();
+    let lines: Vec<&str> = csv.split("\r\n").collect();
+    assert_eq!(lines[0], "section,row,column,unit,value");
+    assert_eq!(lines[3], "load,1 users,throughput,tx/s,1.5");
+    let mut report = sample(1);
+    report.sections[0].table.rows[0][0] = Cell::text("=cmd(), \"quoted\"");
+    assert!(report.csv().contains("load,\"'=cmd(), \"\"quoted\"\"\",throughput,tx/s,0\r\n"), "{}", report.csv());
+}
+
+#[test]
+fn numbers_are_shown_with_four_digits() {
+    let shown = [
+        (0.0, "0"),
+        (1234.5678, "1\u{2009}235"),
+        (-1_234_567.0, "-1\u{2009}234\u{2009}567"),
+        (12.3456, "12.35"),
+        (0.012_345, "0.01235"),
+        (5e-7, "5.000e-7"),
+        (f64::NAN, "none"),
+    ];
+    for (number, text) in shown {
+        assert_eq!(Cell::Number(number).to_string(), text);
+    }
+}
+
+#[test]
+fn a_comparison_knows_which_direction_is_worse() {
+    let (baseline, mut now) = (sample(3), sample(3));
+    let same = compare(&baseline, &now, 0.05).expect("comparable");
+    assert_eq!((same.worse, same.better, same.missing), (0, 0, 0));
+    // Throughput falls by a tenth, response time by half.
+    now.sections[0].table.rows[2][1] = Cell::Number(2.7);
+    now.sections[0].table.rows[2][2] = Cell::Number(0.005);
+    let changed = compare(&baseline, &now, 0.05).expect("comparable");
+    assert_eq!((changed.worse, changed.better), (1, 1));
+    assert_eq!(compare(&baseline, &now, 0.2).expect("comparable").worse, 0);
+    now.sections[0].table.rows.truncate(2);
+    assert_eq!(compare(&baseline, &now, 0.05).expect("comparable").missing, 2);
+    // Facts are not compared.
+    assert_eq!(baseline.sections[1].table.columns[1].better, Better::Neither);
+}
+
+#[test]
+fn unlike_runs_are_not_compared() {
+    let baseline = sample(3);
+    let mut now = sample(3);
+    now.conditions[0].1 = "64 threads".to_owned();
+    let refused = compare(&baseline, &now, 0.05).expect_err("unlike");
+    assert_eq!(refused.to_string(), "machine: `2 threads` in the baseline, `64 threads` now");
+    now.kind = "sizing".to_owned();
+    assert!(matches!(compare(&baseline, &now, 0.05), Err(Incomparable::Kinds(..))));
+    let mut empty = sample(3);
+    empty.sections.clear();
+    assert_eq!(compare(&empty, &baseline, 0.05), Err(Incomparable::NothingInCommon));
+}
+
+#[test]
+fn json_of_other_versions_is_refused() {
+    let text = sample(2).json();
+    let mut expected = sample(2);
+    if let Some(Picture::Bars { series, .. }) = &mut expected.sections[1].picture {
+        series[0].1[1] = 7.0;
+    }
+    // A length that is not a number has no JSON.
+    assert_eq!(Report::from_json(&expected.json()), Ok(expected));
+    let other = text.replace("quayline.report/1", "quayline.report/9");
+    assert_eq!(Report::from_json(&other), Err(ReadError::Schema("quayline.report/9".to_owned())));
+    assert!(matches!(Report::from_json("{}"), Err(ReadError::Form(_))));
+    assert!(matches!(Report::from_json("[1"), Err(ReadError::Form(_))));
+    let ragged = text.replacen("\"higher\"", "\"sideways\"", 1);
+    assert!(matches!(Report::from_json(&ragged), Err(ReadError::Form(_))));
+}
+
+/// In a browser, the document has its tables and its pictures, and no error.
+#[test]
+fn a_browser_opens_the_page() {
+    let names = ["chromium", "chromium-browser", "google-chrome", "headless_shell"];
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let found: Option<PathBuf> = names
+        .iter()
+        .flat_map(|name| std::env::split_paths(&paths).map(move |path| path.join(name)))
+        .find(|path| path.is_file());
+    let Some(browser) = found else {
+        eprintln!("skipped: a_browser_opens_the_page: no Chromium is installed");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.html");
+    std::fs::write(&path, sample(20).html()).expect("written");
+    for scripts in [true, false] {
+        let mut command = Command::new(&browser);
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]);
+        if !scripts {
+            command.arg("--blink-settings=scriptEnabled=false");
+        }
+        let done = command.arg(format!("file://{}", path.display())).output().expect("the browser runs");
+        let dom = String::from_utf8(done.stdout).expect("UTF-8");
+        assert_eq!(dom.matches("<table>").count(), 2, "{dom}");
+        assert_eq!(dom.matches("<circle").count(), 60, "{dom}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever users name their things, JSON gives the report back, the page stays a page, and nothing of theirs becomes a mark.
+    #[test]
+    fn names_are_only_names(title in any::<String>(), id in any::<String>(), cell in any::<String>(), eighths in any::<i32>()) {
+        let number = f64::from(eighths) / 8.0;
+        let mut report = sample(2);
+        report.title = title;
+        report.sections[0].id = id;
+        report.sections[0].table.rows[0] = vec![Cell::Text(cell.clone()), Cell::Number(number), Cell::Empty];
+        report.sections[1].picture = Some(Picture::Bars {
+            across: cell.clone(),
+            rows: vec![cell],
+            series: vec![("now".to_owned(), vec![number.abs()])],
+        });
+        let back = Report::from_json(&report.json()).expect("a report");
+        prop_assert_eq!(&back.title, &report.title);
+        prop_assert_eq!(&back.sections[0], &report.sections[0]);
+        let page = report.html();
+        assert_nested(&page);
+        prop_assert!(page.len() < HTML_BYTES_MAX);
+    }
+}
