@@ -90,13 +90,13 @@ pub(crate) fn prepare(kernel: Kernel, bed: &Bed) -> Result<Box<dyn Work>, String
         Kernel::CodePage => Box::new(Translate::new()?),
         Kernel::JsonWrite => Box::new(WriteJson::new()),
         Kernel::XmlWrite => Box::new(WriteXml::new()?),
-        Kernel::Hash => Box::new(Hash { input: vec![0x5a; INPUT_BYTES] }),
-        Kernel::Copy => Box::new(Copy { from: vec![0x5a; COPY_BYTES], to: vec![0; COPY_BYTES] }),
+        Kernel::Hash => Box::new(HashBlocks { input: vec![0x5a; INPUT_BYTES] }),
+        Kernel::Copy => Box::new(CopyBlocks { from: vec![0x5a; COPY_BYTES], to: vec![0; COPY_BYTES] }),
         Kernel::KeyedGet => {
             let store = bed.store.clone().ok_or("the store is closed")?;
             Box::new(Get { store, file: bed.file.clone(), seed: 0x2545_f491 })
         }
-        Kernel::Sync => Box::new(Sync::new(&bed.folder)?),
+        Kernel::Sync => Box::new(SyncAppends::new(&bed.folder)?),
         Kernel::TlsFull => Box::new(Handshakes::new(Handshake::Full)?),
         Kernel::TlsResumed => Box::new(Handshakes::new(Handshake::Resumed)?),
         Kernel::Signature => Box::new(Sign::new()?),
@@ -300,23 +300,23 @@ impl Work for WriteXml {
     }
 }
 
-struct Hash {
+struct HashBlocks {
     input: Vec<u8>,
 }
 
-impl Work for Hash {
+impl Work for HashBlocks {
     fn batch(&mut self) -> Result<u64, String> {
         black_box(digest(&SHA256, black_box(&self.input)));
         Ok(self.input.len() as u64)
     }
 }
 
-struct Copy {
+struct CopyBlocks {
     from: Vec<u8>,
     to: Vec<u8>,
 }
 
-impl Work for Copy {
+impl Work for CopyBlocks {
     fn batch(&mut self) -> Result<u64, String> {
         black_box(&mut self.to[..]).copy_from_slice(black_box(&self.from));
         Ok(self.from.len() as u64)
@@ -340,22 +340,22 @@ impl Work for Get {
     }
 }
 
-struct Sync {
+struct SyncAppends {
     file: File,
     block: Vec<u8>,
     written: u64,
 }
 
-impl Sync {
-    fn new(folder: &Path) -> Result<Sync, String> {
+impl SyncAppends {
+    fn new(folder: &Path) -> Result<SyncAppends, String> {
         let thread = std::thread::current().id();
         let path = folder.join(format!("sync-{thread:?}").replace(['(', ')'], ""));
         let file = File::create(path).map_err(|error| error.to_string())?;
-        Ok(Sync { file, block: vec![0x5a; SYNC_BYTES], written: 0 })
+        Ok(SyncAppends { file, block: vec![0x5a; SYNC_BYTES], written: 0 })
     }
 }
 
-impl Work for Sync {
+impl Work for SyncAppends {
     fn batch(&mut self) -> Result<u64, String> {
         let io = |error: std::io::Error| error.to_string();
         if self.written >= SYNC_FILE_BYTES_MAX {

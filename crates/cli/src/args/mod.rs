@@ -20,7 +20,8 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
+    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
+    SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -131,11 +132,11 @@ pub(crate) enum Command {
     /// Propose, check, test and format maps
     Map(MapArgs),
     /// Predict throughput and response times for a number of users
-    Predict(PredictArgs),
+    Predict(Box<PredictArgs>),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
-    Calibrate(CalibrateArgs),
+    Calibrate(Box<CalibrateArgs>),
     /// Print the rules of advice that apply to measured values
     Advise(AdviseArgs),
     /// Check figures of a performance report against the laws that they must obey
@@ -184,6 +185,9 @@ impl Command {
             Command::Predict(args) => match &args.command {
                 None => args.json,
                 Some(PredictCommand::Audit(args)) => args.json,
+                Some(PredictCommand::ItemCount(args)) => args.json,
+                Some(PredictCommand::Scaling(args)) => args.json,
+                Some(PredictCommand::Cost(args)) => args.json,
             },
             Command::Size(args) => args.json,
             Command::Calibrate(args) => match &args.command {

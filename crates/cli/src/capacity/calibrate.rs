@@ -1,7 +1,7 @@
 //! `quayline calibrate`: what this machine can do, what changed, and what another machine would do.
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use quayline_calibrate::{Calibration, calibrate as rate};
 use quayline_capacity::calibration::{
@@ -70,7 +70,7 @@ fn run(args: &CalibrateArgs, console: &Console) -> Result<Exit, Stop> {
     finish(report(&profile), &args.report, console)
 }
 
-fn write(path: &PathBuf, profile: &ProfileWire) -> Result<(), Stop> {
+fn write(path: &Path, profile: &ProfileWire) -> Result<(), Stop> {
     let mut text = serde_json::to_string_pretty(profile).expect("a profile has string keys and plain values");
     text.push('\n');
     std::fs::write(path, text).map_err(|error| {

@@ -5,9 +5,11 @@ mod calibrate;
 mod check_report;
 mod predict;
 mod predict_audit;
+mod predict_fit;
 mod predict_report;
 mod profile;
 mod quantity;
+mod questionnaire;
 mod report;
 mod selftest;
 mod size;
@@ -69,17 +71,22 @@ const PAGE: &str = "docs/reference/capacity.md";
 /// Most bytes of a model or a file of figures.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads a TOML file.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
+/// Reads a text file of bounded size.
+fn text_of(path: &Path, bytes_max: u64) -> Result<String, Stop> {
     let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
     let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
     let bytes = fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > FILE_BYTES_MAX {
-        let reason = format!("has {bytes} bytes, expected at most {FILE_BYTES_MAX}");
-        return Err(refused(reason).hint("split the file").into());
+    if bytes > bytes_max {
+        let reason = format!("has {bytes} bytes, expected at most {bytes_max}");
+        return Err(refused(reason).hint("split the file, or check that it is the one you mean").into());
     }
     let text = fs::read(path).map_err(unreadable)?;
-    let text = String::from_utf8(text).map_err(|_| refused("is not UTF-8".to_owned()).hint("save it as UTF-8"))?;
+    Ok(String::from_utf8(text).map_err(|_| refused("is not UTF-8".to_owned()).hint("save it as UTF-8"))?)
+}
+
+/// Reads a TOML file.
+fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
+    let text = text_of(path, FILE_BYTES_MAX)?;
     let file = UserFile::new(&shown(path), &text);
     let value = file.parse(CAP_FILE, PAGE)?;
     Ok((file, value))

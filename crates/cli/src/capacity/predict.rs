@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::predict_audit::predict_audit;
-use super::predict_report::Told;
+use super::predict_fit;
+use super::predict_report::{PredictionReport, curve};
 use super::quantity::{Duration, time_text};
 use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
@@ -21,11 +22,19 @@ use crate::exit::{Exit, Stop, argument};
 /// Utilization that a prediction allows where nothing else is asked for.
 const UTILIZATION_MAX: Share = Share(0.7);
 
-/// Predicts each number of users.
+/// Predicts users, or answers from measured runs.
 pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
-    if let Some(PredictCommand::Audit(args)) = &args.command {
-        return predict_audit(args, console);
+    match &args.command {
+        None => predict_users(args, console),
+        Some(PredictCommand::Audit(args)) => predict_audit(args, console),
+        Some(PredictCommand::ItemCount(args)) => predict_fit::item_count(args),
+        Some(PredictCommand::Scaling(args)) => predict_fit::scaling(args),
+        Some(PredictCommand::Cost(args)) => predict_fit::cost(args),
     }
+}
+
+/// Predicts each number of users.
+fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     let (workload, details) = workload(args)?;
     let objective = Objective {
         response_most: args.response_max.map(|time| time.0),
@@ -54,7 +63,8 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
         write_stdout(answer.text().as_bytes())?;
     }
     let gated = args.response_max.is_some() || args.p95_max.is_some() || args.utilization_max.is_some();
-    let told = Told {
+    let most_asked = args.users.iter().copied().max().unwrap_or(1);
+    let contents = PredictionReport {
         workload: &workload,
         rows: &rows,
         simulated: &simulated,
@@ -62,8 +72,9 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
         gated,
         most,
         basis: &answer.basis,
+        curve: if args.report.report.is_some() { curve(&workload, most_asked) } else { Vec::new() },
     };
-    finish(told.report(), &args.report, console)
+    finish(contents.report(), &args.report, console)
 }
 
 /// What only a simulation knows of a station.
@@ -260,7 +271,7 @@ impl Answer<'_> {
             text.push_str(&growth.text());
         }
         text.push_str(&self.basis.text());
-        text.push_str("Percentiles: residence times taken as independent and exponential\n");
+        text.push_str("Percentiles: gamma distribution of mean and variance; residence times taken as independent\n");
         text
     }
 
@@ -277,8 +288,7 @@ impl Answer<'_> {
         text.push('\n');
         for (row, found) in self.rows.iter().zip(self.simulated) {
             let class = &found.classes[0];
-            let percentile =
-                |share| class.percentile(Share(share)).map_or_else(|| "none".to_owned(), |time| time_text(time));
+            let percentile = |share| class.percentile(Share(share)).map_or_else(|| "none".to_owned(), time_text);
             text.push_str(&format!(
                 "{:>8} {:>10.2} ± {:>6.2} {:>9} ± {:>8} {:>10} {:>10}",
                 row.value.users,

@@ -1,6 +1,6 @@
 //! `quayline predict audit`: kept predictions, scored by what came.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::quantity::{Duration, time_text};
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, print_json, read, refused};
+use super::{BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, print_json, read, refused, text_of};
 use crate::args::PredictAuditArgs;
 use crate::console::{Console, shown, write_stdout};
-use crate::exit::{CLI_INPUT, CLI_OUTPUT, Exit, Stop};
+use crate::exit::{CLI_OUTPUT, Exit, Stop};
 
 /// Most bytes of a prediction or a log.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -82,7 +82,7 @@ pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Resul
 }
 
 fn prediction(path: &Path) -> Result<Prediction, Stop> {
-    let text = text_of(path)?;
+    let text = text_of(path, FILE_BYTES_MAX)?;
     let wrong = |reason: String| {
         Finding::error(CAP_PREDICTION, Fault::Caller, format!("{} is not a prediction: {reason}", shown(path)))
             .hint("keep the answer of `quayline predict --json`")
@@ -94,22 +94,12 @@ fn prediction(path: &Path) -> Result<Prediction, Stop> {
     Ok(prediction)
 }
 
-fn text_of(path: &Path) -> Result<String, Stop> {
-    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
-    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
-    let bytes = fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > FILE_BYTES_MAX {
-        return Err(refused(format!("has {bytes} bytes, expected at most {FILE_BYTES_MAX}")).into());
-    }
-    Ok(fs::read_to_string(path).map_err(unreadable)?)
-}
-
 /// Errors of the response time of earlier audits. A log that does not exist yet has none.
 fn history(path: &Path) -> Result<Vec<f64>, Stop> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    let text = text_of(path)?;
+    let text = text_of(path, FILE_BYTES_MAX)?;
     let mut errors = Vec::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let entry: LogWire = serde_json::from_str(line).map_err(|error| {

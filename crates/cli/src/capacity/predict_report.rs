@@ -15,7 +15,7 @@ const CURVE_POINTS: u32 = 24;
 const CURVE_USERS_MAX: u32 = 20_000;
 
 /// A prediction with everything that was calculated for it.
-pub(super) struct Told<'a> {
+pub(super) struct PredictionReport<'a> {
     pub(super) workload: &'a Workload,
     pub(super) rows: &'a [Estimate<Prediction>],
     pub(super) simulated: &'a [SimulationOutcome],
@@ -24,9 +24,33 @@ pub(super) struct Told<'a> {
     pub(super) gated: bool,
     pub(super) most: u32,
     pub(super) basis: &'a BasisWire,
+    /// Predictions up to beyond the knee; none without a report, or for very many users.
+    pub(super) curve: Vec<Prediction>,
 }
 
-impl Told<'_> {
+/// Predictions from one user to beyond the number from which the bottleneck limits, and at least to `largest`.
+pub(super) fn curve(workload: &Workload, largest: u32) -> Vec<Prediction> {
+    let beyond = quantity_of_users(1.5 * workload.saturation_users()).min(CURVE_USERS_MAX);
+    let end = largest.max(beyond);
+    if end > CURVE_USERS_MAX {
+        return Vec::new();
+    }
+    let mut users: Vec<u32> = (0..=CURVE_POINTS).map(|at| (end * at / CURVE_POINTS).max(1)).collect();
+    users.dedup();
+    users.into_iter().filter_map(|users| Some(workload.predict(users).ok()?.value)).collect()
+}
+
+/// The largest count up to [`CURVE_USERS_MAX`] that is at most `users`, by bisection: a float does not become a count without a loss.
+fn quantity_of_users(users: f64) -> u32 {
+    let (mut low, mut high) = (1, CURVE_USERS_MAX);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if f64::from(middle) <= users { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+impl PredictionReport<'_> {
     /// Whether the largest number of users misses an objective of the command line.
     fn misses(&self) -> bool {
         self.gated && self.largest() > self.most
@@ -44,10 +68,14 @@ impl Told<'_> {
         } else {
             (Verdict::Good, format!("{most} users keep the objectives."))
         };
-        let mut sections = vec![self.load(), self.stations(), self.changes()];
+        let mut sections = vec![self.load()];
         if !self.simulated.is_empty() {
-            sections.insert(1, self.simulation());
+            sections.push(self.simulation());
         }
+        if !self.curve.is_empty() {
+            sections.push(self.responses());
+        }
+        sections.extend([self.stations(), self.changes()]);
         sections.push(basis_section(self.basis));
         let conditions = self.workload.stations.iter().map(|station| {
             let servers = match &station.servers {
@@ -87,25 +115,21 @@ impl Told<'_> {
             id: "load".to_owned(),
             title: "Throughput and response time".to_owned(),
             notes: vec![
-                "Percentiles take residence times as independent and exponential.".to_owned(),
+                "Percentiles are those of the gamma distribution of the mean and the variance of independent residence times.".to_owned(),
                 "The bounds are the asymptotes: no load does better, whatever the queues do.".to_owned(),
             ],
             table: Table { columns, rows: rows.collect() },
-            picture: Some(self.curve()),
+            picture: Some(self.throughput_picture()),
         }
     }
 
-    fn curve(&self) -> Picture {
+    fn throughput_picture(&self) -> Picture {
         let workload = self.workload;
-        let largest = self.largest().max(1);
         let asked = self.rows.iter().map(|row| (f64::from(row.value.users), row.value.throughput.0)).collect();
         let mut series = vec![Series { name: "predicted".to_owned(), style: SeriesStyle::Points, points: asked }];
-        if largest <= CURVE_USERS_MAX {
-            let users: Vec<u32> = (0..=CURVE_POINTS).map(|at| (largest * at / CURVE_POINTS).max(1)).collect();
-            let model = users.iter().filter_map(|users| {
-                let predicted = workload.predict(*users).ok()?;
-                Some((f64::from(*users), predicted.value.throughput.0))
-            });
+        if !self.curve.is_empty() {
+            let users: Vec<u32> = self.curve.iter().map(|point| point.users).collect();
+            let model = self.curve.iter().map(|point| (f64::from(point.users), point.throughput.0));
             series.push(Series { name: "model".to_owned(), style: SeriesStyle::Line, points: model.collect() });
             let demands: Vec<Seconds> = workload.stations.iter().map(|station| station.demands[0]).collect();
             let servers: Vec<u32> = workload.stations.iter().map(servers_of).collect();
@@ -121,6 +145,40 @@ impl Told<'_> {
             series.push(Series { name: "simulated".to_owned(), style: SeriesStyle::Points, points: points.collect() });
         }
         Picture::Lines { across: "users".to_owned(), up: "transactions a second".to_owned(), series }
+    }
+
+    /// Response times up to where they rise, as a table and a picture of their own: both axes differ from those of the throughput.
+    fn responses(&self) -> Section {
+        let columns = vec![
+            Column::new("users", ""),
+            Column::new("throughput", "tx/s"),
+            Column::new("response", "s"),
+            Column::new("p95", "s"),
+        ];
+        let row = |point: &Prediction| {
+            let Prediction { users, throughput, response, percentiles, .. } = point;
+            let numbers = [throughput.0, response.0, percentiles[1].0].map(Cell::Number);
+            [Cell::text(users.to_string())].into_iter().chain(numbers).collect()
+        };
+        let line = |name: &str, style, of: fn(&Prediction) -> f64| Series {
+            name: name.to_owned(),
+            style,
+            points: self.curve.iter().map(|point| (f64::from(point.users), of(point))).collect(),
+        };
+        Section {
+            id: "curve".to_owned(),
+            title: "Response time by users".to_owned(),
+            notes: Vec::new(),
+            table: Table { columns, rows: self.curve.iter().map(row).collect() },
+            picture: Some(Picture::Lines {
+                across: "users".to_owned(),
+                up: "seconds".to_owned(),
+                series: vec![
+                    line("mean", SeriesStyle::Line, |point| point.response.0),
+                    line("95th percentile", SeriesStyle::Dashes, |point| point.percentiles[1].0),
+                ],
+            }),
+        }
     }
 
     fn simulation(&self) -> Section {

@@ -1,16 +1,15 @@
 //! Profiles of machines as files: `quayline.profile/1`.
 
-use std::fs;
 use std::path::Path;
 
 use quayline_capacity::calibration::{Host, HostProfile, Kernel, KernelFigure, KernelRate, Optimised, Rating};
 use quayline_capacity::{PerSecond, Seconds, Share};
-use quayline_core::{Fault, Finding, system_error_text};
+use quayline_core::{Fault, Finding};
 use serde::{Deserialize, Serialize};
 
-use super::CAP_PROFILE;
+use super::{CAP_PROFILE, text_of};
 use crate::console::shown;
-use crate::exit::{CLI_INPUT, Stop};
+use crate::exit::Stop;
 
 const SCHEMA: &str = "quayline.profile/1";
 /// Most bytes of a profile.
@@ -18,13 +17,7 @@ const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads a profile.
 pub(super) fn read(path: &Path) -> Result<HostProfile, Stop> {
-    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
-    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
-    let bytes = fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > PROFILE_BYTES_MAX {
-        return Err(refused(format!("has {bytes} bytes, expected at most {PROFILE_BYTES_MAX}")).into());
-    }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = text_of(path, PROFILE_BYTES_MAX)?;
     let wrong = |reason: String| {
         Finding::error(CAP_PROFILE, Fault::Caller, format!("{} is not a profile: {reason}", shown(path)))
             .hint("`quayline calibrate -o FILE` writes a profile of the machine on which it runs")

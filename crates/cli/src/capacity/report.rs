@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_report::{Cell, Column, Report, Section, Table, Verdict, compare};
 
-use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY};
+use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY, text_of};
 use crate::args::ReportArgs;
 use crate::console::{Console, shown};
-use crate::exit::{CLI_INPUT, CLI_OUTPUT, Exit, Stop};
+use crate::exit::{CLI_OUTPUT, Exit, Stop};
 
 /// Most bytes of a baseline.
 const BASELINE_BYTES_MAX: u64 = 64 << 20;
@@ -87,13 +87,7 @@ fn named(row: &[Cell]) -> Option<String> {
 }
 
 fn baseline(path: &Path) -> Result<Report, Stop> {
-    let refused = |reason: String| Finding::error(CLI_INPUT, Fault::Caller, format!("{} {reason}", shown(path)));
-    let unreadable = |error: std::io::Error| refused(format!("cannot be read: {}", system_error_text(&error)));
-    let bytes = fs::metadata(path).map_err(unreadable)?.len();
-    if bytes > BASELINE_BYTES_MAX {
-        return Err(refused(format!("has {bytes} bytes, expected at most {BASELINE_BYTES_MAX}")).into());
-    }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = text_of(path, BASELINE_BYTES_MAX)?;
     Report::from_json(&text).map_err(|error| {
         let finding = Finding::error(CAP_UNLIKE, Fault::Caller, format!("{}: {error}", shown(path)));
         finding.hint("the baseline is the NAME.json that an earlier run wrote with --report NAME").into()

@@ -6,11 +6,15 @@ use quayline_capacity::{
     size as size_mix,
 };
 use quayline_core::{Fault, Finding};
+use quayline_project::UserFile;
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
+use super::quantity::Duration;
+use super::questionnaire::{CostAnswers, Derived, RateAnswers};
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_NO_MACHINE, OriginWire, print_json, read, refused};
+use super::{BasisWire, CAP_FILE, CAP_NO_MACHINE, OriginWire, print_json, read, refused};
 use crate::args::SizeArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
@@ -21,7 +25,8 @@ const GB: f64 = 1e9;
 
 /// Sizes the mix of a file.
 pub(crate) fn size(args: &SizeArgs, console: &Console) -> Result<Exit, Stop> {
-    let (_, file): (_, File) = read(&args.file)?;
+    let (mut text, file): (_, FileWire) = read(&args.file)?;
+    let file = file.resolved(&mut text)?;
     let question = file.question();
     let estimate = size_mix(&question).map_err(|error| refused(&error))?;
     let basis = BasisWire::of(&estimate);
@@ -44,30 +49,114 @@ pub(crate) fn size(args: &SizeArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 /// A sizing question.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
-    /// Percent of the rating that the peak hour may use.
-    #[serde(default = "seventy")]
     target_percent: f64,
-    #[serde(default)]
     horizon_months: f64,
-    workload: Vec<WorkloadWire>,
+    workload: Vec<Asked>,
     machine: Vec<MachineWire>,
+}
+
+/// A workload with its rate and cost, and how both follow from the answers of the file.
+struct Asked {
+    wire: WorkloadWire,
+    rate: Derived,
+    cost: Derived,
 }
 
 fn seventy() -> f64 {
     70.0
 }
 
+/// The file of a sizing question.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct FileWire {
+    /// Percent of the rating that the peak hour may use.
+    #[serde(default = "seventy")]
+    target_percent: f64,
+    #[serde(default)]
+    horizon_months: f64,
+    workload: Vec<Spanned<WorkloadWire>>,
+    machine: Vec<Spanned<MachineWire>>,
+}
+
+impl WorkloadWire {
+    fn rate(&self) -> Result<Derived, String> {
+        let answers = RateAnswers {
+            rate: self.rate,
+            per_hour: self.per_hour,
+            users: self.users,
+            active_percent: self.active_percent,
+            per_user_minute: self.per_user_minute,
+            records: self.records,
+            window: self.window.map(|window| window.0),
+        };
+        answers.rate()
+    }
+
+    fn cost(&self) -> Result<Derived, String> {
+        let adds_percent = &self.adds_percent;
+        CostAnswers { cost: self.cost, metric: self.metric, cpu: self.cpu.map(|cpu| cpu.0), adds_percent }.cost()
+    }
+}
+
+impl FileWire {
+    /// Rates and costs of all workloads, or everything that is wrong with them.
+    fn resolved(self, file: &mut UserFile) -> Result<File, Stop> {
+        let mut workload = Vec::with_capacity(self.workload.len());
+        for spanned in self.workload {
+            let wire = spanned.get_ref();
+            match (wire.rate(), wire.cost()) {
+                (Ok(rate), Ok(cost)) => workload.push(Asked { rate, cost, wire: spanned.into_inner() }),
+                (rate, cost) => {
+                    let name = wire.name.clone();
+                    for message in [rate.err(), cost.err()].into_iter().flatten() {
+                        let message = format!("workload {name}: {message}");
+                        file.find(CAP_FILE, message, &spanned, "docs/reference/capacity.md lists the ways to answer");
+                    }
+                }
+            }
+        }
+        let mut machine = Vec::with_capacity(self.machine.len());
+        for spanned in self.machine {
+            let at = spanned.get_ref().rated_at_percent;
+            if !(at > 0.0 && at <= 100.0) {
+                let message = format!("`rated-at-percent` is {at}, expected above 0 and at most 100");
+                file.find(CAP_FILE, message, &spanned, "write the utilization at which the rating was stated");
+            }
+            machine.push(spanned.into_inner());
+        }
+        if !file.findings.is_empty() {
+            return Err(quayline_core::Findings(std::mem::take(&mut file.findings)).into());
+        }
+        Ok(File { target_percent: self.target_percent, horizon_months: self.horizon_months, workload, machine })
+    }
+}
+
+/// A number as short as it is exact to four digits.
+fn short(number: f64) -> String {
+    let digits = if number.abs() >= 100.0 { 1 } else { 4 };
+    let text = format!("{number:.digits$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct WorkloadWire {
     name: String,
-    /// Transactions a second at the peak hour.
-    rate: f64,
-    /// Units that one a second needs.
-    cost: f64,
+    // Flattened answers would let unknown keys pass.
+    rate: Option<f64>,
+    per_hour: Option<f64>,
+    users: Option<f64>,
+    active_percent: Option<f64>,
+    per_user_minute: Option<f64>,
+    records: Option<f64>,
+    window: Option<Duration>,
+    cost: Option<f64>,
+    metric: Option<f64>,
+    cpu: Option<Duration>,
+    #[serde(default)]
+    adds_percent: Vec<f64>,
     #[serde(default)]
     growth_percent: f64,
     #[serde(default)]
@@ -85,16 +174,23 @@ struct WorkloadWire {
 struct MachineWire {
     name: String,
     rating: f64,
+    /// Percent of the machine at which its rating is stated.
+    #[serde(default = "hundred")]
+    rated_at_percent: f64,
     memory_mib: Option<f64>,
     disk_gb: Option<f64>,
 }
 
+fn hundred() -> f64 {
+    100.0
+}
+
 impl File {
     fn question(&self) -> SizingQuestion {
-        let workload = |wire: &WorkloadWire| SizedWorkload {
+        let workload = |Asked { wire, rate, cost }: &Asked| SizedWorkload {
             name: wire.name.clone(),
-            rate: PerSecond(wire.rate),
-            cost: CapacityUnits(wire.cost),
+            rate: PerSecond(rate.value),
+            cost: CapacityUnits(cost.value),
             growth: PerMonth(wire.growth_percent / 100.0),
             memory: Bytes(wire.memory_mib * MIB),
             disk: Bytes(wire.disk_gb * GB),
@@ -103,7 +199,7 @@ impl File {
         // A machine without memory or disk in the file is not judged by them.
         let machine = |wire: &MachineWire| Machine {
             name: wire.name.clone(),
-            rating: CapacityUnits(wire.rating),
+            rating: CapacityUnits(wire.rating * 100.0 / wire.rated_at_percent),
             memory: Bytes(wire.memory_mib.map_or(f64::MAX, |memory| memory * MIB)),
             disk: Bytes(wire.disk_gb.map_or(f64::MAX, |disk| disk * GB)),
         };
@@ -127,15 +223,23 @@ impl Answer<'_> {
     fn text(&self) -> String {
         let SizingAnswer { now, then, rating, memory, disk, machine, utilization, exhausted, lacks } = self.answer;
         let mut text = format!("{:<24} {:>10} {:>10} {:>10} {:>10}  from\n", "workload", "tx/s", "cost", "now", "then");
-        for (at, workload) in self.file.workload.iter().enumerate() {
-            let origin = quayline_capacity::Origin::from(workload.origin).name();
+        for (at, Asked { wire, rate, cost }) in self.file.workload.iter().enumerate() {
+            let origin = quayline_capacity::Origin::from(wire.origin).name();
             let source =
-                workload.source.as_deref().map_or_else(|| origin.to_owned(), |source| format!("{origin}: {source}"));
-            let WorkloadWire { name, rate, cost, .. } = workload;
+                wire.source.as_deref().map_or_else(|| origin.to_owned(), |source| format!("{origin}: {source}"));
             text.push_str(&format!(
-                "{name:<24} {rate:>10} {cost:>10} {:>10.2} {:>10.2}  {source}\n",
-                now[at].0, then[at].0
+                "{:<24} {:>10} {:>10} {:>10.2} {:>10.2}  {source}\n",
+                wire.name,
+                short(rate.value),
+                short(cost.value),
+                now[at].0,
+                then[at].0
             ));
+            for (what, derived) in [("tx/s", rate), ("cost", cost)] {
+                if let Some(from) = &derived.from {
+                    text.push_str(&format!("  {what}: {from}\n"));
+                }
+            }
         }
         let target = self.file.target_percent;
         let months = self.file.horizon_months;
@@ -193,16 +297,21 @@ impl Answer<'_> {
             Column::new("cost", "rating a tx/s"),
             Column::lower("need now", "rating"),
             Column::lower("need at the horizon", "rating"),
+            Column::new("rate from", ""),
+            Column::new("cost from", ""),
             Column::new("origin", ""),
             Column::new("source", ""),
         ];
-        let row = |(at, workload): (usize, &WorkloadWire)| {
+        let from = |derived: &Derived| derived.from.as_deref().map_or(Cell::Empty, Cell::text);
+        let row = |(at, Asked { wire: workload, rate, cost }): (usize, &Asked)| {
             vec![
                 Cell::text(&workload.name),
-                Cell::Number(workload.rate),
-                Cell::Number(workload.cost),
+                Cell::Number(rate.value),
+                Cell::Number(cost.value),
                 Cell::Number(self.answer.now[at].0),
                 Cell::Number(self.answer.then[at].0),
+                from(rate),
+                from(cost),
                 Cell::text(quayline_capacity::Origin::from(workload.origin).name()),
                 workload.source.as_deref().map_or(Cell::Empty, Cell::text),
             ]
@@ -214,7 +323,7 @@ impl Answer<'_> {
             table: Table { columns, rows: self.file.workload.iter().enumerate().map(row).collect() },
             picture: Some(Picture::Bars {
                 across: "rating".to_owned(),
-                rows: self.file.workload.iter().map(|workload| workload.name.clone()).collect(),
+                rows: self.file.workload.iter().map(|asked| asked.wire.name.clone()).collect(),
                 series: vec![
                     ("now".to_owned(), self.answer.now.iter().map(|need| need.0).collect()),
                     ("at the horizon".to_owned(), self.answer.then.iter().map(|need| need.0).collect()),
@@ -262,12 +371,16 @@ impl Answer<'_> {
 
     fn wire(&self) -> Wire<'_> {
         let SizingAnswer { now, then, rating, memory, disk, machine, utilization, exhausted, lacks } = self.answer;
-        let workload = |(at, wire): (usize, &WorkloadWire)| NeedWire {
+        let workload = |(at, asked): (usize, &Asked)| NeedWire {
             name: self.question.workloads[at].name.clone(),
+            rate: asked.rate.value,
+            rate_from: asked.rate.from.clone(),
+            cost: asked.cost.value,
+            cost_from: asked.cost.from.clone(),
             now: now[at].0,
             then: then[at].0,
-            origin: quayline_capacity::Origin::from(wire.origin).name(),
-            source: wire.source.clone(),
+            origin: quayline_capacity::Origin::from(asked.wire.origin).name(),
+            source: asked.wire.source.clone(),
         };
         let candidate = |(at, wire): (usize, &Machine)| CandidateWire {
             name: wire.name.clone(),
@@ -320,6 +433,12 @@ struct Wire<'a> {
 #[derive(Serialize)]
 struct NeedWire {
     name: String,
+    rate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_from: Option<String>,
+    cost: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_from: Option<String>,
     now: f64,
     then: f64,
     origin: &'static str,

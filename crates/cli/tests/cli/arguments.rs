@@ -33,6 +33,7 @@ fn nothing_at_all_is_answered_with_help() {
           map           Propose, check, test and format maps
           predict       Predict throughput and response times for a number of users
           size          Find the smallest machine for a mix of workloads
+          calibrate     Rate this machine, compare profiles, and project costs to another machine
           advise        Print the rules of advice that apply to measured values
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again
@@ -103,6 +104,7 @@ fn short_help_is_a_line_an_option() {
           map           Propose, check, test and format maps
           predict       Predict throughput and response times for a number of users
           size          Find the smallest machine for a mix of workloads
+          calibrate     Rate this machine, compare profiles, and project costs to another machine
           advise        Print the rules of advice that apply to measured values
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again

@@ -175,7 +175,8 @@ fn a_report_has_three_files_and_a_baseline() {
     let world = World::with([("gateway.toml", &example("gateway.toml")[..])]);
     world.run("predict gateway.toml --users 100,200 --report first").code(0);
     let page = text_of(&world, "first.html");
-    assert!(page.contains("<svg") && page.contains("Throughput and response time") && page.len() < 300_000);
+    assert!(page.contains("Throughput and response time") && page.contains("Response time by users"));
+    assert!(page.matches("<svg").count() == 3 && page.len() < 300_000);
     assert!(text_of(&world, "first.csv").starts_with("section,row,column,unit,value\r\nload,100,throughput,tx/s,187."));
     assert!(text_of(&world, "first.json").contains("quayline.report/1"));
     // The same again is no regression; a slower store is.
@@ -274,4 +275,107 @@ fn a_kept_prediction_is_scored() {
     let err = world.run("predict audit prediction.json near.toml --log log.jsonl").code(2).err();
     assert!(err.contains("CAP-013") && err.contains("log.jsonl:1"), "{err}");
     assert!(world.run("predict").code(2).err().contains("--users"));
+}
+
+/// The worked examples of the reference, as corrected, with the way to each number.
+#[test]
+fn the_examples_of_the_reference_are_sized_again() {
+    let sized = |name: &str, from: &str, to: &str| {
+        let text = String::from_utf8(example(name)).expect("text").replace(from, to);
+        let world = World::with([(name, text.as_bytes())]);
+        let ran = world.run(&format!("size {name} --json"));
+        serde_json::from_str::<Value>(&ran.code(0).out()).expect("JSON")
+    };
+    let percent = |json: &Value| json["utilization_now"].as_f64().expect("a machine") * 100.0;
+    // 9.24 %, printed 9 %; without the coprocessor 34.19 %, printed 34 %.
+    let card = sized("handshakes.toml", "", "");
+    assert!((percent(&card) - 9.24).abs() < 0.005, "{card}");
+    assert_eq!(card["machine"], "570");
+    assert_eq!(card["workloads"][0]["cost_from"], "1 / 0.74 a second of one unit");
+    let target = "target-percent = 40\n\n# ";
+    let text = String::from_utf8(example("handshakes.toml")).expect("text").replace("metric = 0.74", "metric = 0.20");
+    let world = World::with([("processor.toml", text.replace("target-percent = 10", target).as_bytes())]);
+    let without: Value = serde_json::from_str(&world.run("size processor.toml --json").code(0).out()).expect("JSON");
+    assert!((percent(&without) - 34.19).abs() < 0.005, "{without}");
+    let users = sized("users.toml", "", "");
+    assert!((percent(&users) - 70.0).abs() < 0.005, "{users}");
+    assert_eq!(users["workloads"][0]["rate_from"], "4200 users x 50 % active");
+    let night = sized("night.toml", "", "");
+    // 500 a second of 2.3 ms, and 2777.8 a second of 25 us.
+    assert!((night["workloads"][0]["now"].as_f64().expect("a number") - 1.15).abs() < 1e-9, "{night}");
+    assert!((night["workloads"][1]["now"].as_f64().expect("a number") - 0.069_444).abs() < 1e-6, "{night}");
+    assert_eq!(night["workloads"][0]["cost_from"], "2.00 ms of CPU time; ratings are processors, +15 %");
+    assert_eq!(night["machine"], "4 processors");
+}
+
+#[test]
+fn answers_of_a_sizing_exclude_each_other() {
+    let machine = "[[machine]]\nname = \"m\"\nrating = 1\n";
+    for (answers, expected) in [
+        ("rate = 1\nper-hour = 3600\ncost = 1", "`rate` and `per-hour` exclude each other"),
+        ("cost = 1", "one of `rate`, `per-hour`, `users`, `records` is missing"),
+        ("rate = 1", "one of `cost`, `metric`, `cpu` is missing"),
+        ("rate = 1\nwindow = \"4h\"\ncost = 1", "`window` belongs to `records`"),
+        ("records = 1\ncost = 1", "`records` needs `window`"),
+        ("users = 1\nactive-percent = 120\ncost = 1", "`active-percent` is 120"),
+        ("rate = 1\nmetric = 0", "`metric` is 0"),
+        ("rate = 1\ncost = 1\nadds-percent = [-100]", "`adds-percent` has -100"),
+        ("rate = 1\ncost = 1\ncolour = 1", "colour"),
+    ] {
+        let text = format!("[[workload]]\nname = \"w\"\n{answers}\n{machine}");
+        let world = World::with([("q.toml", text.as_bytes())]);
+        let err = world.run("size q.toml").code(2).err();
+        assert!(err.contains("CAP-001") && err.contains(expected) && err.contains("q.toml:"), "{answers}: {err}");
+    }
+    let text = format!("[[workload]]\nname = \"w\"\nrate = 1\ncost = 1\n{machine}rated-at-percent = 0\n");
+    let world = World::with([("q.toml", text.as_bytes())]);
+    assert!(world.run("size q.toml").code(2).err().contains("rated-at-percent"));
+}
+
+/// The report measured 303.84 s with an item count of 500, and 247.129 s with 5000.
+#[test]
+fn item_counts_are_predicted_from_three_runs() {
+    let world = World::with([("runs.toml", &example("item-counts.toml")[..])]);
+    let ran = world.run("predict item-count runs.toml --item-count 500,5000 --between-failures 24h --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    let at = |row: usize| json["predictions"][row]["elapsed_s"].as_f64().expect("a number");
+    assert!((at(0) / 303.84 - 1.0).abs() < 0.1 && (at(1) / 247.129 - 1.0).abs() < 0.1, "{json}");
+    assert!(json["item_count_for_overhead"].as_u64().is_some_and(|items| (500..20_000).contains(&items)), "{json}");
+    assert!(json["interval_s"].as_f64().is_some_and(|time| (15.0..40.0).contains(&time)), "{json}");
+    let text = world.run("predict item-count runs.toml").code(0).out();
+    assert!(text.contains("A checkpoint: 3.") && text.contains("from an item count of"), "{text}");
+    world.write("one.toml", "records = 10\n[[run]]\nitem-count = 5\nelapsed = \"1s\"\n");
+    assert!(world.run("predict item-count one.toml").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn scaling_is_not_predicted_far_beyond_its_runs() {
+    let world = World::with([("runs.toml", &example("partitions.toml")[..])]);
+    let ran = world.run("predict scaling runs.toml --workers 50 --json");
+    let json: Value = serde_json::from_str(&ran.code(0).out()).expect("JSON");
+    assert!(json["peak_workers"].as_f64().is_some_and(|peak| (70.0..90.0).contains(&peak)), "{json}");
+    let row = &json["predictions"][0];
+    assert!(row["least"].as_f64() < row["throughput"].as_f64() && row["throughput"].as_f64() < row["most"].as_f64());
+    assert!(world.run("predict scaling runs.toml").code(0).out().contains("Peak: "));
+    assert!(world.run("predict scaling runs.toml --workers 1000").code(2).err().contains("CAP-002"));
+}
+
+#[test]
+fn fields_that_are_left_out_have_a_price() {
+    let mut runs = String::new();
+    for (bytes, fields) in [(1000, 10), (8000, 200), (64_000, 2100), (30_000, 300), (16_000, 900)] {
+        let nanoseconds = 2000.0 + 0.05 * f64::from(bytes) + 4.0 * f64::from(fields);
+        runs.push_str(&format!("[[run]]\nbytes = {bytes}\nfields = {fields}\ncost = \"{nanoseconds}ns\"\n"));
+    }
+    runs.push_str("[[what-if]]\nname = \"all\"\nbytes = 64000\nfields = 2100\n");
+    runs.push_str("[[what-if]]\nname = \"half\"\nbytes = 32000\nfields = 1050\n");
+    let world = World::with([("runs.toml", runs.as_bytes())]);
+    let json: Value = serde_json::from_str(&world.run("predict cost runs.toml --json").code(0).out()).expect("JSON");
+    // 2000 + 3200 + 8400 ns, then 2000 + 1600 + 4200 ns.
+    assert!((json["what_ifs"][0]["cost_s"].as_f64().expect("a number") - 13.6e-6).abs() < 1e-9, "{json}");
+    assert!((json["what_ifs"][1]["change"].as_f64().expect("a number") - (7.8 / 13.6 - 1.0)).abs() < 1e-4, "{json}");
+    let text = world.run("predict cost runs.toml").code(0).out();
+    assert!(text.contains("-42.6 %") && text.contains("within the measured range"), "{text}");
+    world.write("empty.toml", format!("{runs}[[what-if]]\nname = \"nothing\"\n"));
+    assert!(world.run("predict cost empty.toml").code(2).err().contains("what-if nothing"));
 }

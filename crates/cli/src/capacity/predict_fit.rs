@@ -1,0 +1,364 @@
+//! `quayline predict item-count`, `scaling` and `cost`: fits of measured runs, and what they say of other settings.
+
+use quayline_capacity::fit::{
+    ChunkModel, Coefficient, CostModel, CostSample, LoadPoint, UslPrediction, Work, checkpoint_interval_daly, fit_usl,
+};
+use quayline_capacity::{Bytes, Estimate, ModelError, Seconds};
+use quayline_core::Findings;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use super::quantity::{Duration, time_text};
+use super::{BasisWire, CAP_FILE, print_json, read, refused};
+use crate::args::{PredictCostArgs, PredictItemCountArgs, PredictScalingArgs};
+use crate::console::write_stdout;
+use crate::exit::{Exit, Stop};
+
+fn stop(error: ModelError) -> Stop {
+    refused(&error).into()
+}
+
+/// A coefficient with half of its 95 % interval.
+fn with_width(of: Coefficient, show: impl Fn(f64) -> String) -> String {
+    if of.half_width.is_finite() {
+        format!("{} ± {}", show(of.value), show(of.half_width))
+    } else {
+        format!("{} (no spare run to tell its error)", show(of.value))
+    }
+}
+
+fn time(seconds: f64) -> String {
+    time_text(Seconds(seconds))
+}
+
+/// Elapsed time of a batch step by its item count.
+pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
+    let (_, file): (_, ItemCountFile) = read(&args.file)?;
+    let runs: Vec<(u64, Seconds)> = file.run.iter().map(|run| (run.item_count, run.elapsed.0)).collect();
+    let estimate = ChunkModel::fit(file.records, &runs).map_err(stop)?;
+    let model = estimate.value;
+    let mut rows = Vec::new();
+    for items in &args.item_count {
+        rows.push(ElapsedWire { item_count: *items, elapsed_s: model.elapsed(*items).map_err(stop)?.value.0 });
+    }
+    let enough = model.item_count_for_overhead(args.overhead.0.0).map_err(stop)?.value;
+    let worst = runs.iter().filter_map(|(items, elapsed)| {
+        let fitted = model.elapsed(*items).ok()?.value.0;
+        Some((fitted / elapsed.0 - 1.0).abs()).filter(|error| error.is_finite())
+    });
+    let worst = worst.fold(0.0, f64::max);
+    let interval = match args.between_failures {
+        None => None,
+        Some(between) => {
+            let cost = Seconds(model.per_checkpoint.value.max(f64::MIN_POSITIVE));
+            Some(checkpoint_interval_daly(cost, between.0).map_err(stop)?.value)
+        }
+    };
+    let per_item = model.fixed.value / file.records.max(1) as f64;
+    let interval_items = interval.filter(|_| per_item > 0.0).map(|interval| (interval.0 / per_item).round().max(1.0));
+    let basis = BasisWire::of(&estimate);
+    if args.json {
+        print_json(&ItemCountWire {
+            schema: "quayline.item-count/1",
+            fixed_s: model.fixed.value,
+            per_checkpoint_s: model.per_checkpoint.value,
+            worst_error: worst,
+            predictions: rows,
+            item_count_for_overhead: enough,
+            overhead: args.overhead.0.0,
+            interval_s: interval.map(|interval| interval.0),
+            interval_items,
+            basis: &basis,
+        })?;
+        return Ok(Exit::Done);
+    }
+    let mut text = format!("Without checkpoints: {}\n", with_width(model.fixed, time));
+    text.push_str(&format!("A checkpoint: {}\n", with_width(model.per_checkpoint, time)));
+    text.push_str(&format!("Largest error over the runs: {:.1} %\n\n", worst * 100.0));
+    if !rows.is_empty() {
+        text.push_str(&format!("{:>12} {:>12}\n", "item count", "elapsed"));
+        for ElapsedWire { item_count, elapsed_s } in &rows {
+            text.push_str(&format!("{item_count:>12} {:>12}\n", time(*elapsed_s)));
+        }
+        text.push('\n');
+    }
+    let percent = args.overhead.0.percent();
+    text.push_str(&format!("Checkpoints take at most {percent} % of the time from an item count of {enough} on\n"));
+    if let (Some(interval), Some(items)) = (interval, interval_items) {
+        text.push_str(&format!(
+            "With those failures the least is lost with a checkpoint each {}: an item count of {items}\n",
+            time_text(interval)
+        ));
+    }
+    text.push_str(&basis.text());
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Throughput by workers, partitions or users.
+pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
+    let (_, file): (_, ScalingFile) = read(&args.file)?;
+    let points: Vec<LoadPoint> =
+        file.run.iter().map(|run| LoadPoint { load: run.workers, throughput: run.throughput }).collect();
+    let estimate = fit_usl(&points).map_err(stop)?;
+    let fit = &estimate.value;
+    let mut rows = Vec::new();
+    for workers in &args.workers {
+        let UslPrediction { throughput, interval } = fit.predict(f64::from(*workers)).map_err(stop)?.value;
+        // Without a spare run nothing is known of the error.
+        let known = interval.high.is_finite();
+        let (least, most) = (known.then_some(interval.low), known.then_some(interval.high));
+        rows.push(ThroughputWire { workers: *workers, throughput: throughput.0, least, most });
+    }
+    let basis = BasisWire::of(&estimate);
+    if args.json {
+        print_json(&ScalingWire {
+            schema: "quayline.scaling/1",
+            gamma: fit.gamma,
+            alpha: fit.alpha,
+            beta: fit.beta,
+            r_squared: fit.r_squared,
+            peak_workers: fit.peak_load(),
+            peak_throughput: fit.peak_throughput().map(|rate| rate.0),
+            limit: fit.limit().map(|rate| rate.0),
+            predictions: rows,
+            basis: &basis,
+        })?;
+        return Ok(Exit::Done);
+    }
+    let mut text = format!(
+        "One worker: {:.1} a second\nContention: {:.3} %\nCoherency: {:.5} %\nExplained: {:.2} %\n",
+        fit.gamma,
+        fit.alpha * 100.0,
+        fit.beta * 100.0,
+        fit.r_squared * 100.0
+    );
+    match (fit.peak_load(), fit.peak_throughput()) {
+        (Some(load), Some(rate)) => text.push_str(&format!("Peak: {:.1} a second with {load:.0} workers\n", rate.0)),
+        _ => text.push_str("Peak: none; throughput rises towards its limit\n"),
+    }
+    if let Some(limit) = fit.limit() {
+        text.push_str(&format!("Limit by contention alone: {:.1} a second\n", limit.0));
+    }
+    if !rows.is_empty() {
+        text.push_str(&format!("\n{:>8} {:>12}  95 % interval\n", "workers", "a second"));
+        for ThroughputWire { workers, throughput, least, most } in &rows {
+            let interval = match (least, most) {
+                (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
+                _ => "no spare run".to_owned(),
+            };
+            text.push_str(&format!("{workers:>8} {throughput:>12.1}  {interval}\n"));
+        }
+    }
+    text.push('\n');
+    text.push_str(&basis.text());
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// CPU time by size, fields and connections, and what leaving some out saves.
+pub(super) fn cost(args: &PredictCostArgs) -> Result<Exit, Stop> {
+    let (mut toml, file): (_, CostFile) = read(&args.file)?;
+    for spanned in &file.what_if {
+        if spanned.get_ref().bytes.is_none() && spanned.get_ref().fields.is_none() {
+            let message = format!("what-if {}: `bytes` or `fields` is missing", spanned.get_ref().name);
+            toml.find(CAP_FILE, message, spanned, "say what the transaction would have");
+        }
+    }
+    if !toml.findings.is_empty() {
+        return Err(Findings(toml.findings).into());
+    }
+    let work = |bytes: Option<f64>, fields: Option<f64>, connections: Option<f64>| Work {
+        bytes: Bytes(bytes.unwrap_or(0.0)),
+        fields: fields.unwrap_or(0.0),
+        connections: connections.unwrap_or(0.0),
+    };
+    let samples: Vec<CostSample> = file
+        .run
+        .iter()
+        .map(|run| CostSample { work: work(run.bytes, run.fields, run.connections), cost: run.cost.0 })
+        .collect();
+    let estimate = CostModel::fit(&samples).map_err(stop)?;
+    let model = &estimate.value;
+    let mut rows: Vec<WhatIfWire> = Vec::new();
+    for asked in &file.what_if {
+        let asked = asked.get_ref();
+        let predicted = model.predict(&work(asked.bytes, asked.fields, asked.connections));
+        let cost_s = predicted.value.0;
+        let change = rows.first().map(|first| cost_s / first.cost_s - 1.0).filter(|change| change.is_finite());
+        rows.push(WhatIfWire { name: asked.name.clone(), cost_s, change, validity: predicted.validity.to_string() });
+    }
+    let basis = BasisWire::of(&estimate);
+    if args.json {
+        print_json(&CostWire {
+            schema: "quayline.cost/1",
+            fixed_s: model.fixed.value,
+            per_byte_s: model.per_byte.value,
+            per_field_s: model.per_field.value,
+            per_connection_s: model.per_connection.value,
+            r_squared: model.r_squared,
+            condition: model.condition,
+            worst_error: model.worst_error,
+            what_ifs: rows,
+            basis: &basis,
+        })?;
+        return Ok(Exit::Done);
+    }
+    write_stdout(cost_text(&estimate, &rows, &basis).as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn cost_text(estimate: &Estimate<CostModel>, rows: &[WhatIfWire], basis: &BasisWire) -> String {
+    let model = &estimate.value;
+    let kilobyte = Coefficient { value: model.per_byte.value * 1000.0, half_width: model.per_byte.half_width * 1000.0 };
+    let mut text = format!("A transaction: {}\n", with_width(model.fixed, time));
+    for (name, part) in
+        [("1,000 bytes", kilobyte), ("A field", model.per_field), ("A connection", model.per_connection)]
+    {
+        if part.value > 0.0 {
+            text.push_str(&format!("{name}: {}\n", with_width(part, time)));
+        }
+    }
+    text.push_str(&format!(
+        "Explained: {:.2} %; largest error over the runs: {:.1} %\n",
+        model.r_squared * 100.0,
+        model.worst_error * 100.0
+    ));
+    if model.condition > 30.0 {
+        text.push_str(&format!(
+            "The parts are hard to distinguish (condition number {:.0}): vary bytes and fields apart\n",
+            model.condition
+        ));
+    }
+    if !rows.is_empty() {
+        text.push_str(&format!("\n{:<24} {:>10} {:>9}\n", "what if", "CPU time", "change"));
+        for WhatIfWire { name, cost_s, change, validity } in rows {
+            let change = change.map_or_else(|| "-".to_owned(), |change| format!("{:+.1} %", change * 100.0));
+            text.push_str(&format!("{name:<24} {:>10} {change:>9}  {validity}\n", time(*cost_s)));
+        }
+    }
+    text.push('\n');
+    text.push_str(&basis.text());
+    text
+}
+
+/// Runs of one step with different item counts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ItemCountFile {
+    /// Records of the step.
+    records: u64,
+    run: Vec<ItemCountRun>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct ItemCountRun {
+    item_count: u64,
+    elapsed: Duration,
+}
+
+/// Runs with different numbers of workers.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScalingFile {
+    run: Vec<ScalingRun>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScalingRun {
+    workers: f64,
+    throughput: f64,
+}
+
+/// Runs with different sizes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct CostFile {
+    run: Vec<CostRun>,
+    #[serde(default)]
+    what_if: Vec<Spanned<WhatIf>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CostRun {
+    bytes: Option<f64>,
+    fields: Option<f64>,
+    connections: Option<f64>,
+    cost: Duration,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WhatIf {
+    name: String,
+    bytes: Option<f64>,
+    fields: Option<f64>,
+    connections: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ItemCountWire<'a> {
+    schema: &'static str,
+    fixed_s: f64,
+    per_checkpoint_s: f64,
+    worst_error: f64,
+    predictions: Vec<ElapsedWire>,
+    item_count_for_overhead: u64,
+    overhead: f64,
+    interval_s: Option<f64>,
+    interval_items: Option<f64>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct ElapsedWire {
+    item_count: u64,
+    elapsed_s: f64,
+}
+
+#[derive(Serialize)]
+struct ScalingWire<'a> {
+    schema: &'static str,
+    gamma: f64,
+    alpha: f64,
+    beta: f64,
+    r_squared: f64,
+    peak_workers: Option<f64>,
+    peak_throughput: Option<f64>,
+    limit: Option<f64>,
+    predictions: Vec<ThroughputWire>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct ThroughputWire {
+    workers: u32,
+    throughput: f64,
+    least: Option<f64>,
+    most: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct CostWire<'a> {
+    schema: &'static str,
+    fixed_s: f64,
+    per_byte_s: f64,
+    per_field_s: f64,
+    per_connection_s: f64,
+    r_squared: f64,
+    condition: f64,
+    worst_error: f64,
+    what_ifs: Vec<WhatIfWire>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct WhatIfWire {
+    name: String,
+    cost_s: f64,
+    change: Option<f64>,
+    validity: String,
+}
