@@ -108,6 +108,8 @@ pub enum Trim {
     Both,
     /// None.
     Keep,
+    /// Trailing spaces and NULs, as C programs leave them.
+    Nuls,
 }
 
 /// What stands for a field that an input document does not have and the interface gives no default for.

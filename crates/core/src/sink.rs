@@ -114,6 +114,9 @@ pub trait Sink {
     /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything: a source that could use it asks first.
     const TAKES_TEXTS: bool = false;
 
+    /// Whether a float may be an infinity or no number. Text formats have no such value, so a source rejects the document.
+    const TAKES_NOT_FINITE: bool = false;
+
     /// Leaves whose nodes follow each other, all text, all at once: what records of short texts mostly are. As if `value(node, Value::Ascii(…))`
     /// were called for each place, trailing blanks cut. Returns how many of the first it took; it takes none that has a byte above 0x7f.
     ///
@@ -205,6 +208,7 @@ impl<S: Sink> Sink for &mut S {
     }
 
     const TAKES_TEXTS: bool = S::TAKES_TEXTS;
+    const TAKES_NOT_FINITE: bool = S::TAKES_NOT_FINITE;
 
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {

@@ -12,7 +12,7 @@ use crate::fault::NOT_UTF8;
 const TOLD_MAX: usize = 20;
 
 /// Which cell of a row holds each column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Header {
     /// By column of the shape: the cell, or `None` where the file does not have it.
     pub(crate) cells: Vec<Option<usize>>,

@@ -295,7 +295,8 @@ columns           columns of a table [20000]
 findings          findings kept in a run; for validate, --max-findings [1000]
 copy-depth        COPY in COPY, include in include [64]
 copybook-bytes    a copybook with its COPY members [16M]
-guide-bytes       a guide with its includes [64M]";
+guide-bytes       a guide with its includes [64M]
+groups            keys of CSV documents of several rows [1M]";
 
 /// Arguments of `quayline completions`.
 #[derive(Debug, clap::Args)]

@@ -215,7 +215,8 @@ impl Lower<'_> {
             && let Some(first) = statement.sort.first()
         {
             let path = statement.path.steps.last().map_or("", |step| step.name.text.as_str()).to_owned();
-            let message = format!("`sort` orders the occurrences of one list, and the path to `{path}` goes through several");
+            let message =
+                format!("`sort` orders the occurrences of one list, and the path to `{path}` goes through several");
             self.error(codes::CARDINALITY, first.value.span, message).hint =
                 Some("write a loop in a loop, and sort the inner one".to_owned());
         }

@@ -86,7 +86,23 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
 }
 
 fn is_operator_word(word: &str) -> bool {
-    matches!(word, "and" | "or" | "not" | "in" | "if" | "then" | "else" | "where" | "for" | "match" | "limit" | "make" | "sort" | "by")
+    matches!(
+        word,
+        "and"
+            | "or"
+            | "not"
+            | "in"
+            | "if"
+            | "then"
+            | "else"
+            | "where"
+            | "for"
+            | "match"
+            | "limit"
+            | "make"
+            | "sort"
+            | "by"
+    )
 }
 
 /// Whether a line goes on with the one before it.
