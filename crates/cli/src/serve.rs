@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
-use quayline_gateway::Definitions;
+use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
-use quayline_server::{AdminPart, ServeConfig, ServeError};
+use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, store_misfits};
+use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
 use crate::console::Console;
@@ -37,8 +38,12 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         config.check()?;
     }
     config.threads = args.threads.or(config.threads);
+    let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     if args.check {
-        let findings = quayline_server::cannot_work(&config, &definitions);
+        let mut findings = quayline_server::cannot_work(&config, &definitions);
+        if needs_store(&definitions) {
+            findings.extend(store_findings(&folder, &definitions)?);
+        }
         if !findings.is_empty() {
             return Err(Findings(findings).into());
         }
@@ -55,13 +60,24 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
         return Ok(Exit::Done);
     }
-    let store = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
-    let flows = ServedFlows::start(&root, &store, config.threads)?;
-    let queues = ServedQueues::start(&config, flows.as_ref(), &store)?;
+    let flows = ServedFlows::start(&root, &folder, config.threads)?;
+    let opened = if flows.is_none() && (config.amqp.is_some() || needs_store(&definitions)) {
+        Some(Opened::open(&folder, Missing::Refuse)?)
+    } else {
+        None
+    };
+    let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
+    let store = store.cloned();
+    let queues = ServedQueues::start(&config, store.as_ref())?;
+    for finding in store.iter().flat_map(|store| store_misfits(store, &definitions)) {
+        // Other services work, and what is missing may be defined before the next start.
+        eprintln!("{finding}");
+    }
     let parts =
         flows.iter().map(|flows| Arc::new(FlowsPart(Arc::clone(&flows.engine))) as Arc<dyn AdminPart>).collect();
     let log = Box::new(|line: &str| eprintln!("{line}"));
-    let served = quayline_server::serve_with(config, root, definitions, parts, log, |address| {
+    let beside = Beside { parts, store };
+    let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
         eprintln!("listening on {address}")
     })
     .map_err(|error| {
@@ -76,7 +92,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     });
     // What clients of queues and the flows have in progress is finished also if the server could not begin.
     if let Some(queues) = queues {
-        queues.end()?;
+        queues.listener.stop();
+    }
+    if let Some(opened) = opened {
+        opened.close(Exit::Done)?;
     }
     let exit = match flows {
         Some(flows) => flows.end(Exit::Done)?,
@@ -86,34 +105,40 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// The listener for AMQP 1.0 beside the server, and the store that it opened where no flows did.
+/// Whether a service is a record file or a queue.
+fn needs_store(definitions: &Definitions) -> bool {
+    let of_store = |spec: &ProviderSpec| matches!(spec, ProviderSpec::File(_) | ProviderSpec::Queue(_));
+    definitions.services.iter().any(|service| of_store(&service.provider))
+}
+
+/// What services expect of the store and do not find. A store that another process has is not looked at.
+fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
+    let opened = match Opened::open(folder, Missing::Refuse) {
+        Ok(opened) => opened,
+        Err(Stop::Findings(Findings(findings))) if findings.iter().any(|finding| finding.code == STO_IN_USE) => {
+            eprintln!("the store is in use, so its record files and queues are not checked");
+            return Ok(Vec::new());
+        }
+        Err(Stop::Findings(Findings(findings))) => return Ok(findings),
+        Err(stop) => return Err(stop),
+    };
+    let findings = store_misfits(&opened.store, definitions);
+    opened.close(Exit::Done)?;
+    Ok(findings)
+}
+
+/// The listener for AMQP 1.0 beside the server.
 struct ServedQueues {
     listener: Listener,
-    opened: Option<Opened>,
 }
 
 impl ServedQueues {
     /// Starts the listener if `[serve.amqp]` is there.
-    fn start(
-        config: &ServeConfig,
-        flows: Option<&ServedFlows>,
-        folder: &FolderArg,
-    ) -> Result<Option<ServedQueues>, Stop> {
-        if config.amqp.is_none() {
-            return Ok(None);
-        }
-        let opened = if flows.is_none() { Some(Opened::open(folder, Missing::Refuse)?) } else { None };
-        let store = flows.map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
-        let Some(store) = store else { return Ok(None) };
+    fn start(config: &ServeConfig, store: Option<&Store>) -> Result<Option<ServedQueues>, Stop> {
+        let (Some(_), Some(store)) = (&config.amqp, store) else { return Ok(None) };
         let listener = crate::queues::listen(store, config)?;
         eprintln!("listening on {} for AMQP", listener.address());
-        Ok(Some(ServedQueues { listener, opened }))
-    }
-
-    /// Ends the connections and closes the store.
-    fn end(self) -> Result<(), Stop> {
-        self.listener.stop();
-        self.opened.map_or(Ok(()), |opened| opened.close(Exit::Done).map(|_| ()))
+        Ok(Some(ServedQueues { listener }))
     }
 }
 

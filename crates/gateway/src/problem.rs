@@ -3,7 +3,7 @@
 use crate::{Json, codes};
 
 /// A problem: status, what is wrong in general, and which fields break which rule. Never a value of the request or of a record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// HTTP status.
     pub status: u16,

@@ -24,6 +24,7 @@ mod partner;
 mod probes;
 mod project;
 mod queue_serve;
+mod records_api;
 mod serve;
 mod store;
 mod translate;

@@ -1,6 +1,7 @@
 //! APIs: what a client sees of services.
 
 mod compile;
+mod records;
 mod wire;
 
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use quayline_cobol::RecordPlan;
 use quayline_core::{NodeId, Place, Shape};
 
 use crate::gate::GateRules;
+use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
 use crate::shaping::ShapingRules;
@@ -84,6 +86,8 @@ pub struct Operation {
     pub(crate) gate: GateRules,
     pub(crate) probe: Option<Probe>,
     pub(crate) responses: Vec<Response>,
+    /// What it does with the records of a file, where the service is one.
+    pub(crate) file: Option<FileOperation>,
     /// Where it stands in its file.
     pub(crate) at: Place,
 }
@@ -165,6 +169,24 @@ impl Operation {
     /// Headers that are parameters, in lower case.
     pub fn header_parameters(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().filter(|p| p.place == ParameterPlace::Header).map(|p| p.name.as_str())
+    }
+
+    /// What it does with the records of a file; `None` where the service is none.
+    #[must_use]
+    pub fn file_action(&self) -> Option<FileAction> {
+        self.file.as_ref().map(|file| file.action)
+    }
+
+    /// Status of the answer where it does not depend on a record.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.responses.first().map_or(200, |response| response.status)
+    }
+
+    /// Name of the alternate index that it looks in.
+    #[must_use]
+    pub fn file_index(&self) -> Option<&str> {
+        self.file.as_ref().and_then(|file| file.index.as_deref())
     }
 
     /// Whether it takes a body.

@@ -11,6 +11,7 @@ mod http;
 mod issuer;
 mod limits;
 mod operation;
+mod records;
 mod reload;
 mod sql;
 mod tls;
