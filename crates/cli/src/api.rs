@@ -111,7 +111,6 @@ fn name(args: &ApiNewArgs) -> Result<String, Stop> {
 }
 
 /// How the service names the copybook, and from where to where it is copied if the project does not have it.
-#[expect(clippy::type_complexity, reason = "a name and two paths")]
 fn copybook(args: &ApiNewArgs) -> Result<(String, Option<(PathBuf, PathBuf)>), Stop> {
     let whole = |path: &Path| path.canonicalize().map_err(|error| unreadable(path, &error));
     let (root, path) = (whole(&args.project)?, whole(&args.copybook)?);

@@ -472,8 +472,8 @@ mod tests {
         };
         assert_eq!(call(b"ABCDEF", Some(vec![0..2, 4..5])).merged(b"abcdef"), b"ABcdEf");
         // A longer record keeps its end, a shorter one grows as far as it must.
-        assert_eq!(call(b"ABCDEF", Some(vec![1..2])).merged(b"abcdefgh"), b"aBcdefgh");
-        assert_eq!(call(b"ABCDEF", Some(vec![3..4])).merged(b"ab"), b"abCD");
+        assert_eq!(call(b"ABCDEF", Some(vec![0..0, 1..2])).merged(b"abcdefgh"), b"aBcdefgh");
+        assert_eq!(call(b"ABCDEF", Some(vec![0..0, 3..4])).merged(b"ab"), b"abCD");
         assert_eq!(call(b"ABCDEF", None).merged(b"ab"), b"ABCDEF");
     }
 }

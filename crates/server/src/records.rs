@@ -460,11 +460,8 @@ impl Provider for Messages {
     }
 
     fn ready(&self) -> Result<(), String> {
-        let names = std::iter::once(&self.spec.queue).chain(&self.spec.reply_queue);
-        names
-            .map(|name| self.store.queue(name).map(|_| ()))
-            .collect::<Result<_, _>>()
-            .map_err(|error| error.to_string())
+        let mut names = std::iter::once(&self.spec.queue).chain(&self.spec.reply_queue);
+        names.try_for_each(|name| self.store.queue(name).map(|_| ())).map_err(|error| error.to_string())
     }
 }
 
