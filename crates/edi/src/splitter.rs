@@ -1,4 +1,44 @@
 //! Finds the segments of a stream of interchanges.
+//!
+//! # Notes for the next editor
+//!
+//! **The law.** However the caller cuts the input, a stream gives the same steps, positions and faults. Before a segment's terminator
+//! is in the input, the splitter may report nothing about the segment that a look at the whole of it would not report, or would
+//! report in another order. `an_early_look_says_what_a_late_one_says` lists the cases that once broke the law. Three tests hold it:
+//! `trace_all_ways` reads each vector whole, byte by byte and cut at each place; `any_chunking_gives_the_same_events` cuts random
+//! text; the fuzz target `edi` cuts its input.
+//!
+//! **Two ways to a segment.** `Pass::plain` takes a segment by its number in the index and changes `next`, nothing else.
+//! `Pass::other` handles everything else. `found`, `at` and the splitter's `segment` therefore lag behind `next` until `settle` runs,
+//! which is the first thing that `other` does. Outside of `other`, read positions through `segment_start`, `segment_number` and
+//! `consumed`: they add the difference. `plain_segments_are_found_as_by_the_careful_way` compares both ways; it lowers `elements_max`
+//! below the elements of a window, which sends every segment the careful way.
+//!
+//! * `plain` is right only below the limit of the index, which `other` sets: data segments of an open interchange, without code
+//!   extension, in a window that has no more elements than one segment may have, and before the first mark (a release character or
+//!   line break).
+//! * No segment of the index is too long, because a window has at most `segment_bytes_max + 1` bytes, the terminator included. Only a
+//!   scan that finds no terminator has to look at the limit.
+//! * `OF_NOTE` may send a harmless segment the careful way, never the other way round. A tag that needs a closer look goes into its
+//!   list.
+//!
+//! **Positions are relative.** Those of the index count from `base` and belong to `text`. Code that moves `at` by other means and
+//! stays in `Mode::Inside` must leave the index without a next segment: `forget_index`, or a scan that found none. Two cases
+//! surprise: in text by code extension, `text` is the segment as UTF-8, so its positions say nothing about the input (`source` has
+//! the bytes); and in binary data (BIN, BDS) the index finds delimiters that are data, so `special` asks `binary` before it judges
+//! elements, line breaks or the tag.
+//!
+//! **Cost.** The caller holds at most one segment, and each byte is looked at a constant number of times however few arrive at once:
+//! `looked` remembers how far the open segment is known, `leave_gap` drops white space as it comes. The tests in `gaps.rs` time both.
+//! An earlier version read the open segment again with every piece that arrived, which grew with the square of its length.
+//!
+//! **Checkpoints.** A field that outlives a segment and changes later steps or faults belongs in `put_state` and `from_state`
+//! (`state.rs`). Otherwise a reader that resumes there differs: `a_reader_goes_on_from_any_place`. Faults that are reported once in
+//! an interchange have their flag in `Told`, which each header resets.
+//!
+//! **Speed.** Earlier versions kept a cursor of four positions, later all of `Found`, for every plain segment. The store of the
+//! cursor stalled the next load, so a plain segment is a number now. A window of 8 KiB is as fast as one of 4 KiB; 16 KiB is a tenth
+//! slower.
 
 mod between;
 mod binary;

@@ -2,6 +2,42 @@
 //!
 //! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every field
 //! can be read in 16-byte blocks without looking at where the record ends. Bytes of binary fields are translated too and never looked at.
+//!
+//! # Notes for the next editor
+//!
+//! **Fast and slow.** Each operation has a fast path for the most common good data. Otherwise it calls `slow`, which reads the item
+//! with `read` and finds the exact reason. A fast path may refuse anything, but what it accepts must have the value that `read`
+//! gives. `plan/compile.rs` guarantees the sizes that the bit masks rely on: zoned at most 16 bytes, packed at most 16, binary 2, 4
+//! or 8.
+//!
+//! **Padding.** `raw` and `text` have `PAD` bytes after the record, so that 16-byte blocks can be loaded anywhere in it. These bytes,
+//! and all after them, may hold what earlier records left. So a fast path compares `at + size` with `loaded.len` before it believes
+//! what it loaded.
+//!
+//! **`base`** is added to the offset of a record whose tables are at their maximum. A short table that slides makes it negative, as a
+//! wrapped `usize`: add with `wrapping_add` and index with `get`. `Table::behind` is the one place that knows where the next item
+//! begins.
+//!
+//! **Not everything is translated.** For a sink that takes rows, `load` translates up to the first table of texts; `text_rows`
+//! translates the rest, table by table, as operations reach it. An operation that reads `text` out of that order would see the record
+//! before: for such plans `plan/rows.rs` has all of it translated at once (`end_if_in_order`), and debug builds fill `text` with `!`
+//! so that it shows. `tables_of_texts_are_the_same_by_rows` compares rows with one value at a time, `texts_are_the_same_by_place`
+//! texts by place.
+//!
+//! **Passes.** A view that no selector chooses runs first against `Validate`, and again for the sink if it made no fault. `preserve`
+//! runs all operations again for an encoder. Both set `quiet`, or notes would be doubled. After a bad counter or a cut field, `lost`
+//! hides every later fault of the record, since nobody knows where its fields are.
+//!
+//! Known gap: `lost` is not reset when the view that set it is dropped. If a record ends inside one view, another view then seems to
+//! fit, whatever its bytes are, and the end of the record is not checked.
+//!
+//! **Limits.** At most `RecordFaults::MAX` faults and `RecordDecoder::NOTES_MAX` notes are kept of a record.
+//!
+//! **Tests.** `tests/oracle` compares with programs that GnuCOBOL compiles, `tests/records/laws.rs` has the laws of round trips,
+//! `no_byte_of_a_short_or_long_record_is_lost` the ends of records; the fuzz target is `record_decode`.
+//!
+//! **Tried.** Padding a short record as a whole in its buffer: blanks are a number in COMP and a character in PIC N, so each item is
+//! padded alone (`short.rs`).
 
 mod end;
 mod item;

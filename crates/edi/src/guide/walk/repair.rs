@@ -1,4 +1,36 @@
 //! What a segment without a place may mean: readings tried side by side until one is clearly the best.
+//!
+//! # Notes for the next editor
+//!
+//! **The aim** is one finding for one mistake, at its place and with its code.
+//! `one_fault_gives_one_finding_at_its_place_with_its_code` makes thousands of mutants of valid files and requires 95 of 100 to be
+//! right; `one_fault_is_told_once` (in `tests.rs`) prints every mutant of a small claim that has no finding or several, so a change
+//! of any cost shows there first.
+//!
+//! **How it decides.** A reading is a `State`: open loops, counts and faults so far, with a cost. Each segment without a place makes
+//! several readings of every reading that is followed. The cheapest becomes the state of the walk, those within `MARGIN` of it become
+//! rivals, and their faults wait. They are decided when one reading is left, when the best had no fault for `SURE_AFTER` segments, at
+//! the end of the transaction, or at one of the limits below. A tag that the guide does not have is passed over in every reading
+//! alike.
+//!
+//! * While there are rivals, every segment comes here, also those that have a place. Good data has no rivals and never comes here.
+//! * Costs are multiples of `FAULT` with small additions. These order explanations of equally many faults: a pair in the wrong order
+//!   is likelier than a missing segment (`SWAPPED`), a segment that belongs nowhere is the least likely (`skip`).
+//! * Equal costs are decided by order: sorting is stable, so the order of the calls in `repairs` matters.
+//! * `misfit` has a cost but no fault: the check of the elements reports the wrong value.
+//! * `is_like` ignores faults and costs. Of two readings that continue alike, the cheaper one, which comes first, stays.
+//! * Credit: a segment that was passed over, or that could not be read, may be the one that is missing next. Each pays for one
+//!   missing item, until the path moves on.
+//!
+//! **The caller has acted on earlier placements.** It opened and closed loops as they said. If another reading wins, `left` and
+//! `entered` of the next placement lead from the loops that the caller has open to those of the new reading. Segments that were sent
+//! stay where they are, which is why placements near a fault are `doubtful`.
+//!
+//! **Undo is one step deep.** `State::undone` is the reading without the last step. Whoever changes a state by other means than
+//! `take` has to call `forget_undo`, or a later undo restores what another step changed.
+//!
+//! **Limits.** `UNDECIDED_MAX`, `CAREFUL_MAX` and `HELD_MAX` bound time and memory for data of another kind. Without them each
+//! reading kept all its faults, and time grew with the square of the length: `data_of_another_kind_is_told_in_linear_time`.
 
 use super::state::{State, Step, fulfils, is_true, misfits};
 use super::{Mark, Placement, Walk};
