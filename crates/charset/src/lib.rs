@@ -9,8 +9,8 @@
 //! * [`Weave`] writes rows of blank-padded text between words that are always the same.
 //! * [`DelimiterIndex`] finds the delimiters of EDI text and writes their positions.
 //!
-//! `unsafe` stands in `translate`, `scan`, `weave` and `delimiters` only, for the instructions and for writing into a vector's spare room; each fast path has a
-//! slow twin that tests hold equal.
+//! Only `translate`, `scan`, `weave`, `delimiters` and `widest` contain `unsafe`: for instructions that not every machine has, and for
+//! writing into a vector's spare room. Each module states what its blocks require. Tests compare each fast path with a slow twin.
 //!
 //! # Departures from the sources
 //!

@@ -3,6 +3,11 @@
 //! The `mask_` functions take a block of 16 bytes and give one bit per byte, the first byte's lowest. They compile to a few SSE2
 //! instructions where the processor has them by definition (x86-64), to plain loops elsewhere; [`plain`] holds the loops, and tests hold
 //! both equal.
+//!
+//! # Unsafe code
+//!
+//! All of it is in `sse2`, and needs two things. The instructions are SSE2, which is part of x86-64; other targets compile [`plain`]
+//! instead. `load` reads 16 bytes, which its argument `&[u8; 16]` has; the load needs no alignment. No pointer leaves a function.
 
 /// Bytes equal to `byte`.
 #[inline(always)]

@@ -1,4 +1,10 @@
 //! A hot loop compiled twice: for any machine of its kind, and for one with wide vectors.
+//!
+//! # Unsafe code
+//!
+//! `run_wide` may be called only on a machine that has every instruction set of its `target_feature` attribute. `wide` guarantees
+//! that: it is true only after `find` has detected each of them. Keep the two lists equal. Nothing else is required: `Hot::run` is a
+//! safe function, and a race on `WIDE` only repeats the detection.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

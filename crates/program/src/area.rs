@@ -34,6 +34,22 @@
 //!
 //! The alternative is to change the mapping for each call: a system call, and a page fault for each page that the program touches. Both costs are
 //! yet to be compared on a quiet machine.
+//!
+//! # Unsafe code
+//!
+//! * **Bounds.** Every address is `shared` or `private` and an offset that follows from the geometry. `map` makes mappings of that
+//!   size. `create` sets the length of the file; `open` takes the geometry from the file's head, which the caller of programs has
+//!   written, and refuses a wrong magic or more than [`SLOTS_MAX`] slots. `slot` asserts the number of a slot. Words are at constant
+//!   offsets of the control page, ring positions are taken modulo [`SLOTS_MAX`], and slot numbers from the ring are checked by
+//!   whoever reads them.
+//! * **Sides.** `begin` and `finish` need the private pages, which only the worker's side has. Only `worker.rs` calls them, with an
+//!   `Area` from `open`. Nothing checks this at run time.
+//! * **The other process** may write at any time. So words are only used as atomics, and COMMAREAs only by copying bytes through raw
+//!   pointers: no reference into them ever exists, and any bytes are valid. `copy_out` copies before anybody looks.
+//! * **Lifetime.** The mapping belongs to the value, `drop` unmaps it, and `word`, `began` and `return_code` borrow from the value.
+//!   `begin` returns an address for the program to use until `finish`. The type is `Send` because nothing in it belongs to a thread;
+//!   it is not `Sync`.
+//! * **Reservation.** A fixed mapping replaces what is there: `map` makes two, both inside of what `reserve` has just reserved.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::io;

@@ -1,4 +1,11 @@
 //! The caller's side: starts a worker, submits calls, takes what is done, and tells how a worker ended.
+//!
+//! # Unsafe code
+//!
+//! The closure for `pre_exec` runs in a child between fork and exec, where other threads of the caller may have held locks. So it may
+//! only make async-signal-safe system calls and must not allocate. It calls `fcntl`, `dup2` and `prctl`, works on arrays that it
+//! owns, and its errors are made from `errno` without allocating. The descriptors that it copies are owned by [`Worker::start`] until
+//! the process has started.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;

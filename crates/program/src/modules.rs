@@ -2,6 +2,14 @@
 //!
 //! libcob keeps that list to itself. The dynamic linker says which objects came after libcob. A COBOL program is a function that its object
 //! exports under the name of its PROGRAM-ID, and each COBOL object imports `cob_set_cancel`.
+//!
+//! # Unsafe code
+//!
+//! `dl_iterate_phdr` calls back with a valid description, for the time of the call, and passes `data` through unchanged. Each
+//! callback casts `data` to the type of the local variable that its caller passes: keep the two together. The name in a description
+//! ends with 0x00. Every C library that Rust supports on Linux has `dlpi_adds`, so the size of the description is not compared. A
+//! panic in a callback would end the process, since it cannot unwind through C. The worker has one thread, so nothing is loaded
+//! during a walk.
 
 use core::ffi::{CStr, c_int, c_void};
 use std::ffi::CString;

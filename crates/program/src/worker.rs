@@ -1,4 +1,16 @@
 //! The worker's side: loads libcob and the program, and calls it for every slot that comes.
+//!
+//! # Unsafe code
+//!
+//! * **Descriptors** 3, 4 and 5 are open: `host::launch` puts them there before the process starts, and nothing here closes them. In
+//!   a process that was started by hand they may not be; then mapping the memory fails, and [`run_worker`] returns
+//!   [`exit_code::NO_CALLER`].
+//! * **libcob** is not thread-safe. This process has one thread, and calls into libcob only from it. `Cobol::load` keeps the library
+//!   loaded for good and checks each symbol; the function types are those of `libcob.h`, which the compiler cannot check. `cob_init`
+//!   runs before any other function.
+//! * **Text from libcob** is copied before the next call into it.
+//! * **The program** gets the address of a COMMAREA in private pages ([`Area::begin`]). It may write anywhere in this process, which
+//!   no precondition can prevent: hence a process of its own, and unmapped addresses around these pages.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering;

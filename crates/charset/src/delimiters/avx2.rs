@@ -1,4 +1,10 @@
 //! Two compares of 32 bytes; positions by counting trailing zeros, some at once so that the loop seldom turns.
+//!
+//! # Unsafe code
+//!
+//! `classes` loads 64 bytes from a `&[u8; 64]`, without alignment. `flatten` stores positions eight at a time, so up to seven beyond
+//! those it counts; its caller's room of 128 holds them, and `set_len` admits only the counted ones. The loop of `block.rs`
+//! guarantees the room, and `DelimiterIndex::scan_for` the instructions.
 
 use core::arch::x86_64::{
     __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,

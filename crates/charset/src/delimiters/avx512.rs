@@ -1,4 +1,11 @@
 //! 64 bytes a compare; positions by compressing the vector 0, 1, … 63 under the mask.
+//!
+//! # Unsafe code
+//!
+//! `classes` loads 64 bytes from a `&[u8; 64]`, and `IOTA` has 64, all without alignment. `append` and `stop` store whole vectors, up
+//! to 64 entries beyond the length whatever they count; the caller's room of 128 holds them, and `set_len` admits only the counted
+//! ones. `stop` writes a `Stop` as two 32-bit numbers, `end` in the low half: the type is `repr(C)` with the fields in this order,
+//! and x86-64 is little-endian. The loop of `block.rs` guarantees the room, and `DelimiterIndex::scan_for` the instructions.
 
 use core::arch::x86_64::{
     __m512i, _mm_unpacklo_epi8, _mm512_add_epi32, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,

@@ -1,4 +1,11 @@
 //! What both vector kernels share: the bit arithmetic on the masks of one block, and the loop over blocks.
+//!
+//! # Unsafe code
+//!
+//! `scan` and `step` need the instructions of their kernel, which `DelimiterIndex::scan_for` guarantees. `step` also needs room for
+//! 128 more entries in each list: 64 that a block can have, and 64 that a kernel may write beyond them before it sets the length.
+//! `reserve` makes room for all blocks of a batch and 64 entries more, before each batch and before the last, partial block; a block
+//! never adds more than 64 entries to a list. The byte-by-byte way appends with `push` and needs no room.
 
 use super::{Carry, DelimiterIndex};
 

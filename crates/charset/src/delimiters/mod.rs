@@ -8,6 +8,22 @@
 //!
 //! A delimiter behind a release character is data; so is a release character behind another. That is bit arithmetic over the 64 bits of a
 //! block; line breaks inside released pairs, which only wrapped files have, take the byte-by-byte way.
+//!
+//! # Unsafe code
+//!
+//! * **Instructions.** A kernel may run only where its instructions are. `scan_for` is the only way to a kernel: it takes any up to
+//!   the active one, and checks a higher one against [`DelimiterKernel::available`]. There, AVX-512 is listed only where AVX2 is, so
+//!   a machine that has the active kernel has those below it.
+//! * **Lists of an index.** `span` reads them without checks. It relies on these invariants, which `clear`, `set_segment` and the
+//!   kernels uphold: `ends` and `stops` begin with an entry for the place before the text; the `end` of each stop is an index into
+//!   `ends` and higher than that of the stop before; its `part` is at most the number of `parts` and no lower than that of the stop
+//!   before; `limit` is at most the number of segments. Whoever appends a stop also appends the ends and parts that it counts.
+//!   Entries are removed only all at once; `forget_first_parts` raises a `part` to that of the next stop.
+//! * **Rising positions.** [`Ends::between`] slices without checks because [`Ends`] always rise strictly: `Ends::new` checks it, and
+//!   `span` takes them from a list that does. It compares the last one with the length of the text.
+//! * **Room.** The kernels write into the spare capacity of the lists: see `block.rs`.
+//!
+//! `tests.rs` compares all kernels of the machine with the scalar one, on random and on long texts.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

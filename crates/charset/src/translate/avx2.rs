@@ -8,6 +8,12 @@
 //!
 //! Saturation goes down to -128, never to positive, and all bytes of a row keep their low four bits while it is theirs, since 16 is
 //! subtracted.
+//!
+//! # Unsafe code
+//!
+//! `translate` passes on the caller's promises: `dst` can be written for `src.len()` bytes, does not overlap `src`, and the machine
+//! has AVX2. It keeps each block within `src.len()`: below 32 bytes it uses the scalar loop, and the last block begins 32 bytes
+//! before the end. Rows of the table are 16 bytes of a `[u8; 256]`. No access needs alignment.
 
 use core::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm_xor_si128, _mm256_broadcastsi128_si256, _mm256_loadu_si256,

@@ -1,6 +1,12 @@
 //! Two permutes of 128 entries and a blend.
 //!
 //! `vpermi2b` looks up 128 entries by the low seven bits of each byte; the high bit, taken as a mask, chooses between the two halves.
+//!
+//! # Unsafe code
+//!
+//! `translate` passes on the caller's promises: `dst` can be written for `src.len()` bytes, does not overlap `src`, and the machine
+//! has AVX-512 F, BW and VBMI. Whole blocks end at or before `src.len()`; the rest is loaded and stored under a mask that admits only
+//! its bytes. Rows of the table are 64 bytes of a `[u8; 256]`. No access needs alignment.
 
 use core::arch::x86_64::{
     __m512i, _mm512_loadu_si512, _mm512_mask_blend_epi8, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,

@@ -8,6 +8,14 @@
 //!
 //! A kernel is chosen once per process. Short inputs stay cheap: below one block the AVX2 kernel uses the scalar loop, and the AVX-512
 //! kernel masks its one load and store.
+//!
+//! # Unsafe code
+//!
+//! `Kernel::run` and the kernels need a `dst` that can be written for `src.len()` bytes and does not overlap `src`, and a machine
+//! with the kernel's instructions. [`Kernel::translate`] guarantees the first by its assertion and an exclusive borrow,
+//! [`translate_append`] by reserving room in a vector that is borrowed exclusively. For the second, `Kernel::translate` takes any
+//! kernel up to the active one and checks a higher one against [`Kernel::available`]; every processor with AVX-512 has AVX2. Every
+//! kernel writes all `src.len()` bytes and no other, on which the `set_len` of `translate_append` relies. The tests look at both.
 
 use core::sync::atomic::{AtomicU8, Ordering};
 

@@ -2,6 +2,11 @@
 //!
 //! Blocks are of 16 and 32 bytes and their blanks are found by `movemask`: with blocks of 64 and mask registers a text takes twice as long, though
 //! it is fewer instructions. Only the look for bytes that end the writing has no mask to wait for.
+//!
+//! # Unsafe code
+//!
+//! [`write()`] states the preconditions and [`Weave::write`] guarantees them; `mod.rs` has the proof. Pointers to rows are made by
+//! `wrapping_add`, because the one after the last row may lie beyond the text; it is never read. Loads and stores need no alignment.
 
 use core::arch::x86_64::{
     __m512i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8, _mm_storeu_si128, _mm256_cmpeq_epi8,

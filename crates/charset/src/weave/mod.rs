@@ -5,6 +5,21 @@
 //! row ──▶ words and text as blocks ──▶ out; the next step begins behind the text's last byte that is no blank
 //! ```
 //! A text costs some sixteen instructions with its words, whatever stands in it, where it costs forty when each is copied by itself.
+//!
+//! # Unsafe code
+//!
+//! `avx512::write` trusts its arguments; [`Weave::write`] makes them true.
+//!
+//! * **Reads.** A row may be read for `reach` bytes, which is the end of its last text and [`Weave::TEXT_SLACK`]. A text of 17 bytes
+//!   or more is read in blocks of 32, any other in one block of 16, so at most 31 bytes beyond its end. `rows` is limited so that the
+//!   last row has its reach.
+//! * **Writes.** The words and texts of a row are at most `row_max` bytes. A step writes a chunk of 64 bytes where its words are
+//!   fewer, and whole blocks where its text is shorter, so at most 64 bytes beyond what `row_max` counts. `rows` is limited so that
+//!   all rows and [`Weave::OUT_SLACK`] fit `out`.
+//! * **Steps.** `Steps::end` makes them: at most 64 bytes of words, a text of at most 128 bytes within the reach.
+//! * **Instructions.** `is_there` detects all that the functions are compiled for.
+//!
+//! `write_plain` is the twin; `both_ways_agree` compares the two.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
