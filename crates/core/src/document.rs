@@ -2,7 +2,7 @@
 
 use crate::{Decimal, Digits, NodeId, Run, Sink, Value};
 
-/// A document as the list of its events, in two arenas that are reused from one document to the next.
+/// The events of one document, kept in two arenas that are reused from one document to the next.
 ///
 /// It is a [`Sink`] (recording) and, by [`Document::replay`], a source. Memory is 24 bytes an event and the bytes of its values.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ enum What {
     Ascii(Span),
     Digits(Span, bool, i16),
     Int(i64, i16),
-    /// The integer stands in the byte arena, 16 bytes, little-endian.
+    /// The integer is in the byte arena: 16 bytes, little-endian.
     Decimal(u32, i16),
     Float32(f32),
     Float64(f64),
@@ -44,25 +44,25 @@ struct Span {
 }
 
 impl Document {
-    /// An empty document.
+    /// Creates an empty document.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets the content and keeps the memory.
+    /// Removes the content and keeps the memory.
     pub fn clear(&mut self) {
         self.events.clear();
         self.bytes.clear();
     }
 
-    /// Whether nothing was recorded.
+    /// Returns whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Bytes of memory in use.
+    /// Returns the bytes of memory in use.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.events.len() * size_of::<Event>() + self.bytes.len()

@@ -1,4 +1,4 @@
-//! What is wrong, where, whose fault it is and what to do.
+//! Findings: what is wrong, where it is, who can fix it, and how.
 
 use core::fmt;
 use std::sync::Arc;
@@ -15,33 +15,34 @@ impl fmt::Display for Code {
     }
 }
 
-/// How bad.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Severity {
     /// Worth knowing; nothing was changed or lost.
     Note,
-    /// Odd; nothing lost.
+    /// Unusual, but nothing is lost.
     Warning,
-    /// The unit it concerns is refused.
+    /// The affected unit is refused.
     Error,
 }
 
-/// Who can mend it. Exit codes and protocol answers follow from it.
+/// Who can fix a finding. Exit codes and protocol answers follow from it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
-    /// Whoever sent the data.
+    /// The sender of the data.
     Sender,
-    /// Whoever wrote the copybook, interface file or settings.
+    /// The author of the copybook, interface file or settings.
     Config,
-    /// Whoever called: wrong arguments.
+    /// The caller, who passed wrong arguments.
     Caller,
-    /// The machine: disk full, file not there, pipe closed.
+    /// The machine: disk full, missing file, closed pipe.
     Environment,
-    /// Us: a broken invariant.
+    /// Quayline itself: a broken invariant.
     Ours,
 }
 
-/// Where: any part may be missing. Never holds payload except `line_text`, which is text of a user's own source (copybook, settings).
+/// Place of a finding; any part may be missing. It never holds payload except `line_text`, which is text of a user's own source
+/// (copybook, settings).
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Place {
     /// File as the user named it.
@@ -52,7 +53,7 @@ pub struct Place {
     pub column: Option<u32>,
     /// Characters to underline from `column`.
     pub width: Option<u32>,
-    /// The line itself, for the caret; only for sources that are not payload.
+    /// The line itself, shown above the caret; only for sources that are not payload.
     pub line_text: Option<String>,
     /// Record, from 1.
     pub record: Option<RecordNumber>,
@@ -60,12 +61,12 @@ pub struct Place {
     pub byte: Option<ByteOffset>,
     /// Field path or JSON path.
     pub path: Option<String>,
-    /// What else tells the place: offset in the record, length, picture.
+    /// More about the place: offset in the record, length, picture.
     pub detail: Option<String>,
 }
 
 impl Place {
-    /// A place in a user's source text.
+    /// Returns a place in a user's source text.
     #[must_use]
     pub fn source(file: &Arc<str>, line: u32, column: u32, width: u32, line_text: &str) -> Self {
         Place {
@@ -116,39 +117,39 @@ impl fmt::Display for Place {
 pub struct Finding {
     /// Stable code.
     pub code: Code,
-    /// How bad.
+    /// Severity.
     pub severity: Severity,
-    /// Who can mend it.
+    /// Who can fix it.
     pub fault: Fault,
-    /// What was expected and found: lower case, no final period, no payload.
+    /// Expected and found values: lower case, no final period, no payload.
     pub message: String,
-    /// Where.
+    /// Place.
     pub place: Place,
-    /// A remedy that can be followed.
+    /// A remedy that the user can apply.
     pub hint: Option<String>,
 }
 
 impl Finding {
-    /// An error.
+    /// Creates an error.
     #[must_use]
     pub fn error(code: Code, fault: Fault, message: impl Into<String>) -> Self {
         Finding { code, severity: Severity::Error, fault, message: message.into(), place: Place::default(), hint: None }
     }
 
-    /// A warning.
+    /// Creates a warning.
     #[must_use]
     pub fn warning(code: Code, fault: Fault, message: impl Into<String>) -> Self {
         Finding { severity: Severity::Warning, ..Finding::error(code, fault, message) }
     }
 
-    /// The same at a place.
+    /// Returns the finding with this place.
     #[must_use]
     pub fn at(mut self, place: Place) -> Self {
         self.place = place;
         self
     }
 
-    /// The same with a remedy.
+    /// Returns the finding with this remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -156,7 +157,7 @@ impl Finding {
     }
 }
 
-/// Plain text as people read it: code and message, place, source line with caret, hint. No colour; no final newline.
+/// Writes the finding as plain text: code and message, place, source line with caret, hint. No colour and no final newline.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.severity {
@@ -186,7 +187,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All that is wrong with one thing: at least one finding of severity error.
+/// All findings about one thing, of which at least one is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Findings(pub Vec<Finding>);
 

@@ -1,14 +1,15 @@
-//! Named bounds. Every buffer, depth and retry has one; the error that names it tells the user which to raise.
+//! Named bounds. Every buffer, depth and retry has one, and an error that reaches a bound names it, so the user knows which one to
+//! raise.
 
-/// Bounds with unit, default and reason.
+/// Bounds, each with its unit, default and reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Limits {
     /// Bytes of one record or one document. Default 16 MiB: z/OS records end at 32,760 bytes, spanned ones at a few megabytes.
     pub record_bytes_max: usize,
     /// Bytes of one line without its terminator. Default 16 MiB: a JSON document of a large record is one line.
     pub line_bytes_max: usize,
-    /// Bytes of one EDI segment, binary data apart (that is bounded by `record_bytes_max`). Default 1 MiB: real ones
-    /// have some hundred bytes, repeated composites some thousand.
+    /// Bytes of one EDI segment without binary data, which `record_bytes_max` bounds. Default 1 MiB: real segments have a few
+    /// hundred bytes, those with repeated composites a few thousand.
     pub segment_bytes_max: usize,
     /// Elements of one EDI segment. Default 10,000: the standards number elements with two digits.
     pub segment_elements_max: usize,
@@ -24,12 +25,12 @@ pub struct Limits {
     pub copy_depth_max: usize,
     /// Bytes of a copybook after expansion. Default 16 MiB.
     pub copybook_bytes_max: usize,
-    /// Bytes of a guide with all that it includes. Default 64 MiB: the whole of one X12 version has some five.
+    /// Bytes of a guide with everything that it includes. Default 64 MiB: all of one X12 version has about 5 MB.
     pub guide_bytes_max: usize,
 }
 
 impl Limits {
-    /// The bounds by the names that users give them, `--limit segment-bytes=N`: those of the fields without `_max`.
+    /// The names that users write in `--limit segment-bytes=N`: those of the fields without `_max`.
     pub const NAMES: [&'static str; 11] = [
         "record-bytes",
         "line-bytes",
@@ -44,7 +45,7 @@ impl Limits {
         "guide-bytes",
     ];
 
-    /// The bound of one of [`Limits::NAMES`]; `None` for another name.
+    /// Returns the bound of one of [`Limits::NAMES`], or `None` for another name.
     pub fn by_name(&mut self, name: &str) -> Option<&mut usize> {
         Some(match name {
             "record-bytes" => &mut self.record_bytes_max,

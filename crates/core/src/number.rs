@@ -1,13 +1,14 @@
-//! Numbers as decimal text and back, the plain way; JSON has a faster one.
+//! Numbers as decimal text and back, without tricks. The JSON crate has a faster way.
 
 use std::io::Write as _;
 
 use crate::{Digits, Run, Scalar, Value};
 
-/// Appends a number's exact decimal text (`-12.50`, `0.005`, `123000`) to `out`; floats in the shortest form that reads back the same.
+/// Appends the exact decimal text of a number (`-12.50`, `0.005`, `123000`) to `out`. A float gets the shortest text that reads
+/// back as the same float.
 ///
-/// All decimals of the scale are written, so `S9(3)V99` gives `1.00`; a minus sign is written for -0 too. Returns `None`, and writes
-/// nothing, for a value that is no number.
+/// It writes every decimal of the scale, so `S9(3)V99` gives `1.00`, and a minus sign also for -0. Returns `None`, and writes
+/// nothing, for a value that is not a number.
 pub fn write_number(out: &mut Vec<u8>, value: Value<'_>) -> Option<()> {
     match value {
         Value::Digits(Digits { digits, negative, scale }) => write_digits(out, digits.bytes(), negative, scale),
@@ -28,7 +29,7 @@ fn append(out: &mut Vec<u8>, text: core::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a vector does not fail");
 }
 
-/// The digits of `n`, at the end of `buffer`; no allocation, since this runs once a field.
+/// Writes the digits of `n` to the end of `buffer`. It does not allocate, since it runs once for each field.
 fn decimal(mut n: u128, buffer: &mut [u8; 39]) -> &[u8] {
     let mut at = buffer.len();
     while let Some(wide) = (n > u128::from(u64::MAX)).then_some(n) {
@@ -71,18 +72,18 @@ fn write_digits(out: &mut Vec<u8>, digits: &[u8], negative: bool, scale: i16) {
     }
 }
 
-/// Most characters of a number that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
+/// Longest number in characters that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
 const TEXT_MAX: usize = 64;
 
-/// Room for the digits of a number, for [`read_number`]; what is behind them lets a sink copy whole blocks.
+/// Scratch space of [`read_number`] for the digits of a number; the bytes after them let a sink copy whole blocks.
 pub type NumberScratch = [u8; TEXT_MAX + 16];
 
-/// The number that `text` stands for, in the form that a leaf of type `scalar` takes.
+/// Reads `text` as a number, in the form that a leaf of type `scalar` takes.
 ///
-/// For a decimal it is [`Value::Digits`] with every digit written: a sign or none, digits, and a point among or before them (`-012.50`,
-/// `+7`, `.5`), nothing else. For a float an exponent may follow, and the value is the nearest float. `None`: the leaf is no number, or the
-/// text is none of these (blank, raw bytes `0x...`, an exponent at a decimal, more than 64 characters); a source then passes the text as it
-/// is, for the sink to judge.
+/// A decimal becomes [`Value::Digits`] with every digit as written: an optional sign, digits, and a point among or before them
+/// (`-012.50`, `+7`, `.5`), nothing more. A float may have an exponent and becomes the nearest float. Returns `None` if the leaf is
+/// not a number or the text has another form (blank, raw bytes `0x...`, an exponent in a decimal, more than 64 characters); the
+/// source then passes the text unchanged and the sink judges it.
 #[must_use]
 pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScratch) -> Option<Value<'a>> {
     match scalar {
@@ -121,7 +122,7 @@ fn read_digits<'a>(text: &[u8], scratch: &'a mut NumberScratch) -> Option<Digits
     (len > 0).then(|| Digits { digits: Run::new(&scratch[..], len), negative, scale })
 }
 
-/// The text, where it has only what numbers are written with: `inf` and `nan` are text.
+/// Returns the text if it has only the characters of numbers: `inf` and `nan` are text.
 fn float_text(text: &[u8]) -> Option<&str> {
     let plain = text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     core::str::from_utf8(text).ok().filter(|_| plain)

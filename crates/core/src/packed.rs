@@ -1,8 +1,8 @@
-//! Compiled definitions as bytes, to be kept from one run to the next.
+//! Compiled definitions as bytes, for reuse in later runs.
 //!
-//! The form is what one build of the program writes for itself: no versions, no names, numbers in little-endian order, lengths as `u32`. Who
-//! keeps such bytes must know that they are whole and of the same build; even so reading never panics and never allocates more than the
-//! bytes could hold: what does not fit is `None`.
+//! One build of the program writes the form for itself: no versions, no names, little-endian numbers, lengths as `u32`. The caller
+//! must make sure that the bytes are complete and of the same build. Reading other bytes never panics and never allocates more than
+//! they could hold; it returns `None`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,15 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::{Code, Fault, Finding, Node, NodeId, NodeKind, Occurs, Place, Scalar, Severity, Shape};
 
-/// What can be written as bytes and read back.
+/// A type that can be written as bytes and read back.
 pub trait Packed: Sized {
     /// Appends the value.
     fn pack(&self, to: &mut Vec<u8>);
 
-    /// Reads what [`Packed::pack`] has written; `None` where the bytes are something else.
+    /// Reads what [`Packed::pack`] wrote. Returns `None` for other bytes.
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self>;
 
-    /// Reads a value that takes all of the bytes.
+    /// Reads a value that uses all of the bytes.
     fn unpack_all(bytes: &[u8]) -> Option<Self> {
         let mut from = Unpacker::new(bytes);
         let value = Self::unpack(&mut from)?;
@@ -26,33 +26,33 @@ pub trait Packed: Sized {
     }
 }
 
-/// Bytes that are being read.
+/// A reader of packed bytes.
 #[derive(Clone, Debug)]
 pub struct Unpacker<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Unpacker<'b> {
-    /// From the first of these bytes on.
+    /// Starts at the first of these bytes.
     #[must_use]
     pub fn new(bytes: &'b [u8]) -> Self {
         Unpacker { rest: bytes }
     }
 
-    /// The next `count` bytes.
+    /// Takes the next `count` bytes.
     pub fn take(&mut self, count: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
         Some(taken)
     }
 
-    /// A length, then so many bytes.
+    /// Reads a length and that many bytes.
     pub fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = u32::unpack(self)?;
         self.take(length as usize)
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes are left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -69,8 +69,8 @@ fn length_of(count: usize) -> u32 {
     u32::try_from(count).expect("definitions are bounded far below 2^32 bytes by `Limits`")
 }
 
-/// Makes types [`Packed`]: `packed!(struct Name { field, … })`, `packed!(struct Name(field, …))` and
-/// `packed!(enum Name { 0 Variant, 1 Variant(a, b), 2 Variant { c } })`, all fields and variants named. A field that is forgotten does not compile.
+/// Implements [`Packed`]: `packed!(struct Name { field, … })`, `packed!(struct Name(field, …))` and `packed!(enum Name { 0 Variant,
+/// 1 Variant(a, b), 2 Variant { c } })`, with all fields and variants. A missing field does not compile.
 #[macro_export]
 macro_rules! packed {
     (struct $name:ident { $($field:ident),+ $(,)? }) => {
@@ -201,7 +201,7 @@ impl<T: Packed> Packed for Vec<T> {
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let count = u32::unpack(from)? as usize;
-        // Whatever is in a list takes a byte at least, so a wrong count cannot ask for much.
+        // Each entry of a list takes at least one byte, so a wrong count cannot allocate much.
         let mut all = Vec::with_capacity(count.min(from.rest.len()));
         for _ in 0..count {
             all.push(T::unpack(from)?);
@@ -330,7 +330,7 @@ impl Packed for Code {
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        /// The codes that were read, each kept once for as long as the process lives.
+        /// The codes that were read, each kept once for the life of the process.
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         let text = core::str::from_utf8(from.bytes()?).ok().filter(|text| text.len() <= CODE_BYTES_MAX)?;
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -412,7 +412,7 @@ mod tests {
             for bit in 0..8 {
                 let mut wrong = bytes.clone();
                 wrong[at] ^= 1 << bit;
-                // Some are other pages; none panics.
+                // Some of the changed bytes are other pages; none panics.
                 let _ = Page::unpack_all(&wrong);
             }
         }

@@ -1,4 +1,4 @@
-//! Positions in a source, and the checkpoint from which a stopped run goes on.
+//! Positions in a source, and the checkpoint from which a stopped run resumes.
 
 use core::fmt;
 
@@ -27,7 +27,7 @@ impl fmt::Display for RecordNumber {
     }
 }
 
-/// What identifies the source and the plan that a checkpoint belongs to, so that it is never applied to others.
+/// Identity of the source and the plan that a checkpoint belongs to. It prevents a checkpoint from being applied to others.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SourceDigest {
     /// Length of the source in bytes when the run began.
@@ -52,7 +52,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds another part's counts.
+    /// Adds the counts of another part.
     pub fn add(&mut self, other: Tally) {
         self.records_in += other.records_in;
         self.records_out += other.records_out;
@@ -61,49 +61,50 @@ impl Tally {
     }
 }
 
-/// State of a stopped run at a record boundary; resuming seeks to it and never re-reads to count.
+/// State of a stopped run at a record boundary. Resuming seeks to it and never re-reads to count.
 ///
 /// # Format, version 1
-/// Text, one `name value` a line in this order, closed by a line `end HASH` with the FNV-1a hash of all bytes before it, so that a torn write is
-/// recognised: `quayline-checkpoint 1`, `source-bytes N`, `source-hash HEX`, `plan-hash HEX`, `offset N`, `next-record N`,
-/// `output-bytes N`, `rejects-bytes N`, `decoder N` (state of the framing: bytes left in the current block), `records-in N`, `records-out N`,
-/// `records-rejected N`, `records-skipped N`, where there is one `state HEX` (two digits a byte), `end HEX`.
+/// The file is text, one `name value` a line in this order, and its last line is `end HASH` with the FNV-1a hash of all bytes
+/// before it, which detects a torn write: `quayline-checkpoint 1`, `source-bytes N`, `source-hash HEX`, `plan-hash HEX`,
+/// `offset N`, `next-record N`, `output-bytes N`, `rejects-bytes N`, `decoder N` (state of the framing: bytes left in the current
+/// block), `records-in N`, `records-out N`, `records-rejected N`, `records-skipped N`, optionally `state HEX` (two digits a byte),
+/// `end HEX`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Checkpoint {
-    /// Which source and plan.
+    /// The source and plan of the run.
     pub digest: SourceDigest,
     /// First byte of the source not yet converted.
     pub offset: ByteOffset,
     /// Number of the record that begins there.
     pub next: RecordNumber,
-    /// Output bytes that are durable; a longer output is cut back to this.
+    /// Output bytes that are durable; resuming truncates a longer output to this length.
     pub output_bytes: u64,
-    /// The same for the rejects file.
+    /// Durable bytes of the rejects file.
     pub rejects_bytes: u64,
     /// Framing state at `offset`.
     pub decoder: u64,
     /// Counts so far.
     pub tally: Tally,
-    /// State of readers and writers that a number does not hold (open interchanges); empty for records and text.
+    /// State of readers and writers that does not fit a number (open interchanges); empty for records and text.
     pub state: Vec<u8>,
 }
 
-/// Why a checkpoint cannot be read.
+/// Reason why a checkpoint cannot be read.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// Not one of ours, or torn.
+    /// Not a checkpoint, or torn.
     #[error("checkpoint line {line} is not `{expected} N`")]
     Line {
         /// Line, from 1.
         line: usize,
-        /// The name that should stand there.
+        /// The name expected there.
         expected: &'static str,
     },
     /// Written by another version.
     #[error("checkpoint has version {found}, this program reads version 1")]
     Version {
-        /// What it says.
+        /// The version that it names.
         found: u64,
     },
     /// The closing hash differs: the file is torn or edited.
@@ -128,7 +129,7 @@ const NAMES: [&str; 13] = [
 ];
 
 impl Checkpoint {
-    /// The checkpoint as text.
+    /// Returns the checkpoint as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let values = [
@@ -162,7 +163,7 @@ impl Checkpoint {
         text
     }
 
-    /// Reads what [`Checkpoint::to_text`] wrote.
+    /// Reads text that [`Checkpoint::to_text`] wrote.
     ///
     /// # Errors
     /// [`CheckpointError`] for a foreign, torn or newer file.

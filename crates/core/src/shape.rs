@@ -10,7 +10,7 @@ impl NodeId {
     /// The root of every shape.
     pub const ROOT: NodeId = NodeId(0);
 
-    /// The id as an index into a per-shape table.
+    /// Returns the id as an index into a table with an entry for each node.
     #[inline(always)]
     #[must_use]
     pub fn index(self) -> usize {
@@ -18,14 +18,14 @@ impl NodeId {
     }
 }
 
-/// How often a node stands in one occurrence of its parent.
+/// How often a node occurs in one occurrence of its parent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Occurs {
     /// Exactly once.
     Once,
     /// At most once.
     Optional,
-    /// A list, also where it happens to hold one.
+    /// A list, even if it holds one occurrence.
     Many {
         /// Fewest occurrences.
         min: u32,
@@ -39,14 +39,14 @@ pub enum Occurs {
 pub enum Scalar {
     /// Characters.
     Text {
-        /// Most characters, where the source bounds them.
+        /// Maximum number of characters, if the source bounds them.
         chars_max: Option<u32>,
     },
     /// Exact decimal `±d…d × 10^-scale`.
     Decimal {
         /// Most digits.
         digits: u16,
-        /// Digits behind the point; may be negative.
+        /// Digits after the decimal point; may be negative.
         scale: i16,
         /// Whether a minus sign is possible.
         signed: bool,
@@ -59,7 +59,7 @@ pub enum Scalar {
     Bool,
     /// Bytes.
     Bytes {
-        /// Most bytes, where bounded.
+        /// Maximum number of bytes, if bounded.
         len_max: Option<u32>,
     },
 }
@@ -80,25 +80,25 @@ pub struct Node {
     pub name: String,
     /// Parent; `None` for the root.
     pub parent: Option<NodeId>,
-    /// First id behind the node's subtree: the subtree is `id .. subtree_end`.
+    /// First id after the node's subtree: the subtree is `id .. subtree_end`.
     pub subtree_end: NodeId,
     /// Group or leaf.
     pub kind: NodeKind,
-    /// Occurrence.
+    /// How often it occurs.
     pub occurs: Occurs,
-    /// Whether a source may send it before the sibling in front of it: with it and others that are so, it stands in a run of siblings that
-    /// come in any order.
+    /// Whether a source may send it before the previous sibling. Consecutive siblings of this kind, with the one before the first
+    /// of them, form a run that comes in any order.
     pub mixed: bool,
 }
 
 impl Node {
-    /// Whether the node is a list.
+    /// Returns whether the node is a list.
     #[must_use]
     pub fn is_list(&self) -> bool {
         matches!(self.occurs, Occurs::Many { .. })
     }
 
-    /// The type, for a leaf.
+    /// Returns the type of a leaf.
     #[must_use]
     pub fn scalar(&self) -> Option<&Scalar> {
         match &self.kind {
@@ -108,14 +108,14 @@ impl Node {
     }
 }
 
-/// A tree of named nodes in document order. The root is a group that stands once: one document. A clone shares the nodes.
+/// A tree of named nodes in document order. The root is a group that occurs once: one document. A clone shares the nodes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Shape {
     nodes: Arc<[Node]>,
 }
 
 impl Shape {
-    /// Starts a shape whose root has this name.
+    /// Starts a shape with a root of this name.
     #[must_use]
     pub fn builder(root: impl Into<String>) -> ShapeBuilder {
         let root = Node {
@@ -129,30 +129,30 @@ impl Shape {
         ShapeBuilder { nodes: vec![root], open: vec![NodeId::ROOT] }
     }
 
-    /// The node with this id.
+    /// Returns the node with this id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Never true: a shape has a root.
+    /// Returns false: a shape always has a root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// All nodes with their ids, in document order.
+    /// Returns all nodes with their ids, in document order.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         (0u32..).map(NodeId).zip(self.nodes.iter())
     }
 
-    /// The children of a node, in document order.
+    /// Returns the children of a node, in document order.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let end = self.node(id).subtree_end;
         let mut next = NodeId(id.0 + 1);
@@ -165,13 +165,14 @@ impl Shape {
         })
     }
 
-    /// The child with this name.
+    /// Returns the child with this name.
     #[must_use]
     pub fn child(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.children(id).find(|child| self.node(*child).name == name)
     }
 
-    /// Where the run of siblings begins and ends that come in any order with a node: its own subtree, where there are no others.
+    /// Returns the first id of the run of siblings that come in any order with a node, and the id after the run: the node's own
+    /// subtree if it has no such siblings.
     #[must_use]
     pub fn run_of(&self, id: NodeId) -> (NodeId, NodeId) {
         let own = (id, self.node(id).subtree_end);
@@ -190,7 +191,7 @@ impl Shape {
         run
     }
 
-    /// Names from below the root down to the node, joined by `.`; empty for the root.
+    /// Returns the names from below the root to the node, joined by `.`; empty for the root.
     #[must_use]
     pub fn path(&self, id: NodeId) -> String {
         let mut names = Vec::new();
@@ -206,7 +207,7 @@ impl Shape {
         names.join(".")
     }
 
-    /// The shape of these nodes, if their subtrees stand in each other as those of a tree do.
+    /// Returns the shape of these nodes, or `None` if their subtrees do not nest like those of a tree.
     pub(crate) fn of_nodes(nodes: Vec<Node>) -> Option<Shape> {
         let first = nodes.first()?;
         if first.parent.is_some() || first.subtree_end.index() != nodes.len() {
@@ -228,7 +229,7 @@ impl Shape {
         Some(Shape { nodes: nodes.into() })
     }
 
-    /// How many groups deep the deepest leaf lies.
+    /// Returns the number of groups around the deepest leaf.
     #[must_use]
     pub fn depth(&self) -> usize {
         let mut depths = vec![0usize; self.nodes.len()];
@@ -263,7 +264,7 @@ impl ShapeBuilder {
         }
     }
 
-    /// A node that was added may come before the sibling in front of it: see [`Node::mixed`].
+    /// Marks an added node as one that may come before the previous sibling: see [`Node::mixed`].
     pub fn mix(&mut self, id: NodeId) {
         self.nodes[id.index()].mixed = true;
     }
@@ -273,7 +274,7 @@ impl ShapeBuilder {
         self.push(name.into(), NodeKind::Scalar(scalar), occurs)
     }
 
-    /// Closes what is open and returns the shape.
+    /// Closes all open groups and returns the shape.
     #[must_use]
     pub fn finish(mut self) -> Shape {
         while self.open.len() > 1 {

@@ -1,41 +1,41 @@
-//! The seam: what a source drives.
+//! The seam between formats: the events that a source sends to a sink.
 
 use crate::{NodeId, Run, Value};
 
-/// Where the text of a leaf stands, for [`Sink::texts`] and [`Sink::text_rows`].
+/// Place of a leaf's text, for [`Sink::texts`] and [`Sink::text_rows`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TextPlace {
     /// The leaf.
     pub node: NodeId,
-    /// First byte, from the same place for all of one call.
+    /// First byte, relative to the same place for all texts of one call.
     pub offset: u32,
     /// Bytes, at least 1; for [`Sink::texts`] at most [`TextPlace::SIZE_MAX`].
     pub size: u32,
 }
 
 impl TextPlace {
-    /// Bytes of the longest text that can be given by place.
+    /// Longest text in bytes that can be passed by place.
     pub const SIZE_MAX: u32 = 16;
 }
 
-/// Occurrences of a list whose groups have nothing in them but texts, for [`Sink::text_rows`].
+/// Occurrences of a list whose groups hold only texts, for [`Sink::text_rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct TextRows<'a> {
     /// The group.
     pub group: NodeId,
-    /// Its leaves, in the order of their places, which do not overlap.
+    /// Its leaves, ordered by their places, which do not overlap.
     pub places: &'a [TextPlace],
-    /// The first occurrence from its first text on, and all others; and at least [`TextRows::SLACK`] bytes behind the last text of the last.
-    /// Printable ASCII; any other byte for any other character.
+    /// The occurrences, beginning with the first text of the first, and at least [`TextRows::SLACK`] bytes after the last text of
+    /// the last. Printable ASCII, with any other byte in place of any other character.
     pub text: &'a [u8],
-    /// From one occurrence to the next in bytes.
+    /// Distance in bytes from one occurrence to the next.
     pub stride: usize,
-    /// Occurrences.
+    /// Number of occurrences.
     pub count: usize,
 }
 
 impl TextRows<'_> {
-    /// Bytes behind the texts.
+    /// Bytes required after the texts.
     pub const SLACK: usize = 64;
 }
 
@@ -43,41 +43,41 @@ impl TextRows<'_> {
 ///
 /// # Contract of the source
 /// * A document is `enter(ROOT) … leave(ROOT)`. Groups nest: `enter(g)`, the group's children in any order, `leave(g)`.
-/// * A node whose occurrence is a list stands between `open_list(n)` and `close_list(n)`: inside, each occurrence is `enter(n) … leave(n)`
+/// * A node whose occurrence is a list is sent between `open_list(n)` and `close_list(n)`: each occurrence is `enter(n) … leave(n)`
 ///   for a group, `value(n, …)` for a leaf. An empty list is `open_list(n)`, `close_list(n)`; an absent one sends nothing.
-/// * A leaf that stands once or not at all is `value(n, …)`, at most once in its parent.
-/// * Values are borrowed for the call only.
-/// * `discard` voids the document that was begun last, whether or not it was left: its record turned out to be bad. The stream before it
-///   was well formed, so a sink may have counted on that.
+/// * A leaf that occurs at most once is `value(n, …)`, at most once in its parent.
+/// * A value is borrowed only for the call.
+/// * `discard` voids the document that began last, whether or not it was left, because its record turned out to be bad. The events
+///   before it were well formed, and a sink may rely on that.
 ///
-/// A sink prepares what it needs per node (key bytes, builders, offsets) once, when it is made for a shape. The calls return nothing:
-/// a sink that can refuse (an encoder) collects its findings and hands them out when the document is complete.
+/// A sink prepares what it needs per node (key bytes, builders, offsets) once, when it is created for a shape. The calls return
+/// nothing: a sink that can refuse (an encoder) collects its findings and returns them when the document is complete.
 ///
 /// Sources take sinks by type parameter, so a composition is compiled as one loop.
 pub trait Sink {
-    /// A group occurrence begins; the root's begins a document.
+    /// Begins an occurrence of a group; that of the root begins a document.
     fn enter(&mut self, node: NodeId);
-    /// The innermost open group occurrence ends; the root's ends the document.
+    /// Ends the innermost open group occurrence; that of the root ends the document.
     fn leave(&mut self, node: NodeId);
-    /// The occurrences of a list follow.
+    /// Begins a list; its occurrences follow.
     fn open_list(&mut self, node: NodeId);
-    /// The list is complete.
+    /// Ends the list.
     fn close_list(&mut self, node: NodeId);
-    /// A leaf's value.
+    /// Sends the value of a leaf.
     fn value(&mut self, node: NodeId, value: Value<'_>);
-    /// The document begun last is void.
+    /// Voids the document that began last.
     fn discard(&mut self);
 
-    /// A group that stands once, or a list, is null in the source, and no event of its own follows. By default that is nothing, as if it were
-    /// absent; a sink to which null is a value of its own, or no value, says so here.
+    /// Reports that a list, or a group that occurs once, is null in the source; no other event of it follows. By default the node
+    /// counts as absent. A sink overrides this if null is a value of its own or an error.
     #[inline]
     fn null_branch(&mut self, node: NodeId) {
         let _ = node;
     }
 
-    /// An occurrence of `group` with nothing in it but the text of `leaf`, or nothing at all where the text is empty.
+    /// Sends an occurrence of `group` that holds only the text of `leaf`, or nothing if the text is empty.
     ///
-    /// The same as `enter`, `value` of [`Value::Ascii`] and `leave`, for sinks that have a shorter way.
+    /// Equal to `enter`, `value` of [`Value::Ascii`] and `leave`, for sinks that have a shorter way.
     #[inline(always)]
     fn text_alone(&mut self, group: NodeId, leaf: NodeId, text: Run<'_>) {
         self.enter(group);
@@ -87,7 +87,7 @@ pub trait Sink {
         self.leave(group);
     }
 
-    /// As [`Sink::text_alone`] for each of some texts.
+    /// Calls [`Sink::text_alone`] for each text.
     #[inline(always)]
     fn each_text_alone<'v>(&mut self, group: NodeId, leaf: NodeId, texts: impl ExactSizeIterator<Item = Run<'v>>)
     where
@@ -96,9 +96,9 @@ pub trait Sink {
         texts.for_each(|text| self.text_alone(group, leaf, text));
     }
 
-    /// An occurrence of `group` with nothing in it but `list`, whose values are texts as those of [`Value::Ascii`].
+    /// Sends an occurrence of `group` that holds only `list`, whose values are texts as in [`Value::Ascii`].
     ///
-    /// The same as `enter`, `open_list`, `value` for each, `close_list` and `leave`, for sinks that have a shorter way.
+    /// Equal to `enter`, `open_list`, a `value` for each, `close_list` and `leave`, for sinks that have a shorter way.
     #[inline(always)]
     fn texts_alone<'v>(&mut self, group: NodeId, list: NodeId, texts: impl Iterator<Item = Run<'v>>)
     where
@@ -111,23 +111,24 @@ pub trait Sink {
         self.leave(group);
     }
 
-    /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything: a source that could use it asks first.
+    /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything. A source checks it before it prepares texts.
     const TAKES_TEXTS: bool = false;
 
-    /// Leaves whose nodes follow each other, all text, all at once: what records of short texts mostly are. As if `value(node, Value::Ascii(…))`
-    /// were called for each place, trailing blanks cut. Returns how many of the first it took; it takes none that has a byte above 0x7f.
+    /// Sends leaves whose nodes follow each other and are all text in one call; records of short texts consist mostly of these.
+    /// Equal to `value(node, Value::Ascii(…))` for each place with trailing blanks cut. Returns the number of leading places that
+    /// it took; it takes none with a byte above 0x7f.
     ///
-    /// `text` begins `shift` bytes into what offsets count, holds printable ASCII (a byte above 0x7f for any other character), and has 16
-    /// bytes at least from each place on.
+    /// `text` begins at offset `shift`, holds printable ASCII (a byte above 0x7f for any other character), and has at least 16
+    /// bytes from each place on.
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {
         let _ = (places, text, shift);
         0
     }
 
-    /// Occurrences of a list that are nothing but texts, all at once: what big tables mostly are. As if each were `enter`, `value(node,
-    /// Value::Ascii(…))` for each place, trailing blanks cut, and `leave`. Returns how many of the first it took; it takes none that
-    /// has a byte in its texts that is not printable ASCII.
+    /// Sends occurrences of a list that hold only texts in one call; big tables consist mostly of these. Equal to `enter`,
+    /// `value(node, Value::Ascii(…))` for each place with trailing blanks cut, and `leave`, for each occurrence. Returns the number
+    /// of leading occurrences that it took; it takes none with a byte in its texts that is not printable ASCII.
     #[inline]
     fn text_rows(&mut self, rows: TextRows<'_>) -> usize {
         let _ = rows;
@@ -135,7 +136,7 @@ pub trait Sink {
     }
 }
 
-/// Drives two sinks with the same events.
+/// Sends the same events to two sinks.
 #[derive(Debug)]
 pub struct Tee<A, B>(pub A, pub B);
 

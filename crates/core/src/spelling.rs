@@ -1,6 +1,6 @@
 //! Suggestions for names that are nearly right.
 
-/// The candidate nearest to `word`, where it is near enough to be a slip: at most a third of the word's letters differ.
+/// Returns the candidate nearest to `word` if it may be a slip: at most a third of the word's letters differ.
 #[must_use]
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().collect();
@@ -13,7 +13,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Letters to insert, drop, change or swap with their neighbour to make `b` of `a`.
+/// Counts the letters to insert, drop, change or swap with a neighbour to turn `a` into `b`.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();

@@ -1,8 +1,8 @@
-//! Errors of the operating system as findings word them.
+//! Errors of the operating system in the wording of findings.
 
 use std::io;
 
-/// An operating system's error as findings have it: without Rust's `(os error 2)`, in lower case.
+/// Returns the text of an operating system's error in lower case and without Rust's `(os error 2)`.
 #[must_use]
 pub fn system_error_text(error: &io::Error) -> String {
     let text = error.to_string();

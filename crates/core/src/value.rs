@@ -1,9 +1,9 @@
-//! What travels through the seam: borrowed scalar values.
+//! Borrowed scalar values: what sources send to sinks.
 
 /// A run of bytes inside a longer buffer.
 ///
-/// A sink that copies short runs wants to move whole 16-byte blocks and then keep only `len` of them; a plain slice does not let it
-/// look past its end. A `Run` carries the bytes behind it that the source's buffer happens to hold, so the copy stays safe code:
+/// A sink that copies short runs wants to move whole 16-byte blocks and keep only `len` bytes of them; a plain slice does not let
+/// it read past its end. A `Run` also has the bytes after it that the source's buffer happens to hold, so the copy stays safe code:
 /// `tail()[..16]` exists whenever the source left that much room.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
@@ -12,7 +12,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    /// The run of the first `len` bytes of `tail`; `len` is cut to `tail`'s length.
+    /// Creates the run of the first `len` bytes of `tail`; a longer `len` is cut to the length of `tail`.
     #[inline(always)]
     #[must_use]
     pub fn new(tail: &'a [u8], len: usize) -> Self {
@@ -20,21 +20,21 @@ impl<'a> Run<'a> {
         Run { tail, len: len.min(tail.len()) }
     }
 
-    /// The bytes of the run.
+    /// Returns the bytes of the run.
     #[inline(always)]
     #[must_use]
     pub fn bytes(self) -> &'a [u8] {
         &self.tail[..self.len]
     }
 
-    /// The run and whatever lies behind it in the same buffer.
+    /// Returns the run and the bytes after it in the same buffer.
     #[inline(always)]
     #[must_use]
     pub fn tail(self) -> &'a [u8] {
         self.tail
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     #[inline(always)]
     #[must_use]
     #[allow(clippy::len_without_is_empty)]
@@ -42,7 +42,7 @@ impl<'a> Run<'a> {
         self.len
     }
 
-    /// The run without its first `n` bytes.
+    /// Returns the run without its first `n` bytes.
     #[inline(always)]
     #[must_use]
     pub fn skip(self, n: usize) -> Self {
@@ -65,14 +65,14 @@ impl<'a> From<&'a [u8]> for Run<'a> {
 pub struct Digits<'a> {
     /// ASCII `0` to `9` only, at least one.
     pub digits: Run<'a>,
-    /// Minus sign; `-0` is kept apart from `0` so that a sink may write it back.
+    /// Whether there is a minus sign; `-0` is distinct from `0` so that a sink can write it back.
     pub negative: bool,
-    /// Digits behind the decimal point.
+    /// Digits after the decimal point.
     pub scale: i16,
 }
 
 impl Digits<'_> {
-    /// The unscaled integer, or `None` beyond 38 digits.
+    /// Returns the unscaled integer, or `None` beyond 38 digits.
     #[must_use]
     pub fn unscaled(&self) -> Option<i128> {
         let digits = self.digits.bytes();
@@ -96,18 +96,18 @@ impl Digits<'_> {
 pub struct Decimal {
     /// The integer.
     pub unscaled: i128,
-    /// Digits behind the decimal point; may be negative.
+    /// Digits after the decimal point; may be negative.
     pub scale: i16,
 }
 
-/// One scalar value. A source passes the form that it has; a sink converts where it needs another.
+/// One scalar value. A source passes the form that it has; a sink converts it if it needs another.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     /// No value: blank by policy, or absent.
     Null,
     /// Text, UTF-8 by contract of the source.
     Text(Run<'a>),
-    /// Text that is known to be printable ASCII (0x20 to 0x7e), so no sink needs to look for control or multi-byte characters; quotes
+    /// Text that is known to be printable ASCII (0x20 to 0x7e), so sinks need not look for control or multi-byte characters; quotes
     /// and backslashes may occur.
     Ascii(Run<'a>),
     /// An exact decimal as digits.
