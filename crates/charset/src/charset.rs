@@ -2,7 +2,7 @@
 
 use crate::{CodePage, utf16};
 
-/// How a field's characters are coded.
+/// Character set of a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Charset {
     /// One byte a character.
@@ -22,7 +22,7 @@ pub enum Utf16Order {
     LittleEndian,
 }
 
-/// The first bytes that are no character.
+/// The first bytes that are not a character.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("byte {offset} of the text is no character of the code page")]
 pub struct Undecodable {
@@ -36,12 +36,12 @@ pub struct Undecodable {
 pub struct Unencodable {
     /// The character.
     pub char: char,
-    /// Its index in the text, in characters, from 0.
+    /// Index of the character in the text, from 0.
     pub index: usize,
 }
 
 impl Charset {
-    /// All that there are: single-byte pages as in [`CodePage::all`], then UTF-8 and UTF-16.
+    /// Returns all character sets: the single-byte pages as in [`CodePage::all`], then UTF-8 and UTF-16.
     pub fn all() -> impl Iterator<Item = Charset> {
         let pages = CodePage::all().iter().map(Charset::SingleByte);
         pages.chain([Charset::Utf8, Charset::Utf16(Utf16Order::BigEndian), Charset::Utf16(Utf16Order::LittleEndian)])
@@ -78,11 +78,11 @@ impl Charset {
         }
     }
 
-    /// Appends `src` as UTF-8 to `out`. Nothing is replaced or dropped, so [`Charset::encode_into`] gives `src` back.
+    /// Appends `src` as UTF-8 to `out`. Nothing is replaced or dropped, so [`Charset::encode_into`] restores `src`.
     ///
     /// # Errors
-    /// [`Undecodable`] at an unassigned byte, a malformed UTF-8 sequence, half a surrogate pair or an odd last byte; `out` then holds all
-    /// that stands before it, and decoding may go on behind it.
+    /// [`Undecodable`] at an unassigned byte, a malformed UTF-8 sequence, half a surrogate pair or an odd last byte. `out` then
+    /// holds everything before it, and decoding may resume after it.
     pub fn decode_into(self, src: &[u8], out: &mut Vec<u8>) -> Result<(), Undecodable> {
         match self {
             Charset::SingleByte(page) => page.decode_into(src, out),
@@ -103,7 +103,7 @@ impl Charset {
     /// Appends `text` in this character set to `out`.
     ///
     /// # Errors
-    /// [`Unencodable`] for the first character that the set does not have; `out` then holds all that stands before it.
+    /// [`Unencodable`] for the first character that the set does not have. `out` then holds everything before it.
     pub fn encode_into(self, text: &str, out: &mut Vec<u8>) -> Result<(), Unencodable> {
         match self {
             Charset::SingleByte(page) => page.encode_into(text, out),

@@ -1,4 +1,4 @@
-//! Text by code extension (ISO/IEC 2022, ECMA-35): escape sequences and shifts say which character sets bytes are of.
+//! Text by code extension (ISO/IEC 2022, ECMA-35): escape sequences and shifts select the character sets of the bytes.
 //!
 //! # What is followed
 //!
@@ -7,8 +7,8 @@
 //! * `ESC % G` and `ESC % @`: into UTF-8 and back. Announcers, identification of revised sets and the C0 and C1 sets of ISO 6429 change
 //!   nothing.
 //!
-//! How many bytes a character has follows from the escape sequence itself, so text in sets that are not here is passed over character by
-//! character: what is a service character, and what a byte of something else, is known in any case.
+//! The escape sequence itself determines how many bytes a character has. Text in unsupported sets is therefore skipped character by
+//! character, and service characters are never confused with bytes of other characters.
 //!
 //! # Which sets are here
 //!
@@ -21,8 +21,9 @@
 //! | 94²: `@ B`, `D` | JIS X 0208, JIS X 0212 |
 //! | 94²: `A`, `C` | GB 2312, KS X 1001 |
 //!
-//! Source: the final bytes are those of the International Register of Coded Character Sets (ISO/IEC 2375). Sets of several bytes are read by the
-//! tables of `encoding_rs`, which are those of web browsers: they have some characters more than the sets as registered.
+//! Source: the final bytes are those of the International Register of Coded Character Sets (ISO/IEC 2375). Sets of several bytes
+//! are read with the tables of `encoding_rs`, which are those of web browsers and have some more characters than the registered
+//! sets.
 
 use core::fmt;
 
@@ -35,14 +36,14 @@ const ESC: u8 = 0x1b;
 /// Most bytes of an escape sequence between ESC and its final byte.
 const INTERMEDIATES_MAX: usize = 4;
 
-/// Which sets are in use at a place of a text.
+/// The sets in use at a place in a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CodeExtension {
     /// G0 to G3.
     sets: [GraphicSet; 4],
-    /// Which of them bytes 0x20 to 0x7F are of.
+    /// Index of the set of bytes 0x20 to 0x7F.
     left: u8,
-    /// Which of them bytes 0xA0 to 0xFF are of.
+    /// Index of the set of bytes 0xA0 to 0xFF.
     right: u8,
     utf8: bool,
 }
@@ -51,9 +52,9 @@ pub struct CodeExtension {
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
 pub struct GraphicSet {
     kind: Kind,
-    /// A second intermediate byte (`!`, or a space for sets of one's own); 0 where there is none.
+    /// Second intermediate byte (`!`, or a space for private sets); 0 if there is none.
     second: u8,
-    /// 0 where nothing was designated.
+    /// Final byte; 0 if nothing was designated.
     last: u8,
 }
 
@@ -69,7 +70,7 @@ enum Kind {
     Multiple96,
 }
 
-/// What stands next in a text.
+/// The next unit of a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Unit {
     /// A character of ISO 646 as itself, or a control character.
@@ -78,11 +79,11 @@ pub enum Unit {
     Char(char),
     /// An escape sequence or a shift: no character.
     Function,
-    /// No character that could be told.
+    /// Bytes that are not a known character.
     Unknown(CodeProblem),
 }
 
-/// Why something in a text by code extension is no character.
+/// Reason why something in a text by code extension is not a character.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, thiserror::Error)]
 pub enum CodeProblem {
     /// A character of a set that is not here.
@@ -94,13 +95,13 @@ pub enum CodeProblem {
         /// 1 to 3.
         number: u8,
     },
-    /// Bytes that a known set does not have.
+    /// Bytes that are not a character of a known set.
     #[error("bytes are no character of the set {0}")]
     NoCharacter(GraphicSet),
-    /// An escape sequence that says something else.
+    /// An escape sequence with another meaning.
     #[error("the escape sequence {0} does not belong to a supported code extension")]
     Escape(EscapeSequence),
-    /// Bytes that are not UTF-8 where an escape sequence said that it is.
+    /// Bytes that are not UTF-8 after an escape sequence that selects it.
     #[error("bytes are not UTF-8, which an escape sequence before them says")]
     Utf8,
     /// The text ends inside of a character or an escape sequence.
@@ -122,7 +123,7 @@ impl Default for CodeExtension {
 }
 
 impl CodeExtension {
-    /// Where a text begins: ASCII is G0, and nothing is designated else.
+    /// State at the start of a text: ASCII is G0, and nothing else is designated.
     pub const START: CodeExtension = CodeExtension {
         sets: [GraphicSet::ASCII, GraphicSet::NONE, GraphicSet::NONE, GraphicSet::NONE],
         left: 0,
@@ -130,7 +131,8 @@ impl CodeExtension {
         utf8: false,
     };
 
-    /// Reads what stands at the start of `text`: what it is, and its bytes. `None` where the text ends before that can be told.
+    /// Reads the unit at the start of `text` and returns it with its length in bytes. Returns `None` if the text ends before the
+    /// unit is known.
     pub fn next(&mut self, text: &[u8]) -> Option<(Unit, usize)> {
         let first = *text.first()?;
         match first {
@@ -158,7 +160,7 @@ impl CodeExtension {
         [set(0) | set(1) << 24 | shifts << 48, set(2) | set(3) << 24]
     }
 
-    /// What [`CodeExtension::to_bits`] gave; `None` for other numbers.
+    /// Restores the state from [`CodeExtension::to_bits`]. Returns `None` for other numbers.
     #[must_use]
     pub fn from_bits(bits: [u64; 2]) -> Option<Self> {
         let [a, b, c, d, e, f, left_right, flag] = bits[0].to_le_bytes();
@@ -182,11 +184,11 @@ impl CodeExtension {
         Unit::Function
     }
 
-    /// A character of G0 to G3; `behind` bytes were read before `text`.
+    /// Reads a character of G0 to G3; `behind` bytes were read before `text`.
     fn graphic(&self, number: u8, text: &[u8], behind: usize) -> Option<(Unit, usize)> {
         let set = self.sets[usize::from(number)];
         let first = *text.first()?;
-        // SPACE and DELETE are in every set of 94, control characters are no byte of a character.
+        // SPACE and DELETE are in every set of 94; control characters are not part of a character.
         let small = set.kind == Kind::Single94 || set.kind == Kind::Multiple94;
         if first & 0x7f < 0x20 || (small && matches!(first, 0x20 | 0x7f)) {
             let unit =
@@ -203,7 +205,7 @@ impl CodeExtension {
         for (at, byte) in bytes[..len].iter_mut().enumerate() {
             let next = text.get(at)?;
             if next & 0x80 != half || !range.contains(&(next & 0x7f)) {
-                // What is no byte of a character begins something of its own.
+                // A byte that cannot be part of a character begins a new unit.
                 return Some((Unit::Unknown(CodeProblem::NoCharacter(set)), behind + at.max(1)));
             }
             *byte = next & 0x7f;
@@ -335,7 +337,7 @@ impl GraphicSet {
         found.map_or(Unit::Unknown(CodeProblem::NoCharacter(self)), Unit::Char)
     }
 
-    /// Its name, where it is one that is well known.
+    /// Returns the name of a well-known set.
     fn name(self) -> Option<&'static str> {
         Some(match (self.kind, self.second, self.last) {
             (Kind::Single94, 0, b'I') => "JIS X 0201 katakana",
@@ -358,11 +360,11 @@ impl GraphicSet {
     }
 }
 
-/// Writes text by code extension so that each piece stands alone: it begins and ends in ASCII and brings the designations that it needs.
+/// Writes text by code extension so that each piece is self-contained: it begins and ends in ASCII and contains the designations
+/// that it needs.
 ///
-/// A character is written in the right half of the first part of ISO 8859 that has it (1, 2, 5, 7, 15, 9, 3, 4, 6, 8) or among the katakana of
-/// JIS X 0201, as G1; or else as G0 in
-/// JIS X 0208, KS X 1001 or GB 2312.
+/// A character is written as G1 in the right half, in the first part of ISO 8859 that has it (1, 2, 5, 7, 15, 9, 3, 4, 6, 8) or as
+/// katakana of JIS X 0201. Otherwise it is written as G0 in JIS X 0208, KS X 1001 or GB 2312.
 #[derive(Clone, Debug, Default)]
 pub struct ExtendedText {
     /// Designations in use; empty for ASCII and for nothing.
@@ -371,7 +373,7 @@ pub struct ExtendedText {
 }
 
 impl ExtendedText {
-    /// Makes ready for bytes of ASCII, and for the end.
+    /// Returns to ASCII: before bytes of ASCII, and at the end.
     pub fn ascii(&mut self, out: &mut Vec<u8>) {
         if !self.left.is_empty() {
             out.extend_from_slice(b"\x1b(B");
@@ -382,7 +384,7 @@ impl ExtendedText {
     /// Appends a character beyond ASCII.
     ///
     /// # Errors
-    /// [`Unencodable`], with 0 as the index, for one that none of the sets has.
+    /// [`Unencodable`], with index 0, for a character in none of the sets.
     pub fn put(&mut self, char: char, out: &mut Vec<u8>) -> Result<(), Unencodable> {
         const KATAKANA: u8 = 0;
         const HALVES: [(&[u8], u8); 11] = [
@@ -447,7 +449,7 @@ fn pair(encoding: &'static Encoding, char: char) -> Option<[u8; 2]> {
 }
 
 impl fmt::Display for GraphicSet {
-    /// As standards write it, such as `2/4 2/8 4/7` behind ESC, and its name where it is well known.
+    /// Writes the sequence as standards do, such as `2/4 2/8 4/7` after ESC, with the name of a well-known set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let multiple = matches!(self.kind, Kind::Multiple94 | Kind::Multiple96);
         let small = matches!(self.kind, Kind::Single94 | Kind::Multiple94);
@@ -502,7 +504,7 @@ fn right_half(last: u8) -> Option<Half> {
     }
 }
 
-/// What a version of ISO 646 has in place of characters of ASCII.
+/// Returns the characters by which a version of ISO 646 replaces those of ASCII.
 fn iso646(last: u8) -> Option<&'static [(u8, char)]> {
     Some(match last {
         b'B' => &[],
@@ -589,7 +591,7 @@ mod tests {
 
     use super::*;
 
-    /// The text, with `\u{fffd}` for what is no character, and what is wrong, each once.
+    /// Returns the text, with `\u{fffd}` for bytes that are not characters, and each problem once.
     fn read(bytes: &[u8]) -> (String, Vec<String>) {
         let mut state = CodeExtension::START;
         let (mut text, mut problems, mut at) = (String::new(), Vec::new(), 0);
@@ -674,7 +676,7 @@ mod tests {
                 }
             }
             writer.ascii(&mut out);
-            // Behind any other text: nothing depends on what stands before.
+            // The text is the same after any other text: it does not depend on what precedes it.
             let before = b"\x1b-L\x1b.F";
             prop_assert_eq!(read(&[before, &out[..]].concat()), (text, Vec::new()));
         }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::tables;
 
-/// One single-byte code page: 256 bytes and the characters that they stand for.
+/// A single-byte code page: 256 bytes and their characters.
 ///
 /// Pages are compiled in; [`CodePage::by_name`] and [`CodePage::by_ccsid`] find one, [`CodePage::all`] lists them. Two pages are equal
 /// when their CCSIDs are.
@@ -12,8 +12,8 @@ use crate::tables;
 /// Every page here is a bijection between its assigned bytes and their characters, has U+0000 at 0x00, and every EBCDIC page has the
 /// digits 0 to 9 at 0xF0 to 0xF9, the unaccented Latin letters at their usual places and the space at 0x40 (tests hold this).
 ///
-/// The new line of EBCDIC (NL, 0x15) is U+0085 and its line feed (LF, 0x25) is U+000A, which is IBM's default conversion. Sources of
-/// code page tables differ on a few bytes; `tables/DISAGREEMENTS.md` lists each with what was decided and why.
+/// The new line of EBCDIC (NL, 0x15) is U+0085 and its line feed (LF, 0x25) is U+000A, which is IBM's default conversion. Sources
+/// of code page tables differ on a few bytes; `tables/DISAGREEMENTS.md` lists each with the choice and its reason.
 ///
 /// Source: IBM Character Data Representation Architecture, code page registry.
 pub struct CodePage {
@@ -28,7 +28,7 @@ pub struct CodePage {
     from_unicode: FromUnicode,
 }
 
-/// Which code a page extends.
+/// The code that a page extends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Family {
     /// IBM's Extended Binary Coded Decimal Interchange Code.
@@ -37,10 +37,10 @@ pub enum Family {
     Ascii,
 }
 
-/// Stands for an unassigned byte in [`CodePage::to_unicode_table`].
+/// Code point of an unassigned byte in [`CodePage::to_unicode_table`].
 pub const UNASSIGNED: u16 = 0xfffd;
 
-/// Stands for everything but printable ASCII in [`CodePage::ascii_table`].
+/// Value of every byte that is not printable ASCII in [`CodePage::ascii_table`].
 pub const NOT_ASCII: u8 = 0xff;
 
 impl CodePage {
@@ -93,19 +93,19 @@ impl CodePage {
         self.ccsid
     }
 
-    /// Where the page is used.
+    /// Returns where the page is used.
     #[must_use]
     pub fn title(&self) -> &'static str {
         self.title
     }
 
-    /// Which code the page extends.
+    /// Returns the code that the page extends.
     #[must_use]
     pub fn family(&self) -> Family {
         self.family
     }
 
-    /// Whether this is an EBCDIC page.
+    /// Returns whether this is an EBCDIC page.
     #[must_use]
     pub fn is_ebcdic(&self) -> bool {
         self.family == Family::Ebcdic
@@ -146,7 +146,7 @@ impl CodePage {
         self.from_unicode.byte(char)
     }
 
-    /// Unicode code point per byte, [`UNASSIGNED`] where the page assigns none.
+    /// Returns the Unicode code point of each byte, [`UNASSIGNED`] if the page assigns none.
     #[must_use]
     pub fn to_unicode_table(&self) -> &[u16; 256] {
         &self.to_unicode
@@ -160,8 +160,9 @@ impl CodePage {
         &self.ascii
     }
 
-    /// The page's byte per ASCII character (0x00 to 0x7F). A character that the page does not have and every index from 0x80 give 0, which
-    /// otherwise only U+0000 does: an output byte of 0 whose input is not 0 tells that something could not be encoded.
+    /// Returns the page's byte for each ASCII character (0x00 to 0x7F). A missing character and every index from 0x80 give 0, which
+    /// is otherwise the byte of U+0000 only: a 0 in the output for an input other than 0 shows that a character could not be
+    /// encoded.
     #[inline]
     #[must_use]
     pub fn from_ascii_table(&self) -> &[u8; 256] {
@@ -240,7 +241,7 @@ impl Utf8Char {
 
 /// Byte per character in two steps: the character's high byte names a block of 256, its low byte the entry.
 struct FromUnicode {
-    /// One more than the block's place; 0 where the page has no character.
+    /// Number of the block plus 1; 0 if the page has no character there.
     block: [u8; 256],
     blocks: [[u8; 256]; BLOCKS_MAX],
 }

@@ -21,17 +21,17 @@
 //!
 //! # Room for mixed double-byte pages
 //!
-//! IBM's mixed pages (930, 939, 1399 for Japanese, 935 and 1388 for Chinese, 933 for Korean) are a single-byte page and a double-byte page:
-//! shift-out 0x0E begins double-byte characters, shift-in 0x0F ends them, and a field starts in the single-byte state. They are not here
-//! yet; this is where they will fit:
+//! IBM's mixed pages (930, 939, 1399 for Japanese, 935 and 1388 for Chinese, 933 for Korean) are a single-byte page and a
+//! double-byte page: shift-out 0x0E begins double-byte characters, shift-in 0x0F ends them, and a field starts in the single-byte
+//! state. They are not supported yet. They will fit as follows:
 //!
 //! * `Charset::Mixed(&'static MixedPage)` with the [`CodePage`] of the single-byte state and a table of 190 × 190 characters; and
 //!   `Charset::DoubleByte` for DISPLAY-1 (PIC G), which has no shifts.
 //! * Decoding stays [`Charset::decode_into`]: text between shifts goes through the bulk path of [`CodePage::decode_into`], which stops at
 //!   0x0E as at any byte beyond printable ASCII. So pages without shifts pay nothing.
-//! * The shifts take room in the field and none in the text. Encoding therefore needs the field's length: an `encode_into` with a byte
-//!   limit that never cuts a character or leaves a shift open, and pads with single-byte blanks behind the last shift-in.
-//! * [`Undecodable`] gains nothing: a half character, an unknown pair or a missing shift-in is the offset where it begins.
+//! * The shifts take room in the field and none in the text. Encoding therefore needs the field's length: an `encode_into` with a
+//!   byte limit that never cuts a character or leaves a shift open, and pads with single-byte blanks after the last shift-in.
+//! * [`Undecodable`] needs nothing new: half a character, an unknown pair or a missing shift-in is the offset where it begins.
 //! * A round trip is exact for canonical data only (no empty shift pairs, no shifts between runs of one kind).
 
 mod charset;

@@ -2,18 +2,18 @@
 
 use crate::{Charset, CodePage, Utf16Order};
 
-/// A name that is no code page or character set of ours.
+/// An unknown name of a code page or character set.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("code page '{name}' is not known")]
 pub struct UnknownCharset {
-    /// What was asked for.
+    /// The name as given.
     pub name: String,
     /// The names most like it, best first; may be empty.
     pub nearest: Vec<&'static str>,
 }
 
 impl UnknownCharset {
-    /// What to do: the names most like it and all that there are.
+    /// Returns the remedy: the most similar names and all known ones.
     #[must_use]
     pub fn hint(&self) -> String {
         let mut hint = String::new();
@@ -30,12 +30,12 @@ impl UnknownCharset {
 impl CodePage {
     /// The single-byte page with this name.
     ///
-    /// Case, spaces, `-`, `_` and leading zeros do not matter. Accepted are our own names, the CCSID (`37`), the CCSID behind `IBM`, `CP`,
-    /// `CCSID`, `x-IBM` or `csIBM` (`IBM-037`, `cp037`, `CCSID 37`) and the names that IANA registers (`ebcdic-cp-us`, `latin1`,
-    /// `ebcdic-de-273+euro`).
+    /// Case, spaces, `-`, `_` and leading zeros do not matter. It accepts Quayline's own names, the CCSID (`37`), the CCSID after
+    /// `IBM`, `CP`, `CCSID`, `x-IBM` or `csIBM` (`IBM-037`, `cp037`, `CCSID 37`) and the names that IANA registers (`ebcdic-cp-us`,
+    /// `latin1`, `ebcdic-de-273+euro`).
     ///
     /// # Errors
-    /// [`UnknownCharset`]; also for a name of UTF-8 or UTF-16, which are no single-byte pages: [`Charset::by_name`] knows them.
+    /// [`UnknownCharset`], also for UTF-8 and UTF-16, which are not single-byte pages: use [`Charset::by_name`] for these.
     pub fn by_name(name: &str) -> Result<&'static CodePage, UnknownCharset> {
         match Charset::by_name(name)? {
             Charset::SingleByte(page) => Ok(page),
@@ -47,7 +47,7 @@ impl CodePage {
 }
 
 impl Charset {
-    /// The character set with this name; see [`CodePage::by_name`] for what is accepted.
+    /// Returns the character set with this name; see [`CodePage::by_name`] for the accepted forms.
     ///
     /// `UTF-16` without a byte order, and CCSID 1200, are big-endian, as IBM defines it and COBOL's NATIONAL has it on z/OS (Windows means
     /// little-endian by 1200; write `UTF-16LE` or CCSID 1202 for that).
@@ -107,13 +107,13 @@ fn unknown(name: &str, key: &str) -> UnknownCharset {
         let names = Charset::all().map(Charset::name).chain(ALIASES.iter().map(|(alias, _)| *alias));
         let mut near: Vec<(usize, &'static str)> = names.map(|name| (distance(key, &normal(name)), name)).collect();
         near.sort_by_key(|(distance, _)| *distance);
-        // A third of the name may be wrong; further off it is no help.
+        // Up to a third of the name may be wrong; anything further is no help.
         near.into_iter().take_while(|(distance, _)| *distance * 3 <= key.len()).take(3).map(|(_, name)| name).collect()
     };
     UnknownCharset { name: name.to_owned(), nearest }
 }
 
-/// What is left of a normal name without a prefix for CCSIDs.
+/// Returns the rest of a normalised name after a prefix for CCSIDs.
 fn number(key: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| key.strip_prefix(prefix)).unwrap_or(key)
 }
@@ -133,10 +133,10 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// What may stand before a CCSID; a longer one comes before its beginnings.
+/// Prefixes of a CCSID; a longer one precedes its own beginnings.
 const PREFIXES: [&str; 8] = ["CCSID", "CSIBM", "XIBM", "IBM", "CP", "EBCDICCP", "CODEPAGE", "WINDOWS"];
 
-/// Names that neither are ours nor hold a CCSID in a regular way: IANA's register, and what Java, Python and glibc write.
+/// Names that neither are Quayline's nor hold a CCSID in a regular way: those of IANA's register, Java, Python and glibc.
 const ALIASES: [(&str, u16); 92] = [
     ("ebcdic-cp-us", 37),
     ("ebcdic-cp-ca", 37),

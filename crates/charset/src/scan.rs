@@ -1,8 +1,7 @@
 //! Finding things in text, sixteen bytes at a time.
 //!
-//! The `mask_` functions take a block of 16 bytes and give one bit per byte, the first byte's lowest. They compile to a few SSE2
-//! instructions where the processor has them by definition (x86-64), to plain loops elsewhere; [`plain`] holds the loops, and tests hold
-//! both equal.
+//! The `mask_` functions take a block of 16 bytes and return one bit per byte, the first byte's lowest. They compile to a few SSE2
+//! instructions on x86-64, which always has them, and to plain loops elsewhere. [`plain`] holds the loops, and tests compare both.
 //!
 //! # Unsafe code
 //!
@@ -76,7 +75,7 @@ pub fn count_start(bytes: &[u8], blank: u8) -> usize {
     find(bytes, |block| !mask_eq(block, blank), |byte| byte != blank).unwrap_or(bytes.len())
 }
 
-/// Whether every byte is printable ASCII, 0x20 to 0x7E.
+/// Returns whether every byte is printable ASCII, 0x20 to 0x7E.
 #[inline]
 #[must_use]
 pub fn is_ascii_printable(bytes: &[u8]) -> bool {
@@ -84,7 +83,8 @@ pub fn is_ascii_printable(bytes: &[u8]) -> bool {
     find(bytes, |block| !mask_range(block, 0x20, 0x7e), |byte| !printable(byte)).is_none()
 }
 
-/// Whether every byte is printable ASCII, CR or LF: for texts of some hundred bytes and more, since it looks at all of them.
+/// Returns whether every byte is printable ASCII, CR or LF. It looks at all bytes, so it suits texts of a few hundred bytes and
+/// more.
 #[inline]
 #[must_use]
 pub fn is_printable_but_breaks(bytes: &[u8]) -> bool {
@@ -126,7 +126,7 @@ fn find(bytes: &[u8], mask: impl Fn(&[u8; 16]) -> u16, one: impl Fn(u8) -> bool)
         }
     }
     if let Some(last) = bytes.last_chunk::<16>() {
-        // The last block overlaps bytes that are known to have no bit.
+        // The last block overlaps bytes that have no bit.
         let mask = mask(last);
         return (mask != 0).then(|| bytes.len() - 16 + mask.trailing_zeros() as usize);
     }
@@ -214,7 +214,7 @@ mod sse2 {
     }
 }
 
-/// The same without vector instructions.
+/// The masks without vector instructions.
 #[doc(hidden)]
 pub mod plain {
     /// Bytes equal to `byte`.

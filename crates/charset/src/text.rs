@@ -3,7 +3,7 @@
 use crate::code_page::Utf8Char;
 use crate::{CodePage, Undecodable, Unencodable, scan, translate_append};
 
-/// Bytes translated in bulk after something else was met; doubles while all goes well.
+/// Bytes translated in bulk after another character; doubles as long as bulk succeeds.
 const BULK_MIN: usize = 64;
 
 /// Most bytes translated in bulk before they are looked at: they stay in the first-level cache.
@@ -78,9 +78,9 @@ impl CodePage {
         Ok(())
     }
 
-    /// At most [`SINGLE`] bytes.
+    /// Decodes at most [`SINGLE`] bytes.
     fn decode_by_char(&self, block: &[u8], out: &mut Vec<u8>) -> Result<(), Undecodable> {
-        // Four bytes are written per character whatever its length, and the next one begins behind its real end.
+        // Four bytes are written per character whatever its length, and the next one begins after its real end.
         let mut buffer = [0; SINGLE * 3 + 1];
         let mut len = 0;
         for (offset, byte) in block.iter().enumerate() {

@@ -21,7 +21,7 @@ pub(crate) fn decode_into(order: Utf16Order, src: &[u8], out: &mut Vec<u8>) -> R
             out.extend_from_slice(&units.map(|unit| unit.to_le_bytes()[0]));
             at += 8;
         }
-        // At most eight characters by the rule before bulk is tried again.
+        // At most eight characters go one by one before bulk is tried again.
         for _ in 0..8 {
             let Some(first) = units.get(at).copied().map(unit) else { break };
             let pair = [first, units.get(at + 1).copied().map_or(0, unit)];

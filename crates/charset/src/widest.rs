@@ -8,16 +8,17 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-/// A hot loop with what it works on. (A closure would not do: it cannot be told to be inlined.)
+/// A hot loop with its data. (A closure would not do, because it cannot be marked for inlining.)
 pub trait Hot {
-    /// What comes out.
+    /// The result of the loop.
     type Output;
 
-    /// The loop; `#[inline(always)]`, like the small functions that it calls, for what is not inlined is not compiled twice.
+    /// Runs the loop. Implementations are `#[inline(always)]`, like the small functions that they call, because functions that are
+    /// not inlined are not compiled twice.
     fn run(self) -> Self::Output;
 }
 
-/// Runs `hot`, compiled for AVX-512 (F, BW, VL), BMI and LZCNT where the machine has them; the result is the same either way.
+/// Runs `hot`, compiled for AVX-512 (F, BW, VL), BMI and LZCNT on a machine that has them; the result is the same either way.
 #[inline(always)]
 pub fn widest<H: Hot>(hot: H) -> H::Output {
     #[cfg(target_arch = "x86_64")]

@@ -101,8 +101,8 @@ unsafe fn flatten(mut mask: u64, base: u32, out: &mut Vec<u32>) {
     let count = mask.count_ones() as usize;
     let len = out.len();
     debug_assert!(out.capacity() - len >= 72);
-    // SAFETY: stores reach at most 7 positions behind the last of at most 64, which the caller made room for; those up to `count` are
-    // initialised when `set_len` admits them.
+    // SAFETY: stores reach at most 7 positions beyond the last of at most 64, and the caller made room for these; those up to
+    // `count` are initialised when `set_len` admits them.
     unsafe {
         let to: *mut u32 = out.as_mut_ptr().add(len);
         let mut done = 0;

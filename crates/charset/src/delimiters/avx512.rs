@@ -99,8 +99,8 @@ unsafe fn stop(found: Found, before: Stop, out: &mut Vec<Stop>) {
     let len = out.len();
     debug_assert!(out.capacity() - len >= 64);
     let bases = _mm512_set1_epi64((u64::from(before.part) << 32 | u64::from(before.end)).cast_signed());
-    // SAFETY: the array has 64 bytes. A `Stop` is two numbers of 32 bits, `end` first; stores reach 64 of them behind `len` at most, which the
-    // caller made room for; those up to `count` are initialised when `set_len` admits them.
+    // SAFETY: the array has 64 bytes. A `Stop` is two numbers of 32 bits, `end` first; stores reach at most 64 of them beyond
+    // `len`, and the caller made room for these; those up to `count` are initialised when `set_len` admits them.
     unsafe {
         let iota = _mm512_loadu_si512(IOTA.as_ptr().cast());
         // The number of a terminator's bit among those of ends; and among those of parts and terminators, less the terminators before it.
@@ -148,8 +148,8 @@ unsafe fn append<const MOSTLY: usize>(numbers: __m512i, count: usize, base: u32,
     let len = out.len();
     debug_assert!(out.capacity() - len >= 64);
     let bases = _mm512_set1_epi32(base.cast_signed());
-    // SAFETY: stores reach 64 positions behind `len` at most, which the caller made room for; those up to `count` are initialised when
-    // `set_len` admits them.
+    // SAFETY: stores reach at most 64 positions beyond `len`, and the caller made room for these; those up to `count` are
+    // initialised when `set_len` admits them.
     unsafe {
         let to: *mut u32 = out.as_mut_ptr().add(len);
         let put = |at: usize, quarter| {

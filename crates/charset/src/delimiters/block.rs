@@ -1,4 +1,4 @@
-//! What both vector kernels share: the bit arithmetic on the masks of one block, and the loop over blocks.
+//! The common part of both vector kernels: the bit arithmetic on the masks of one block, and the loop over blocks.
 //!
 //! # Unsafe code
 //!
@@ -9,7 +9,7 @@
 
 use super::{Carry, DelimiterIndex};
 
-/// One bit per byte of a block of 64, the first byte's lowest; not yet freed of what is released.
+/// One bit per byte of a block of 64, the first byte's lowest; released bytes are still included.
 #[derive(Clone, Copy)]
 pub(super) struct Classes {
     pub(super) element: u64,
@@ -20,7 +20,7 @@ pub(super) struct Classes {
     pub(super) line_break: u64,
 }
 
-/// What is left of them.
+/// The bits without released bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) ends: u64,
@@ -30,7 +30,8 @@ pub(super) struct Found {
 }
 
 impl Classes {
-    /// `None` where only the byte-by-byte way is right: a line break stands between a release character and what it releases.
+    /// Resolves release characters and line breaks. Returns `None` if only the byte-by-byte way is right, because a line break
+    /// separates a release character from the byte that it releases.
     #[inline(always)]
     pub(super) fn resolve(self, carry: &mut Carry) -> Option<Found> {
         // Precedence as in `Needles::class`; absent needles equal the terminator.
@@ -57,7 +58,7 @@ impl Classes {
         }
         next.terminated = found.terminators >> 63 != 0;
         if breaks != 0 {
-            // Adding 1 where a run of breaks starts behind a terminator carries through the run and clears it.
+            // Adding 1 where a run of breaks starts after a terminator carries through the run and clears it.
             let starts = breaks & (found.terminators << 1 | u64::from(carry.terminated));
             let behind = breaks & !breaks.wrapping_add(starts);
             found.marks |= breaks & !behind;
@@ -70,8 +71,8 @@ impl Classes {
 
 /// Bits of the bytes that a release character makes data, and whether the last byte of the block releases the first of the next.
 ///
-/// In a run of release characters each second one is data. Runs that start at odd places are found by adding their first bit: the carry
-/// leaves the run, so the bits that the sum changed tell odd from even.
+/// In a run of release characters every second one is data. Runs that start at odd places are found by adding their first bit: the
+/// carry leaves the run, so the bits that the sum changed separate odd from even.
 #[inline(always)]
 fn released(release: u64, carried: bool) -> (u64, bool) {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -83,7 +84,8 @@ fn released(release: u64, carried: bool) -> (u64, bool) {
     ((EVEN ^ (even_runs << 1)) & follows, out)
 }
 
-/// A kernel's loop. `classes` takes a block of 64 bytes; `flatten` writes the positions of a mask's bits; both are compiled for `$features`.
+/// Defines a kernel's loop. `classes` takes a block of 64 bytes, `flatten` writes the positions of a mask's bits, and both are
+/// compiled for `$features`.
 macro_rules! scan_loop {
     ($features:literal, $vectors:ty, $load:path, $classes:path, $store:ident) => {
         /// # Safety
@@ -94,7 +96,7 @@ macro_rules! scan_loop {
             let mut carry = Carry::START;
             let mut base = 0u32;
             let (blocks, rest) = text.as_chunks::<64>();
-            // Room for what one batch of blocks can hold is made before the batch, so the loop itself checks nothing.
+            // Room for everything that a batch of blocks can hold is made before the batch, so the loop itself checks nothing.
             for batch in blocks.chunks(BATCH) {
                 reserve(index, batch.len() * 64);
                 for block in batch {
@@ -146,7 +148,7 @@ macro_rules! scan_loop {
 /// Blocks between two checks of the room.
 pub(super) const BATCH: usize = 512;
 
-/// Makes room for the positions of `bytes` bytes and for the block that is written too much.
+/// Makes room for the positions of `bytes` bytes and for the block that is written beyond them.
 pub(super) fn reserve(index: &mut DelimiterIndex, bytes: usize) {
     for list in [&mut index.ends, &mut index.parts, &mut index.marks] {
         list.reserve(bytes + 64);

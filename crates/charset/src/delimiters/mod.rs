@@ -1,4 +1,4 @@
-//! Where the delimiters of delimited text (EDI) stand: one pass over a text, 64 bytes a step, that writes their positions.
+//! Delimiters of delimited text (EDI): one pass over a text, 64 bytes a step, that writes their positions.
 //!
 //! | kernel | needs | how |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | [`DelimiterKernel::Avx2`] | AVX2, BMI 1 and 2, POPCNT | compare, bit masks, positions by counting trailing zeros |
 //! | [`DelimiterKernel::Avx512`] | AVX-512 F, BW, VBMI 2 besides | compare to masks, positions by compressing a vector of indices |
 //!
-//! A delimiter behind a release character is data; so is a release character behind another. That is bit arithmetic over the 64 bits of a
-//! block; line breaks inside released pairs, which only wrapped files have, take the byte-by-byte way.
+//! A delimiter after a release character is data, and so is a release character after another. That is bit arithmetic over the 64
+//! bits of a block; line breaks inside released pairs, which only wrapped files have, take the byte-by-byte way.
 //!
 //! # Unsafe code
 //!
@@ -39,7 +39,7 @@ mod block;
 pub struct DelimiterSet {
     /// Between elements.
     pub element: u8,
-    /// Behind a segment.
+    /// Ends a segment.
     pub terminator: u8,
     /// Between the components of an element.
     pub component: Option<u8>,
@@ -49,21 +49,21 @@ pub struct DelimiterSet {
     pub release: Option<u8>,
 }
 
-/// Positions in a text, in the order of the text, and which of them each segment has. A segment goes from behind the terminator before it to
-/// its own; what stands behind the last terminator is in no segment.
+/// Positions in a text, in order, and the range of them that each segment has. A segment begins after the previous terminator and
+/// ends at its own; text after the last terminator belongs to no segment.
 ///
 /// Memory: four bytes a position and eight a segment, kept from one scan to the next.
 #[derive(Clone, Debug, Default)]
 pub struct DelimiterIndex {
-    /// Element separators and terminators. In front of them, where [`DelimiterIndex::clear`] puts it, the position before the text.
+    /// Element separators and terminators. The first entry, which [`DelimiterIndex::clear`] adds, is the position before the text.
     ends: Vec<u32>,
     /// Component and repetition separators.
     parts: Vec<u32>,
     marks: Vec<u32>,
-    /// For each terminator its number in `ends`, and how many `parts` stand before it. In front of them two zeros, which are right for the
+    /// For each terminator, its index in `ends` and the number of `parts` before it. The first entry is zeros, which fit the
     /// position before the text.
     stops: Vec<Stop>,
-    /// At most the number of segments.
+    /// Limit of [`DelimiterIndex::segment_below_limit`]; at most the number of segments.
     limit: u32,
 }
 
@@ -106,18 +106,19 @@ impl DelimiterIndex {
         (number < self.limit).then(|| unsafe { self.span(number) })
     }
 
-    /// Sets the limit of [`DelimiterIndex::segment_below_limit`], which is 0 after a scan, to so many segments or as many as there are.
+    /// Sets the limit of [`DelimiterIndex::segment_below_limit`], which a scan resets to 0, to this number of segments or to all of
+    /// them.
     pub fn set_limit(&mut self, segments: u32) {
         self.limit = segments.min(self.segments());
     }
 
     /// # Safety
-    /// `stops` has a number behind this one.
+    /// `stops` has an entry after this number.
     #[inline(always)]
     unsafe fn span(&self, number: u32) -> SegmentSpan<'_> {
         let number = number as usize;
-        // SAFETY: the caller's promise. Numbers in `stops` rise, those of ends strictly, and are of ends and parts that the lists have: whoever
-        // pushes one has pushed these before, and none are taken out but all.
+        // SAFETY: the caller's promise. Numbers in `stops` rise, those of ends strictly, and refer to existing ends and parts: the
+        // code that pushes a stop has pushed these before, and entries are only removed all at once.
         let (before_end, ends, parts) = unsafe {
             let (before, stop) = (*self.stops.get_unchecked(number), *self.stops.get_unchecked(number + 1));
             let (from, to) = (before.end as usize, stop.end as usize);
@@ -132,17 +133,17 @@ impl DelimiterIndex {
         SegmentSpan { start: before_end.wrapping_add(1), ends: Ends(ends), parts }
     }
 
-    /// The byte behind the first so many segments.
+    /// Returns the byte after the first `segments` segments.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there are fewer segments.
     #[inline(always)]
     #[must_use]
     pub fn behind(&self, segments: u32) -> u32 {
         self.ends[self.stops[segments as usize].end as usize].wrapping_add(1)
     }
 
-    /// How many segments end before a position.
+    /// Returns the number of segments that end before a position.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "there are fewer segments than positions, which have 32 bits")]
     pub fn segments_before(&self, position: u32) -> u32 {
@@ -163,14 +164,14 @@ impl DelimiterIndex {
         self.stops.push(Stop { end: u32::try_from(ends.len()).expect("positions have 32 bits"), part: 0 });
     }
 
-    /// Takes the parts of the first segment away: its separators are data there.
+    /// Removes the parts of the first segment, in which these separators are data.
     pub fn forget_first_parts(&mut self) {
         if let [first, second, ..] = &mut self.stops[..] {
             first.part = second.part;
         }
     }
 
-    /// Element separators and terminators: where a tag or an element ends.
+    /// Returns the element separators and terminators: the end of each tag and element.
     #[must_use]
     pub fn ends(&self) -> &[u32] {
         self.ends.get(1..).unwrap_or_default()
@@ -182,8 +183,8 @@ impl DelimiterIndex {
         &self.parts
     }
 
-    /// Bytes that are no data: release characters that release something, and line breaks (CR, LF where neither is a delimiter) except those
-    /// directly behind a terminator or at the start of the text.
+    /// Returns the bytes that are not data: release characters that release something, and line breaks (CR and LF, if neither is a
+    /// delimiter) other than those directly after a terminator or at the start of the text.
     #[inline(always)]
     #[must_use]
     pub fn marks(&self) -> &[u32] {
@@ -218,8 +219,8 @@ impl DelimiterIndex {
         self.scan_for::<true>(kernel, set, text);
     }
 
-    /// Positions alone: [`DelimiterIndex::segments`] stays 0. This is the least that
-    /// anybody who splits by an index must do, and so a ceiling to measure against.
+    /// Finds positions only: [`DelimiterIndex::segments`] stays 0. Every splitter that uses an index needs at least this, so it is
+    /// a ceiling to measure against.
     ///
     /// # Panics
     /// If `text` has 2^32 - 64 bytes or more, or the machine does not have the kernel's instructions.
@@ -250,12 +251,12 @@ impl DelimiterIndex {
     }
 }
 
-/// What an index has of a segment.
+/// One segment of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentSpan<'a> {
     /// Its first byte.
     pub start: u32,
-    /// Where its tag and elements end: its element separators and, last, its terminator.
+    /// Ends of its tag and elements: its element separators and, last, its terminator.
     pub ends: Ends<'a>,
     /// Its component and repetition separators.
     pub parts: &'a [u32],
@@ -266,7 +267,7 @@ pub struct SegmentSpan<'a> {
 pub struct Ends<'a>(&'a [u32]);
 
 impl<'a> Ends<'a> {
-    /// `None` where one is not higher than the one before.
+    /// Returns `None` if a position is not higher than the one before.
     #[must_use]
     pub fn new(positions: &'a [u32]) -> Option<Self> {
         positions.is_sorted_by(|a, b| a < b).then_some(Ends(positions))
@@ -279,10 +280,10 @@ impl<'a> Ends<'a> {
         self.0
     }
 
-    /// What stands in `text` between each position and the next, from behind the first to before the last.
+    /// Returns the part of `text` between each position and the next.
     ///
     /// # Panics
-    /// If one is beyond the text.
+    /// If a position is beyond the text.
     #[inline(always)]
     pub fn between<'t>(self, text: &'t [u8]) -> impl ExactSizeIterator<Item = &'t [u8]> + use<'a, 't> {
         let (first, rest) = self.0.split_first().map_or((0, &[][..]), |(first, rest)| (*first, rest));
@@ -370,7 +371,7 @@ impl DelimiterKernel {
 /// The chosen kernel's number; 0 before the first use.
 static ACTIVE: AtomicU8 = AtomicU8::new(0);
 
-/// The set without options: what is absent equals the terminator, which wins wherever bytes are classed.
+/// The set without options: an absent byte equals the terminator, which takes precedence when bytes are classified.
 #[derive(Clone, Copy, Debug)]
 struct Needles {
     element: u8,
@@ -427,12 +428,12 @@ enum Class {
     Break,
 }
 
-/// What a block needs to know of the one before.
+/// State that one block passes on to the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Carry {
     /// A release character waits for the byte that it makes data.
     released: bool,
-    /// Only line breaks stand between here and the last terminator.
+    /// Only line breaks separate this place from the last terminator.
     terminated: bool,
 }
 
@@ -440,7 +441,7 @@ impl Carry {
     const START: Carry = Carry { released: false, terminated: true };
 }
 
-/// The definition: classes `text`, whose first byte has position `base`, and appends to `index`.
+/// The reference implementation: classifies `text`, whose first byte has position `base`, and appends to `index`.
 fn scalar<const SEGMENTS: bool>(set: &Needles, text: &[u8], base: u32, carry: &mut Carry, index: &mut DelimiterIndex) {
     let number = |list: &Vec<u32>| u32::try_from(list.len()).expect("fewer than the text has bytes");
     for (at, byte) in (base..).zip(text) {

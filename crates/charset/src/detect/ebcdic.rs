@@ -1,17 +1,17 @@
-//! Which EBCDIC page: what the bytes on which pages differ would mean beside the text around them.
+//! Choice of the EBCDIC page: the meaning that bytes on which pages differ would have beside the text around them.
 
 use core::ops::Range;
 
 use super::{Candidate, RUN_MIN, Shares, percent, score, share};
 use crate::{Charset, CodePage};
 
-/// One candidate per set of pages that the sample cannot tell apart.
+/// Returns one candidate for each set of pages that the sample cannot distinguish.
 pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let variant = variant();
     let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
     let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant)).collect();
     let told = readings.iter().map(Reading::told).max().unwrap_or(0);
-    // A few may be numbers that have text around them by chance: they are told, and prefer no page.
+    // A few may be numbers that have text around them by chance: they are reported, and prefer no page.
     let text_bytes = readings.first().map_or(0, |reading| reading.text_bytes);
     let all = sample.iter().filter(|byte| **byte > BLANK && variant[usize::from(**byte)]).count();
     let few = told < FEW.max(text_bytes / FEW_IN_TEXT).max(all / FEW_OF_ALL);
@@ -45,8 +45,8 @@ pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
 
 /// Bytes in runs of a page's common characters: blanks, digits, common punctuation, letters of its main script.
 ///
-/// The pages of other scripts have so many letters that random bytes form runs, so theirs are longer and end where a word changes its
-/// script or goes from small to capital letters.
+/// Pages of other scripts have so many letters that random bytes form runs. Their runs must be longer and end where a word changes
+/// its script or goes from small to capital letters.
 pub(super) fn run_bytes(sample: &[u8], page: &CodePage) -> usize {
     runs(sample, page).iter().map(ExactSizeIterator::len).sum()
 }
@@ -75,7 +75,7 @@ fn has_other_script(page: &CodePage) -> bool {
     classes(page).contains(&Class::OtherSmall)
 }
 
-/// What a character is in running text.
+/// Class of a character in running text.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Class {
     NoText,
@@ -91,7 +91,7 @@ impl Class {
         match char {
             Some(char) if char.is_ascii_alphabetic() => Class::Latin,
             Some(char) if char.is_ascii_digit() || " .,-/'()".contains(char) => Class::Between,
-            // Greek and what is behind it.
+            // Greek and the letters after it.
             Some(char) if char >= '\u{370}' && char.is_lowercase() => Class::OtherSmall,
             Some(char) if char >= '\u{370}' && char.is_uppercase() => Class::OtherCapital,
             _ => Class::NoText,
@@ -109,8 +109,8 @@ impl Class {
     }
 }
 
-/// Pages by how often they are met, which only orders those that a sample cannot tell apart: the USA's and open systems' first, then
-/// the large countries' and the euro pages, then the rest.
+/// Pages by how common they are, to order those that a sample cannot distinguish: first those of the USA and of open systems, then
+/// those of large countries and the euro pages, then the rest.
 const BY_USE: [u16; 25] = [
     37, 1047, 500, 273, 285, 297, 284, 280, 1140, 1141, 1146, 1147, 1145, 1144, 1148, 278, 277, 871, 1143, 1142, 1149,
     870, 1026, 1025, 875,
@@ -118,13 +118,14 @@ const BY_USE: [u16; 25] = [
 
 /// An EBCDIC blank.
 const BLANK: u8 = 0x40;
-/// Letters, digits, blanks and the like that must stand on each side of variant bytes.
+/// Letters, digits, blanks and similar required on each side of variant bytes.
 const BESIDE_MIN: usize = 2;
 /// Most variant bytes in a row that text has: more are numbers, or words of another script.
 const IN_A_ROW_MAX: usize = 3;
 
-/// Positions of the variant bytes that stand in text: up to [`IN_A_ROW_MAX`] with letters, digits or blanks on both sides, and in a page
-/// of another script all in runs that are mostly its letters. Packed and binary numbers have such bytes too, but seldom text around them.
+/// Returns the positions of the variant bytes within text: up to [`IN_A_ROW_MAX`] with letters, digits or blanks on both sides, and
+/// in a page of another script all in runs that are mostly its letters. Packed and binary numbers have such bytes too, but seldom
+/// text around them.
 fn variants_in_text(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Vec<usize> {
     // No punctuation that ends a packed number: zones 4 to 7 with digit C, D or F.
     let plain = |byte: u8| {
@@ -183,11 +184,12 @@ fn kind(byte: u8, variant: &[bool; 256], plain: &impl Fn(u8) -> bool) -> Kind {
     }
 }
 
-/// Fewer variant bytes in text than this say nothing.
+/// Fewer variant bytes in text than this are no evidence.
 const FEW: usize = 8;
-/// Nor do fewer than one in so many bytes of text.
+/// Fewer than one in this many bytes of text are no evidence.
 const FEW_IN_TEXT: usize = 500;
-/// Nor do fewer than one in so many of all variant bytes: where numbers have very many, some have text around them by chance.
+/// Fewer than one in this many of all variant bytes are no evidence: among very many in numbers, some have text around them by
+/// chance.
 const FEW_OF_ALL: usize = 50;
 
 /// A sample in the light of one page.
@@ -197,7 +199,7 @@ struct Reading {
     /// Share of the sample in runs of the page's common characters.
     share: f64,
     page: &'static CodePage,
-    /// How often each variant byte stands in text.
+    /// Number of occurrences of each variant byte in text.
     uses: Vec<(u8, usize)>,
     /// Sum over those of how plausible its character is there.
     plausible: f64,
@@ -211,7 +213,7 @@ impl Reading {
             let byte = sample[i];
             let before = i.checked_sub(1).map_or(BLANK, |i| sample[i]);
             let behind = sample.get(i + 1).copied().unwrap_or(BLANK);
-            // A zone C or D with digit 0 behind digits is the sign of a number, not a brace or a letter.
+            // A zone C or D with digit 0 after digits is the sign of a number, not a brace or a letter.
             if !(matches!(byte, 0xc0 | 0xd0) && matches!(before, 0xf0..=0xf9)) {
                 counts[usize::from(byte)] += 1;
                 plausible += plausibility(page, byte, before, behind);
@@ -222,18 +224,18 @@ impl Reading {
         Reading { text_bytes, share: share(text_bytes, sample), page, uses, plausible }
     }
 
-    /// How many bytes of the text tell pages apart.
+    /// Returns how many bytes of the text distinguish pages.
     fn told(&self) -> usize {
         self.uses.iter().map(|(_, count)| count).sum()
     }
 
-    /// Whether the two pages read every text byte of the sample alike.
+    /// Returns whether the two pages read every text byte of the sample alike.
     fn means_the_same(&self, other: &Reading) -> bool {
         self.uses == other.uses
             && self.uses.iter().all(|(byte, _)| self.page.to_char(*byte) == other.page.to_char(*byte))
     }
 
-    /// -1 to 1; 1 if the sample has nothing to tell pages apart.
+    /// Returns -1 to 1; 1 if nothing in the sample distinguishes pages.
     fn plausibility(&self, told: usize) -> f64 {
         if told == 0 { 1.0 } else { (self.plausible / told as f64).clamp(-1.0, 1.0) }
     }

@@ -1,13 +1,13 @@
-//! What a sample of a record file looks like, with evidence: proposals for a person, never a decision.
+//! Detection of the character set of a sample, with evidence: proposals for a person, never a decision.
 //!
-//! Record files mix text with packed and binary numbers, so shares of single bytes mislead: packed digits look like ASCII letters, and
-//! 0x40 is `@`. Text comes in runs, numbers do not. So the measure of a code is the share of the sample that stands in runs of at least
-//! [`RUN_MIN`] of the code's common characters (letters, digits, blanks, `. , - / ' ( )`), against the share of the rival codes. In random
-//! bytes such runs are about 1 in 100. Pages of other scripts have many more letters, so their runs must be longer and may not mix scripts
-//! within a word.
+//! Record files mix text with packed and binary numbers, so shares of single bytes mislead: packed digits look like ASCII letters,
+//! and 0x40 is `@`. Text comes in runs, numbers do not. The measure of a code is therefore the share of the sample in runs of at
+//! least [`RUN_MIN`] of the code's common characters (letters, digits, blanks, `. , - / ' ( )`), compared with the share of the
+//! rival codes. In random bytes such runs are about 1 in 100. Pages of other scripts have many more letters, so their runs must be
+//! longer and may not mix scripts within a word.
 //!
-//! EBCDIC pages share letters, digits and blanks and differ in other characters; `ebcdic` weighs those that a sample has. Where no byte of
-//! the sample means different things in two pages, they cannot be told apart, and [`Candidate::alike`] says so.
+//! EBCDIC pages share letters, digits and blanks and differ in other characters; `ebcdic` weighs those in the sample. If no byte of
+//! the sample differs between two pages, they cannot be distinguished, and [`Candidate::alike`] lists them.
 
 use crate::{Charset, CodePage, Utf16Order, scan};
 
@@ -18,11 +18,11 @@ mod ebcdic;
 pub struct Candidate {
     /// The character set; `None` if the sample is hardly text in any: binary or compressed data.
     pub charset: Option<Charset>,
-    /// How well it fits, 0 to 100. A rank among the candidates, not a probability.
+    /// How well it fits, 0 to 100: a rank among the candidates, not a probability.
     pub score: u8,
     /// Other sets in which every text byte of the sample means the same.
     pub alike: Vec<Charset>,
-    /// What speaks for and against it, as sentences without a final period. Names byte values and shares, no content.
+    /// Evidence for and against it, as sentences without a final period. It names byte values and shares, no content.
     pub evidence: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub fn detect(sample: &[u8]) -> Vec<Candidate> {
 
 /// Shares of the sample, 0 to 1.
 struct Shares {
-    /// Bytes in runs of common EBCDIC characters, of the page whose runs are most.
+    /// Bytes in runs of common EBCDIC characters, for the page with the longest runs in total.
     ebcdic: f64,
     /// Bytes in runs of common ASCII characters.
     ascii: f64,
@@ -69,9 +69,9 @@ impl Shares {
         Shares { ebcdic, ascii: share(run_bytes(sample, &common), sample), utf16 }
     }
 
-    /// 0 to 1: how much of what looks like text at all looks like this.
+    /// Returns 0 to 1: the share of all apparent text that looks like this.
     fn fit(&self, own: f64) -> f64 {
-        // A hundredth of the sample is noise; a code must stand out of it.
+        // A hundredth of the sample is noise; a code must exceed it.
         own / (self.ebcdic + self.ascii + self.utf16[0] + self.utf16[1] + 0.01)
     }
 }
@@ -81,7 +81,7 @@ fn run_bytes(sample: &[u8], common: &[bool; 256]) -> usize {
     sample.split(|byte| !common[usize::from(*byte)]).map(<[u8]>::len).filter(|len| *len >= RUN_MIN).sum()
 }
 
-/// As [`run_bytes`] for units whose zero byte stands at `zero` (0 or 1). Units begin at even offsets.
+/// Counts like [`run_bytes`], for units whose zero byte is at `zero` (0 or 1). Units begin at even offsets.
 fn utf16_run_bytes(sample: &[u8], common: &[bool; 256], zero: usize) -> usize {
     let (units, _) = sample.as_chunks::<2>();
     let text = |unit: &[u8; 2]| unit[zero] == 0 && common[usize::from(unit[1 - zero])];
@@ -133,7 +133,7 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     } else {
         format!("bytes above 0x7F form {} UTF-8 sequences; {} are outside any", high.sequences, high.stray)
     };
-    // What is a UTF-8 sequence is hardly ever chance, so it speaks against the single-byte pages as much as for UTF-8.
+    // A UTF-8 sequence is hardly ever chance, so it is evidence against the single-byte pages as much as for UTF-8.
     let other = 0.9 * (1.0 - sequences * sequences);
     let (c1, unassigned) = (high.c1, high.unassigned_1252);
     let (page, alike, note) = if unassigned > 0 {
@@ -161,7 +161,7 @@ fn ascii_candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     at_least_one(candidates)
 }
 
-/// Drops what does not fit at all.
+/// Removes candidates that do not fit at all.
 fn at_least_one(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.retain(|candidate| candidate.score > 0);
     candidates
@@ -191,7 +191,7 @@ impl HighBytes {
         if let Err(error) = core::str::from_utf8(sample)
             && error.error_len().is_none()
         {
-            // The only fault is a sequence that goes on behind the sample.
+            // The only fault is a sequence that continues after the sample.
             stray = 0;
             sequences += 1;
         }
@@ -220,7 +220,7 @@ fn utf16_candidate(sample: &[u8], shares: &Shares, order: Utf16Order) -> Option<
 
 fn binary_candidate(shares: &Shares) -> Option<Candidate> {
     let text = shares.ebcdic.max(shares.ascii).max(shares.utf16[0]).max(shares.utf16[1]);
-    // Below a tenth of text it may well be chance; a record of numbers only is such a file.
+    // Less than a tenth of text may well be chance; a record of numbers only is such a file.
     let score = score(1.0 - (text / 0.1).min(1.0));
     let evidence = vec![format!("only {} of the bytes are in runs of text in any code", percent(text))];
     (score > 0).then(|| Candidate { charset: None, score, alike: Vec::new(), evidence })

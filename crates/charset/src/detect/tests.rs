@@ -72,7 +72,7 @@ fn packed_numbers_beside_the_text_do_not_hide_it() {
     );
 }
 
-/// Random packed numbers between names and dates, of which few give bytes that look like letters beside text.
+/// Random packed numbers between names and dates; few of them give bytes that look like letters beside text.
 #[test]
 fn the_digits_of_packed_numbers_do_not_make_a_page() {
     let mut state = 7u64;

@@ -50,7 +50,7 @@ pub(super) unsafe fn translate(table: &[u8; 256], src: &[u8], dst: *mut u8) {
     }
 }
 
-/// Rows of the table, those behind the first of each half as the difference to the row before.
+/// Returns the rows of the table, each but the first of each half as the difference from the row before.
 #[target_feature(enable = "avx2")]
 fn differences(table: &[u8; 256]) -> [__m128i; 16] {
     let (rows, _) = table.as_chunks::<16>();

@@ -37,7 +37,7 @@ pub(super) unsafe fn translate(table: &[u8; 256], src: &[u8], dst: *mut u8) {
     }
     if at < len {
         let mask = u64::MAX >> (64 - (len - at));
-        // SAFETY: the mask admits the `len - at` bytes that are left on both sides; the others are neither read nor written.
+        // SAFETY: the mask admits only the remaining `len - at` bytes on both sides; the others are neither read nor written.
         unsafe {
             let bytes = _mm512_maskz_loadu_epi8(mask, from.add(at).cast());
             _mm512_mask_storeu_epi8(dst.add(at).cast(), mask, look_up(&table, bytes));

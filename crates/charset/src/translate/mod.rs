@@ -24,7 +24,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-/// Writes `table[b]` for each byte `b` of `src` to the beginning of `dst`; what lies behind stays as it is.
+/// Writes `table[b]` for each byte `b` of `src` to the beginning of `dst`; the rest of `dst` is unchanged.
 ///
 /// # Panics
 /// If `dst` is shorter than `src`.
@@ -38,8 +38,8 @@ pub fn translate(table: &[u8; 256], src: &[u8], dst: &mut [u8]) {
 pub fn translate_append(table: &[u8; 256], src: &[u8], out: &mut Vec<u8>) {
     out.reserve(src.len());
     let len = out.len();
-    // SAFETY: `reserve` made room for `src.len()` bytes behind `len`, `src` cannot overlap `out` which is borrowed exclusively, and the
-    // kernel is available. It writes all those bytes, so they are initialised when `set_len` admits them.
+    // SAFETY: `reserve` made room for `src.len()` bytes after `len`, `src` cannot overlap `out`, which is borrowed exclusively, and
+    // the kernel is available. It writes all those bytes, so they are initialised when `set_len` admits them.
     unsafe {
         Kernel::active().run(table, src, out.as_mut_ptr().add(len));
         out.set_len(len + src.len());

@@ -1,7 +1,8 @@
-//! A block of words, a block of text behind them, and a count of the text's blanks says where the next words go.
+//! Writes a block of words and a block of text after them; the number of the text's trailing blanks determines where the next words
+//! begin.
 //!
-//! Blocks are of 16 and 32 bytes and their blanks are found by `movemask`: with blocks of 64 and mask registers a text takes twice as long, though
-//! it is fewer instructions. Only the look for bytes that end the writing has no mask to wait for.
+//! Blocks have 16 and 32 bytes, and `movemask` finds their blanks: with blocks of 64 and mask registers a text takes twice as long,
+//! in fewer instructions. Only the search for stop bytes uses masks, because nothing waits for them.
 //!
 //! # Unsafe code
 //!
@@ -19,8 +20,8 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use super::{CHUNK, HALF, Step, Weave, Woven};
 
 /// # Safety
-/// `rows` rows, `stride` apart, of `weave.reach` bytes lie in `text`, `rows` times `weave.row_max` bytes and [`Weave::OUT_SLACK`] more in `out`; the
-/// machine is one that [`is_there`] is about.
+/// `text` holds `rows` rows, `stride` apart, of `weave.reach` bytes; `out` holds `rows` times `weave.row_max` bytes and
+/// [`Weave::OUT_SLACK`] more; [`is_there`] returned true on this machine.
 pub(super) unsafe fn write(
     weave: &Weave,
     text: &[u8],
@@ -36,7 +37,7 @@ pub(super) unsafe fn write(
     }
 }
 
-/// How many rows have no byte that ends the writing.
+/// Counts the rows before the first that has a stop byte.
 ///
 /// # Safety
 /// As for [`write()`].
@@ -54,7 +55,8 @@ unsafe fn good(weave: &Weave, text: &[u8], stride: usize, rows: usize, stops: [u
     rows
 }
 
-/// Writes rows without a look at what they hold; how many bytes that is. It has no mask registers, so that the compiler uses none.
+/// Writes rows without examining their content and returns the number of bytes. It enables no mask registers, so that the compiler
+/// uses none.
 ///
 /// # Safety
 /// As for [`write()`].
@@ -65,8 +67,8 @@ unsafe fn write_good(weave: &Weave, text: &[u8], stride: usize, rows: usize, out
     let mut row = text.as_ptr();
     for _ in 0..rows {
         for step in &weave.steps {
-            // SAFETY: what is read lies within the row's reach; what is kept of all steps of a row is at most `row_max`, and a step writes at
-            // most the slack beyond.
+            // SAFETY: reads stay within the row's reach; the bytes kept of all steps of a row are at most `row_max`, and a step
+            // writes at most the slack beyond.
             to = unsafe { to.add(if step.blocks == 0 { short(step, row, to) } else { long(step, row, to) }) };
         }
         row = row.wrapping_add(stride);
@@ -109,7 +111,7 @@ impl Bad {
         let mut found = _mm512_movepi8_mask(found);
         if at < len {
             let rest = u64::MAX >> (CHUNK - (len - at));
-            // SAFETY: what the mask does not admit is not read; it becomes 0x00, which is bad.
+            // SAFETY: bytes that the mask does not admit are not read; they become 0x00, which is bad.
             let block = unsafe { _mm512_maskz_loadu_epi8(rest, text.add(at).cast()) };
             found |= _mm512_movepi8_mask(_mm512_or_si512(block, _mm512_permutex2var_epi8(low, block, high))) & rest;
         }
@@ -117,10 +119,10 @@ impl Bad {
     }
 }
 
-/// Of three.
+/// Truth table of a three-way OR.
 const OR: i32 = 0xfe;
 
-/// For each byte below 0x80 whether it is not printable ASCII.
+/// For each byte below 0x80, whether it is not printable ASCII.
 const PRINTABLE: [u8; 2 * CHUNK] = {
     let mut table = [0x80; 2 * CHUNK];
     let mut byte = 0x20;
@@ -132,7 +134,7 @@ const PRINTABLE: [u8; 2 * CHUNK] = {
 };
 
 /// # Safety
-/// A short text can be read from the step's place in the row on, and a chunk written to `to`, and a short text behind the words.
+/// A short text can be read from the step's place in the row; a chunk can be written at `to`, and a short text after the words.
 #[inline]
 #[target_feature(enable = "avx2,lzcnt")]
 unsafe fn short(step: &Step, row: *const u8, to: *mut u8) -> usize {
@@ -152,7 +154,7 @@ unsafe fn short(step: &Step, row: *const u8, to: *mut u8) -> usize {
 }
 
 /// # Safety
-/// The step's blocks can be read from its place in the row on, a chunk written to `to`, and the blocks behind the words.
+/// The step's blocks can be read from its place in the row; a chunk can be written at `to`, and the blocks after the words.
 #[inline]
 #[target_feature(enable = "avx2,lzcnt")]
 unsafe fn long(step: &Step, row: *const u8, to: *mut u8) -> usize {
@@ -176,7 +178,7 @@ unsafe fn long(step: &Step, row: *const u8, to: *mut u8) -> usize {
     before + len
 }
 
-/// Whether the machine has the instructions.
+/// Returns whether the machine has the instructions.
 #[inline]
 pub(super) fn is_there() -> bool {
     match FOUND.load(Ordering::Relaxed) {

@@ -4,7 +4,7 @@
 //! words, places ──Weave::new──▶ steps: words, and a text behind them
 //! row ──▶ words and text as blocks ──▶ out; the next step begins behind the text's last byte that is no blank
 //! ```
-//! A text costs some sixteen instructions with its words, whatever stands in it, where it costs forty when each is copied by itself.
+//! A text with its words costs about sixteen instructions whatever it contains; copying each separately costs forty.
 //!
 //! # Unsafe code
 //!
@@ -24,16 +24,16 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-/// Where a text stands in a row.
+/// Place of a text in a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Hole {
     /// First byte.
     pub offset: usize,
-    /// Bytes, blanks at the end included; they are left out.
+    /// Length in bytes, with the blanks at the end, which are not written.
     pub size: usize,
 }
 
-/// What a row is made of.
+/// Part of a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'a> {
     /// Bytes that are always the same.
@@ -62,19 +62,19 @@ enum Owned {
     Text(Hole),
 }
 
-/// Part of a row as it is written: words, and one text behind them.
+/// One step of a row: words, and one text after them.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 struct Step {
-    /// Words, with anything behind them.
+    /// The words; bytes after them are arbitrary.
     words: [u8; CHUNK],
     /// Bytes that are words.
     before: u32,
-    /// Where in the row the text stands.
+    /// Offset of the text in the row.
     at: u32,
-    /// 0 for a short text; else blocks that the text has.
+    /// 0 for a short text; otherwise the number of blocks of the text.
     blocks: u32,
-    /// Which bytes of the text's last block, or of a short text's only one, are its own.
+    /// Mask of the text's own bytes in its last block, or in the only block of a short text.
     own: u32,
 }
 
@@ -100,14 +100,14 @@ const SHORT_MAX: usize = 16;
 const LONG_MAX: usize = 2 * CHUNK;
 
 impl Weave {
-    /// Bytes behind a row's last text that must be there to be read.
+    /// Bytes of the input required after a row's last text.
     pub const TEXT_SLACK: usize = CHUNK;
 
-    /// Bytes behind what is written that must be there to be written.
+    /// Slack that the output buffer needs beyond the text.
     pub const OUT_SLACK: usize = LONG_MAX;
 
-    /// Prepares rows of these pieces. `None` where they have no text, one without bytes or of more than 128, or on a machine on which this
-    /// would not be faster than copying text by text.
+    /// Prepares rows of these pieces. Returns `None` if the pieces have no text, an empty one or one of more than 128 bytes, or if
+    /// copying text by text is as fast on this machine.
     #[must_use]
     pub fn new(pieces: &[Piece<'_>]) -> Option<Weave> {
         is_fast().then(|| Weave::of_pieces(pieces))?
@@ -160,8 +160,9 @@ impl Weave {
         self.row_max
     }
 
-    /// Writes rows that begin every `stride` bytes of `text`, at most `rows`, as many as lie in `text` and fit `out`, with
-    /// [`Weave::TEXT_SLACK`] and [`Weave::OUT_SLACK`] bytes to spare, and none from the first on that has, in its texts or between them, a byte that is not printable ASCII or one of `stops`.
+    /// Writes rows that begin every `stride` bytes of `text`: at most `rows`, only those that lie in `text` and fit `out` with
+    /// [`Weave::TEXT_SLACK`] and [`Weave::OUT_SLACK`] bytes to spare, and only those before the first row that has, in its texts or
+    /// between them, a byte of `stops` or one that is not printable ASCII.
     #[must_use]
     pub fn write(&self, text: &[u8], stride: usize, rows: usize, stops: [u8; 2], out: &mut [u8]) -> Woven {
         let Some(beyond) = text.len().checked_sub(self.reach) else { return Woven::default() };
@@ -170,14 +171,14 @@ impl Weave {
         let rows = rows.min(within).min(fit);
         #[cfg(target_arch = "x86_64")]
         if is_fast() {
-            // SAFETY: the machine has what the function is compiled for; `rows` rows of `reach` bytes lie in `text`, and as many of `row_max`
-            // bytes with the slack in `out`.
+            // SAFETY: the machine has the instructions that the function is compiled for; `rows` rows of `reach` bytes lie in
+            // `text`, and as many of `row_max` bytes with the slack in `out`.
             return unsafe { avx512::write(self, text, stride, rows, stops, out) };
         }
         self.write_plain(text, stride, rows, stops, out)
     }
 
-    /// The same, a byte at a time.
+    /// Writes the rows a byte at a time.
     fn write_plain(&self, text: &[u8], stride: usize, rows: usize, stops: [u8; 2], out: &mut [u8]) -> Woven {
         let mut woven = Woven::default();
         while woven.rows < rows {
@@ -234,7 +235,7 @@ impl Steps {
         Some(())
     }
 
-    /// Ends the step, with a text behind its words or without.
+    /// Ends the step, with or without a text after its words.
     fn end(&mut self, text: Option<(u32, usize)>) {
         let before = self.words.len();
         if before == 0 && text.is_none() {

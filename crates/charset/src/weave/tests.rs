@@ -65,7 +65,7 @@ fn pieces_without_text_or_with_a_giant_one_have_no_rows() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Any pieces, any printable rows: the machine's way writes what the plain one does.
+    /// For any pieces and any printable rows, the machine's way writes the same as the plain one.
     #[test]
     fn both_ways_agree(
         fields in prop::collection::vec((prop::collection::vec(0x20u8..0x7f, 0..80), 0usize..5, 1usize..=128), 1..9),
