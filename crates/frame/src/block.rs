@@ -8,7 +8,7 @@ use crate::framing::{Framing, Reader};
 use crate::splitter::{At, Found};
 use crate::{EndOfInput, FrameFault, FramingSpec, SpecError, Splitter};
 
-/// Finds all whole records of a buffer in one call, and leaves out header and trailer records.
+/// Finds all whole records of a buffer in one call and leaves out header and trailer records.
 ///
 /// Records of one length cost nothing each; others one [`RecordSpan`]. Bodies are not copied, except those of spanned records.
 #[derive(Clone, Debug)]
@@ -17,12 +17,13 @@ pub struct BlockSplitter {
     edges: Edges,
 }
 
-/// Header and trailer records that are left out by their place in the file.
+/// Header and trailer records to leave out, by their place in the file.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Edges {
     /// Records at the start of the file.
     pub skip_first: u64,
-    /// Records at its end, at most [`Edges::SKIP_LAST_MAX`]: so many are held back in the caller's buffer until the end is known.
+    /// Records at the end of the file, at most [`Edges::SKIP_LAST_MAX`]. The caller's buffer holds this many back until the end is
+    /// known.
     pub skip_last: usize,
 }
 
@@ -31,10 +32,10 @@ impl Edges {
     pub const SKIP_LAST_MAX: usize = 1_000;
 }
 
-/// What one call of [`BlockSplitter::block`] did.
+/// Result of one call of [`BlockSplitter::block`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Block {
-    /// Bytes of the input that are done with. The next call's input starts behind them.
+    /// Consumed bytes of the input. The next call's input starts after them.
     pub consumed: usize,
     /// Header and trailer records that were consumed and are not in the batch.
     pub skipped: u64,
@@ -45,18 +46,18 @@ pub struct Block {
 /// Why a batch ends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BlockEnd {
-    /// The rest of the input is no whole record (or is held back as a possible trailer).
+    /// The rest of the input is not a whole record, or may be a trailer and is held back.
     NeedMore {
-        /// Fewest bytes, counted behind `consumed`, that the next call needs to get further; more than are there now.
+        /// Fewest bytes after `consumed` that the next call needs for progress; more than there are now.
         at_least: usize,
     },
     /// The source has ended.
     Done,
-    /// Behind the batch the framing is broken. Records held back as possible trailers are in the batch: nothing sound is lost.
+    /// The framing is broken after the batch. Records held back as possible trailers are in the batch, so no sound record is lost.
     Fault(FrameFault),
 }
 
-/// Where one record lies.
+/// Place of one record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RecordSpan {
     /// First byte of the record with its framing, in the input.
@@ -114,7 +115,7 @@ impl Batch {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether the batch is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -133,10 +134,10 @@ impl Batch {
         ByteOffset(self.base.0 + u64::from(if span.joined { span.frame } else { span.body }))
     }
 
-    /// Where record `i` lies.
+    /// Returns the place of record `i`.
     ///
     /// # Panics
-    /// For `i` not below [`Batch::len`].
+    /// If `i` is not below [`Batch::len`].
     #[must_use]
     pub fn span(&self, i: usize) -> RecordSpan {
         match self.shape {
@@ -150,10 +151,10 @@ impl Batch {
         }
     }
 
-    /// The body of record `i`; `input` is what the call that filled the batch was given.
+    /// Returns the body of record `i`; `input` is that of the call that filled the batch.
     ///
     /// # Panics
-    /// For `i` not below [`Batch::len`], or another input that is shorter.
+    /// If `i` is not below [`Batch::len`], or if `input` is another, shorter one.
     #[must_use]
     pub fn body<'a>(&'a self, input: &'a [u8], i: usize) -> &'a [u8] {
         let span = self.span(i);
@@ -166,7 +167,8 @@ impl Batch {
         (0..self.len()).map(move |i| self.body(input, i))
     }
 
-    /// The bytes that hold the records, where they lie in the input without anything between them, and their length.
+    /// Returns the bytes of the records and the length of one, if the records have one length and follow each other in the input
+    /// without gaps.
     #[must_use]
     pub fn uniform<'a>(&self, input: &'a [u8]) -> Option<(&'a [u8], usize)> {
         match self.shape {
@@ -191,12 +193,12 @@ impl BlockSplitter {
     /// Starts at the beginning of a source.
     ///
     /// # Errors
-    /// [`SpecError`] where the numbers in `spec` or `edges` cannot be.
+    /// [`SpecError`] if the numbers in `spec` or `edges` are impossible.
     pub fn new(spec: &FramingSpec, edges: Edges, limits: &Limits) -> Result<Self, SpecError> {
         BlockSplitter::over(Splitter::new(spec, limits)?, edges)
     }
 
-    /// Goes on where `splitter` stands.
+    /// Continues at the position of `splitter`.
     ///
     /// # Errors
     /// [`SpecError::SkipLast`].
@@ -228,7 +230,7 @@ impl BlockSplitter {
 
     /// Fills `out` with the whole records of `input`, which starts at [`BlockSplitter::offset`].
     ///
-    /// Looks at no more than 4 GiB of input a call. Give it a few hundred KiB, and the bytes of one record at least.
+    /// Splits up to 4 GiB of input a call. Pass a few hundred KiB, and at least the bytes of one record.
     pub fn block(&mut self, input: &[u8], end: EndOfInput, out: &mut Batch) -> Block {
         let (input, end) = if input.len() > INPUT_MAX { (&input[..INPUT_MAX], EndOfInput::No) } else { (input, end) };
         let at = At { offset: self.splitter.offset(), record: self.splitter.next_record() };
@@ -257,7 +259,7 @@ impl BlockSplitter {
     }
 }
 
-/// Takes the records numbered up to `skip_first` out of the batch; how many.
+/// Removes the records numbered up to `skip_first` from the batch and returns how many there were.
 fn leave_out_first(out: &mut Batch, skip_first: u64) -> u64 {
     let leading = (skip_first + 1).saturating_sub(out.first.0).min(out.len() as u64);
     let n = usize::try_from(leading).expect("at most the batch's length");
@@ -287,7 +289,7 @@ struct Index {
     held: VecDeque<(usize, u64)>,
 }
 
-/// What an [`Index`] came to.
+/// Result of an [`Index`].
 struct Indexed {
     consumed: usize,
     /// Records consumed, trailers included.

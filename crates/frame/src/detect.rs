@@ -1,4 +1,4 @@
-//! What framing a file seems to have, with the evidence. It proposes; users name.
+//! Detection of a file's framing, with the evidence. It proposes; users decide.
 
 use quayline_core::{Limits, RecordNumber};
 
@@ -11,7 +11,7 @@ use crate::{EndOfInput, Splitter, Step};
 pub struct FramingCandidate {
     /// The framing.
     pub spec: FramingSpec,
-    /// How well it fits, 0 to 1. Above 0.9: nothing else explains the bytes; below 0.5: it breaks, or little speaks for it.
+    /// How well it fits, 0 to 1. Above 0.9, nothing else explains the bytes; below 0.5, it breaks or has little evidence.
     pub score: f64,
     /// Why, in sentences without content of the file.
     pub evidence: Vec<String>,
@@ -21,10 +21,10 @@ pub struct FramingCandidate {
     pub first_junk_record: Option<RecordNumber>,
 }
 
-/// Proposes framings for the start of a file, best first; empty where nothing speaks for any.
+/// Proposes framings for the start of a file, best first. The result is empty if there is no evidence for any.
 ///
-/// `sample` is the file's first bytes, a few hundred KiB (three records at least, where records are long); `file_len` its whole length, where
-/// known; `record_length` the length that the copybook gives, where there is one.
+/// `sample` is the file's first bytes, a few hundred KiB (at least three records, if records are long); `file_len` is its whole
+/// length, if known; `record_length` is the length that the copybook gives, if there is one.
 #[must_use]
 pub fn detect(sample: &[u8], file_len: Option<u64>, record_length: Option<usize>) -> Vec<FramingCandidate> {
     if sample.is_empty() {
@@ -44,7 +44,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) record_length: Option<usize>,
 }
 
-/// How far a framing holds in a sample.
+/// How far a framing is consistent with a sample.
 pub(crate) struct Walked {
     pub(crate) records: u64,
     /// Bytes before the first junk.
@@ -53,7 +53,7 @@ pub(crate) struct Walked {
     pub(crate) shortest: usize,
     pub(crate) longest: usize,
     pub(crate) junk: Option<RecordNumber>,
-    /// Whether the last record ends where the file ends.
+    /// Whether the last record ends at the end of the file.
     pub(crate) ends_with_file: bool,
 }
 
@@ -84,7 +84,7 @@ impl Sample<'_> {
                     walked.bytes += consumed;
                 }
                 Ok(Step::NeedMore { at_least }) => {
-                    // A record that would end behind the file's end is junk too.
+                    // A record that would end after the file's end is junk too.
                     let file_ends = self.file_len.is_some_and(|len| (walked.bytes + at_least) as u64 > len);
                     walked.junk = file_ends.then_some(splitter.next_record());
                     break;
@@ -187,7 +187,7 @@ impl Sample<'_> {
     fn lines(&self) -> Vec<FramingCandidate> {
         let crlf = self.line_candidate(LineEnd::CrLf);
         let lf = self.line_candidate(LineEnd::Lf).filter(|lf| {
-            // Where every LF has its CR, CR LF says more.
+            // If every LF has its CR, CR LF is more specific.
             crlf.as_ref().is_none_or(|crlf| crlf.records_checked < lf.records_checked)
         });
         let rest = [LineEnd::Nl, LineEnd::EbcdicLf].map(|end| self.line_candidate(end));
@@ -285,7 +285,7 @@ impl Sample<'_> {
     }
 }
 
-/// How much one header that fits says.
+/// Weight of one header that fits.
 #[derive(Clone, Copy)]
 enum Strength {
     /// It has bytes that must be zero.
@@ -325,7 +325,7 @@ fn chain_specs() -> Vec<(FramingSpec, Strength)> {
     specs
 }
 
-/// Bytes above 0x7f count where they are few, or UTF-8: text in another alphabet, not EBCDIC.
+/// Bytes above 0x7f count if they are few or UTF-8: such text is in another alphabet, not EBCDIC.
 fn ascii_text_share(bytes: &[u8]) -> f64 {
     let ascii = share(bytes, |b| (0x20..0x7f).contains(&b) || matches!(b, b'\n' | b'\r' | b'\t'));
     let high = share(bytes, |b| b >= 0x80);

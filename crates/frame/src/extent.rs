@@ -1,31 +1,32 @@
-//! Where a record ends by what it holds, for the framing [`crate::FramingSpec::Layout`]. Whoever knows the record description says it.
+//! End of a record by its content, for the framing [`crate::FramingSpec::Layout`]. The owner of the record description implements
+//! it.
 
 use core::fmt;
 
 use crate::EndOfInput;
 
-/// Finds the end of a record whose length its own counters say.
+/// Finds the end of a record that has its length in its own counters.
 pub trait RecordExtent: fmt::Debug + Send + Sync {
     /// The extent of the record at the start of `bytes`. It must not depend on bytes after the record, and takes time in proportion to the
     /// record's counters.
     fn extent(&self, bytes: &[u8], end: EndOfInput) -> RecordExtentFound;
 }
 
-/// What [`RecordExtent::extent`] found.
+/// Result of [`RecordExtent::extent`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RecordExtentFound {
-    /// The record has so many bytes, which may be more than there are.
+    /// Length of the record in bytes, which may exceed the input.
     Bytes(usize),
-    /// Too few bytes to tell.
+    /// The input is too short to determine the length.
     NeedMore {
-        /// Fewest bytes that tell more; more than there were.
+        /// Fewest bytes that are needed for progress; more than there were.
         at_least: usize,
     },
-    /// The record does not say it.
+    /// The record does not determine its length.
     Bad(ExtentFault),
 }
 
-/// Why a record does not say where it ends.
+/// Reason why a record does not determine its length.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ExtentFault {
     /// A counter holds no count of its table.
@@ -35,7 +36,7 @@ pub enum ExtentFault {
     },
     /// No record type has its value, or its type has no description.
     Type,
-    /// It has no byte.
+    /// It has no bytes.
     Empty,
     /// There is no record description.
     NoLayout,

@@ -1,4 +1,4 @@
-//! What can be wrong with the framing of a file, and its likely cause.
+//! Faults in the framing of a file, and their likely causes.
 
 use core::fmt;
 
@@ -6,46 +6,46 @@ use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 
 use crate::ExtentFault;
 
-/// A fault with its place. `Display` is the message without the place; [`FrameFault::finding`] is what a person sees.
+/// A fault with its place. `Display` writes the message without the place; [`FrameFault::finding`] is the form for people.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FrameFault {
-    /// What.
+    /// Kind of the fault.
     pub kind: FrameFaultKind,
     /// The record in which it was found.
     pub record: RecordNumber,
-    /// First byte of that record's framing (its block header, where it has one in front).
+    /// First byte of that record's framing: its block header, if one precedes it.
     pub record_offset: ByteOffset,
     /// Byte that is wrong: of the header, length field or line.
     pub offset: ByteOffset,
-    /// What the bytes look like.
+    /// Likely cause, from what the bytes look like.
     pub cause: Option<Cause>,
 }
 
-/// What is wrong.
+/// Kinds of faults.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FrameFaultKind {
     /// `FRM-001`: the source ends inside something.
     Truncated {
-        /// Inside what.
+        /// The part that ends too early.
         part: Part,
         /// Bytes that it needs.
         need: u64,
         /// Bytes that are there.
         have: u64,
     },
-    /// `FRM-002`: a length smaller than what it counts at least.
+    /// `FRM-002`: a length smaller than the bytes that it must count.
     TooSmall {
-        /// Whose length.
+        /// The part with this length.
         part: Part,
         /// The length as read.
         found: u64,
         /// The smallest possible.
         least: u64,
     },
-    /// `FRM-003`: a length above what is believed or allowed.
+    /// `FRM-003`: a length above what is plausible or allowed.
     TooLarge {
-        /// Whose length.
+        /// The part with this length.
         part: Part,
         /// The length as read.
         found: u64,
@@ -56,11 +56,11 @@ pub enum FrameFaultKind {
     },
     /// `FRM-004`: reserved bytes are not zero.
     Reserved {
-        /// Of which header.
+        /// The part with this header.
         part: Part,
         /// The length as read.
         found: u64,
-        /// Whether they would be a z/OS segment control code (0x01 to 0x03, then 0x00).
+        /// Whether they could be a z/OS segment control code (0x01 to 0x03, then 0x00).
         segment: bool,
     },
     /// `FRM-005`: a record runs past the end of its block.
@@ -79,7 +79,7 @@ pub enum FrameFaultKind {
     SegmentOrder {
         /// Segment control code found.
         found: u8,
-        /// Whether a record is open: then 2 (last) or 3 (middle) is expected, else 0 (complete) or 1 (first).
+        /// Whether a record is open. Then 2 (last) or 3 (middle) is expected, otherwise 0 (complete) or 1 (first).
         open: bool,
     },
     /// `FRM-009`: a length field that is not a number.
@@ -94,33 +94,33 @@ pub enum FrameFaultKind {
         /// The type, 0 to 15.
         found: u8,
     },
-    /// `FRM-012`: a record does not say where it ends.
+    /// `FRM-012`: a record does not determine where it ends.
     NoExtent {
         /// Why.
         fault: ExtentFault,
     },
-    /// `FRM-023`: a record to be written has another length than its own counters say, so that nobody would find its end.
+    /// `FRM-023`: a record to be written has another length than its own counters give, so no reader would find its end.
     OtherExtent {
-        /// Its bytes.
+        /// Length of the record in bytes.
         length: usize,
-        /// What its counters say, where they say something.
+        /// Length that its counters give, if they give one.
         says: Option<usize>,
     },
-    /// `FRM-020`: a record to be written is longer than its framing holds.
+    /// `FRM-020`: a record to be written is longer than its framing can hold.
     RecordTooLong {
-        /// Its bytes.
+        /// Length of the record in bytes.
         length: usize,
         /// The most.
         most: u64,
     },
-    /// `FRM-021`: a record to be written as a line holds the line's terminator.
+    /// `FRM-021`: a record to be written as a line contains the line's terminator.
     TerminatorInside {
         /// Byte of the record, from 0.
         at: usize,
     },
     /// `FRM-022`: a record to be written ends before its own length field does.
     ShorterThanField {
-        /// Its bytes.
+        /// Length of the record in bytes.
         length: usize,
         /// Bytes up to the end of the field.
         need: usize,
@@ -166,7 +166,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// What the bytes of a faulty header look like. Text is named by its kind only: content is never shown.
+/// What the bytes of a faulty header look like. Text is named by its kind only; content is never shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Cause {
     /// EBCDIC blanks (0x40).
@@ -188,7 +188,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// What four bytes or fewer look like, or nothing that is known.
+    /// Returns what up to four bytes look like, if that is known.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let all = |test: fn(u8) -> bool| !bytes.is_empty() && bytes.iter().all(|b| test(*b));
@@ -209,7 +209,7 @@ impl Cause {
         }
     }
 
-    /// Whether the number read from such bytes would show content.
+    /// Returns whether the number read from such bytes would show content.
     fn is_text(self) -> bool {
         matches!(self, Cause::EbcdicText | Cause::AsciiText)
     }
@@ -234,12 +234,12 @@ impl fmt::Display for Cause {
     }
 }
 
-/// Whether splitting can go on after a fault.
+/// Whether splitting can continue after a fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Resume {
     /// The next record can be written; the faulty one was not.
     NextRecord,
-    /// Where the next record begins is not known, or there is none.
+    /// The start of the next record is unknown, or there is none.
     Stop,
 }
 
@@ -266,7 +266,7 @@ impl FrameFault {
         })
     }
 
-    /// Whether splitting or writing can go on.
+    /// Returns whether splitting or writing can continue.
     #[must_use]
     pub fn resume(&self) -> Resume {
         match self.kind {
@@ -278,7 +278,7 @@ impl FrameFault {
         }
     }
 
-    /// What to do about it.
+    /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
         let by_cause = match self.cause {
@@ -441,7 +441,7 @@ impl fmt::Display for FrameFault {
 
 impl std::error::Error for FrameFault {}
 
-/// `FRM-007`, a warning: the source has no byte, so no record. Whether that is right only its sender knows.
+/// Warning `FRM-007`: the source is empty, so it has no records. Only its sender knows whether that is right.
 #[must_use]
 pub fn empty_source() -> Finding {
     Finding::warning(Code("FRM-007"), Fault::Sender, "the source is empty: 0 records")

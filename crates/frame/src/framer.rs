@@ -9,30 +9,31 @@ use crate::framing::{BDW, FILE_HEADER, LengthField, SDW, pad_to_4};
 use crate::spec::*;
 use crate::{EndOfInput, FrameFault, FrameFaultKind, RecordExtent, RecordExtentFound};
 
-/// Wraps record bodies into a framing, so that [`crate::Splitter`] with the same [`FramingSpec`] gives them back (fixed records padded).
+/// Wraps record bodies in a framing. [`crate::Splitter`] with the same [`FramingSpec`] returns the same bodies (fixed records
+/// padded).
 #[derive(Clone, Debug)]
 pub struct Framer {
     spec: FramingSpec,
     options: FramerOptions,
     limits: Limits,
     next: RecordNumber,
-    /// Bytes given out so far, without the open block.
+    /// Bytes returned so far, without the open block.
     written: ByteOffset,
-    /// The open block with room for its header; empty where none is open.
+    /// The open block with room for its header; empty if no block is open.
     block: Vec<u8>,
-    /// What finds the end of a record, for [`FramingSpec::Layout`].
+    /// Finds the end of a record, for [`FramingSpec::Layout`].
     extent: Option<Arc<dyn RecordExtent>>,
 }
 
-/// What a framing leaves to its writer.
+/// Choices that a framing leaves to its writer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FramerOptions {
     /// Fills a fixed record that is too short: the blank of the record's code page. Default 0x40, EBCDIC.
     pub pad: u8,
-    /// Bytes of a block with its header (BLKSIZE), for `vb` and `vbs`. Default 27,998, half a 3390 track. Above 32,760 blocks get an extended
-    /// header, which z/OS reads on tape only.
+    /// Bytes of a block with its header (BLKSIZE), for `vb` and `vbs`. Default 27,998, half a 3390 track. Blocks above 32,760 bytes
+    /// have an extended header, which z/OS reads on tape only.
     pub block_bytes: u32,
-    /// The longest record that will come, where it is known; decides the width of Micro Focus record headers.
+    /// Length of the longest record, if known; it determines the width of Micro Focus record headers.
     pub record_bytes_max: Option<usize>,
 }
 
@@ -51,15 +52,15 @@ impl Framer {
     /// Starts an output.
     ///
     /// # Errors
-    /// [`SpecError`] where the numbers in `spec` cannot be.
+    /// [`SpecError`] if the numbers in `spec` are impossible.
     pub fn new(spec: &FramingSpec, options: FramerOptions, limits: &Limits) -> Result<Self, SpecError> {
         Framer::resume(spec, options, limits, ByteOffset(0), RecordNumber::FIRST)
     }
 
-    /// Goes on with an output that has `written` bytes and ends behind [`Framer::flush`]; the next record is `next`.
+    /// Continues an output that has `written` bytes and ends after [`Framer::flush`]; the next record is `next`.
     ///
     /// # Errors
-    /// As [`Framer::new`].
+    /// See [`Framer::new`].
     pub fn resume(
         spec: &FramingSpec,
         options: FramerOptions,
@@ -71,17 +72,18 @@ impl Framer {
         Ok(Framer { spec: *spec, options, limits: limits.clone(), next, written, block: Vec::new(), extent: None })
     }
 
-    /// The same with what finds the end of a record: [`FramingSpec::Layout`] needs it to know that what it writes can be read.
+    /// Returns the framer with the means to find the end of a record. [`FramingSpec::Layout`] needs it to make sure that its output
+    /// can be read.
     #[must_use]
     pub fn with_extent(mut self, extent: Option<Arc<dyn RecordExtent>>) -> Self {
         self.extent = extent;
         self
     }
 
-    /// Appends one record to `out`, or to the open block, which comes out when it is full.
+    /// Appends one record to `out`, or to the open block, which is appended when it is full.
     ///
     /// # Errors
-    /// [`FrameFault`] where the framing cannot hold the record: nothing was written, and the next record may follow.
+    /// [`FrameFault`] if the framing cannot hold the record. Nothing was written then, and the next record may follow.
     pub fn frame(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), FrameFault> {
         let before = out.len();
         let done = match self.spec {
@@ -103,7 +105,7 @@ impl Framer {
         Ok(())
     }
 
-    /// Ends the open block, so that what was written is whole records: before a checkpoint. A short block is a sound one.
+    /// Ends the open block, so that the output consists of whole records: before a checkpoint. A short block is valid.
     pub fn flush(&mut self, out: &mut Vec<u8>) {
         let before = out.len();
         self.end_block(out);
@@ -336,7 +338,7 @@ impl RdwSpec {
 }
 
 impl BdwSpec {
-    /// The header of a block with this many bytes behind it, at most `u32::MAX`, as `FramerOptions::block_bytes` is.
+    /// Returns the header of a block with this many bytes after it, at most `u32::MAX`, as `FramerOptions::block_bytes` is.
     fn header(&self, bytes: usize) -> [u8; BDW] {
         let own = if self.counts == Counts::Whole { BDW as i64 } else { 0 };
         let value = bytes as i64 + own - i64::from(self.adjustment);

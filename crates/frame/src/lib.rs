@@ -6,18 +6,20 @@
 //!  sample ─▶ detect ──▶ candidates with evidence;  explain_misfit ──▶ "junk after record 4" said as wrong framing
 //! ```
 //!
-//! Sans-IO: the caller owns the buffer and reads; this crate never does. It knows no copybook and decodes nothing, and a fault names the
-//! place and the shape of what was found, never content.
+//! Sans-IO: the caller owns the buffer and does the reading. The crate knows no copybook and decodes nothing. A fault names the
+//! place and the shape of the bytes, never content.
 //!
 //! # What the caller does
-//! Call [`BlockSplitter::block`] (or [`Splitter::split`]) with the bytes that start at the first unconsumed one. On `NeedMore` keep those bytes,
-//! append until at least `at_least` are there or the source ends, and call again. All state between two records is one `u64`
-//! ([`Splitter::state`]), so a checkpoint is offset, record number and that word.
+//! Call [`BlockSplitter::block`] (or [`Splitter::split`]) with the bytes that start at the first unconsumed one. On `NeedMore` keep
+//! those bytes, append until there are at least `at_least` or the source ends, and call again. All state between two records is one
+//! `u64` ([`Splitter::state`]), so a checkpoint is offset, record number and that word.
 //!
 //! # Departures from the standards
 //! * The last line may lack its terminator: most editors and transfers drop it.
-//! * A BDW or RDW counts as z/OS says unless the [`FramingSpec`] says otherwise; other counts exist because transfer programs rewrite them.
-//! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in the record, whatever the field held: its length is a fact.
+//! * A BDW or RDW counts as on z/OS unless the [`FramingSpec`] selects otherwise; other counts exist because transfer programs
+//!   rewrite them.
+//! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in the record and ignores its previous value: the length is a
+//!   fact.
 
 mod block;
 mod detect;

@@ -1,4 +1,4 @@
-//! "Junk after record 4": a framing that does not fit, recognised and said so.
+//! Recognition of a framing that does not fit: "junk after record 4".
 
 use quayline_core::{Code, Fault, Finding, Place, RecordNumber};
 
@@ -6,19 +6,19 @@ use crate::detect::Sample;
 use crate::spec::{BlockHeaders, SpannedSpec};
 use crate::{FramingCandidate, FramingSpec, detect};
 
-/// What a framing must score to be named in place of the one in use.
+/// Least score of a framing that is proposed in place of the one in use.
 const CONVINCING: f64 = 0.7;
 /// Records that it must explain: two of anything are alike by chance.
 const RECORDS_MIN: u64 = 4;
-/// Records that a framing with lengths must have found before it broke to be the right one in a damaged file: a length that leads to a length
-/// that leads to another is no chance.
+/// Records that a framing with lengths must have found before it broke to be the right one for a damaged file: lengths that lead to
+/// lengths are not chance.
 const HELD_MIN: u64 = 2;
 
-/// Says whether a file that gives junk has another framing than the one in use: `FRM-040`.
+/// Reports as `FRM-040` that a file with junk has another framing than the one in use.
 ///
-/// `sample`, `file_len` and `record_length` are as in [`detect()`]. `junk` is the first record that made no sense to whoever decoded it, where
-/// one did; a record at which `used` itself breaks is found here. `None`: the framing in use is as good as any, so look elsewhere (code page,
-/// copybook).
+/// `sample`, `file_len` and `record_length` are as in [`detect()`]. `junk` is the first record that the decoder could not make
+/// sense of, if there is one; a record at which `used` itself breaks is found here. Returns `None` if the framing in use fits as
+/// well as any, so the cause is elsewhere (code page, copybook).
 #[must_use]
 pub fn explain_misfit(
     sample: &[u8],
@@ -30,7 +30,7 @@ pub fn explain_misfit(
     let candidates = detect(sample, file_len, record_length);
     let walked = Sample { bytes: sample, file_len, record_length }.walk(used);
     let breaks = walked.as_ref().and_then(|walked| walked.junk);
-    // Records of one length behind lengths repeat at that distance, so the file looks like a fixed one too.
+    // Records of one length after length headers repeat at that distance, so the file also looks like a fixed one.
     let held = has_lengths(used) && walked.is_some_and(|walked| walked.records >= HELD_MIN);
     // Blocks chain as records do, one a block: there the finer explanation is the right one.
     let in_blocks = candidates.iter().any(|c| {
@@ -40,7 +40,7 @@ pub fn explain_misfit(
         );
         blocks && c.first_junk_record.is_none() && c.score >= CONVINCING
     });
-    // Lengths that chain are not an accident: the framing of the records is right, and something else is wrong with them.
+    // A chain of lengths is not chance: the framing of the records is right, and something else is wrong with them.
     if held && breaks.is_none() && !in_blocks {
         return None;
     }
@@ -77,7 +77,7 @@ pub fn explain_misfit(
             ),
         ),
         None if breaks.is_none() => return None,
-        // Nobody knows whether the settings are wrong or the file is: whoever sent it can tell.
+        // Either the settings or the file may be wrong; only the sender knows.
         None => (
             Fault::Sender,
             format!("{after}`{used}` does not hold there, and no other framing is evident in the first {looked_at} bytes"),
@@ -88,7 +88,7 @@ pub fn explain_misfit(
     Some(Finding::error(Code("FRM-040"), fault, message).at(place).hint(hint))
 }
 
-/// Whether a length stands in front of every record.
+/// Returns whether a length precedes every record.
 fn has_lengths(spec: &FramingSpec) -> bool {
     match spec {
         FramingSpec::Fixed { .. } | FramingSpec::Lines(_) | FramingSpec::Layout => false,

@@ -1,4 +1,4 @@
-//! At which distance the bytes of a sample repeat: the length of fixed records without any other sign of it.
+//! The distance at which the bytes of a sample repeat: the length of fixed records without any other sign of it.
 
 /// A distance at which bytes repeat. It is judged against the distances next to it; among the divisors of a file's length also against
 /// all distances, since in a short file with long runs of blanks the neighbours of the length are nearly as good.
@@ -7,9 +7,9 @@ pub(crate) struct Period {
     pub(crate) length: usize,
     /// Share of bytes that are equal at this distance, beyond the share at others: 0 to 1.
     pub(crate) contrast: f64,
-    /// The same in standard deviations of chance; chance alone gives up to about 5 among thousands of distances.
+    /// The score in standard deviations of chance; chance alone gives up to about 5 among thousands of distances.
     pub(crate) deviations: f64,
-    /// What it was judged against, in words.
+    /// Description of the distances that it was compared with.
     pub(crate) others: &'static str,
 }
 
@@ -17,7 +17,7 @@ pub(crate) struct Period {
 const COMPARED: usize = 32 << 10;
 /// A repetition below this is chance.
 const DEVIATIONS_MIN: f64 = 6.0;
-/// Longest distance tried where the file's length does not narrow them down.
+/// Longest distance that is tried if the file's length does not restrict them.
 const LENGTH_MAX: usize = 4_096;
 
 /// The most likely record lengths, best first, at most three. With `file_len` its divisors are tried first, whatever their size.
@@ -37,7 +37,7 @@ pub(crate) fn find_periods(sample: &[u8], file_len: Option<u64>) -> Vec<Period> 
     if found.is_empty() { best((2..=half.min(LENGTH_MAX)).filter_map(|length| near(&length))) } else { found }
 }
 
-/// The repetition at one distance, where the sample is long enough.
+/// Returns the repetition at one distance, if the sample is long enough.
 pub(crate) fn period_at(sample: &[u8], length: usize) -> Option<Period> {
     if length < 2 || length + 1 >= sample.len() {
         return None;

@@ -1,6 +1,7 @@
-//! What a user says about the framing of a file.
+//! The framing of a file as users specify it.
 
-/// How records lie in a file. [`FramingSpec::parse`] and `Display` give the form that users type, such as `fixed:200` or `rdw:le`.
+/// Arrangement of the records in a file. [`FramingSpec::parse`] and `Display` use the form that users type, such as `fixed:200` or
+/// `rdw:le`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FramingSpec {
     /// Every record has this many bytes; nothing between them (RECFM F and FB).
@@ -12,20 +13,21 @@ pub enum FramingSpec {
     Rdw(RdwSpec),
     /// Blocks with a length in front, records with a length inside them (RECFM V and VB with BDW).
     Blocked(BlockedSpec),
-    /// Records in segments that may lie in several blocks (RECFM VS and VBS); z/OS segment descriptor words.
+    /// Records in segments that may span several blocks (RECFM VS and VBS); z/OS segment descriptor words.
     Spanned(SpannedSpec),
     /// Lines (LINE SEQUENTIAL, text files).
     Lines(LineSpec),
     /// A length field at a fixed place of the record itself, or a length prefix in digits (RECFM D).
     LengthField(LengthFieldSpec),
-    /// Micro Focus variable format: a file header of 128 bytes, record headers of 2 or 4 bytes with a type in the first 4 bits, records padded to 4.
+    /// Micro Focus variable format: a file header of 128 bytes, record headers of 2 or 4 bytes with a type in the first 4 bits,
+    /// records padded to 4.
     MicroFocus,
-    /// Records one after another that end where their own OCCURS DEPENDING ON counters, or the views that their selectors choose, say. Needs a
-    /// [`crate::RecordExtent`].
+    /// Records that follow each other and end where their own OCCURS DEPENDING ON counters, or the views that their selectors
+    /// choose, say. Requires a [`crate::RecordExtent`].
     Layout,
 }
 
-/// Which end of a number comes first.
+/// Byte order of a number.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum ByteOrder {
     /// High byte first: z/OS.
@@ -35,13 +37,13 @@ pub enum ByteOrder {
     Little,
 }
 
-/// What a length counts.
+/// Extent of a length.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Counts {
-    /// The header and what it describes: z/OS.
+    /// The header and the bytes that it describes: z/OS.
     #[default]
     Whole,
-    /// Only what it describes: GnuCOBOL, and some transfer programs.
+    /// Only the bytes that it describes: GnuCOBOL, and some transfer programs.
     Body,
 }
 
@@ -51,7 +53,7 @@ pub enum RdwHeader {
     /// 4 bytes: length in the first two, the others reserved: z/OS RDW, GnuCOBOL `COB_VARSEQ_FORMAT=0`.
     #[default]
     TwoReserved,
-    /// 4 bytes: two reserved ones, then the length: a z/OS RDW whose word was byte-swapped, with [`ByteOrder::Little`].
+    /// 4 bytes: two reserved ones, then the length. With [`ByteOrder::Little`], a z/OS RDW whose word was byte-swapped.
     ReservedTwo,
     /// 2 bytes: GnuCOBOL `COB_VARSEQ_FORMAT=3`.
     Two,
@@ -67,10 +69,10 @@ impl RdwHeader {
     }
 }
 
-/// What the reserved bytes of a header must be.
+/// Required value of the reserved bytes of a header.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Reserved {
-    /// Zero; anything else is a fault: it tells spanned records and wrong framing early.
+    /// Zero; any other value is a fault, which detects spanned records and wrong framing early.
     #[default]
     Zero,
     /// Not looked at.
@@ -84,7 +86,7 @@ pub struct RdwSpec {
     pub header: RdwHeader,
     /// Byte order of the length.
     pub order: ByteOrder,
-    /// What the length counts.
+    /// Extent of the length.
     pub counts: Counts,
     /// Added to the length as read, before `counts` is applied; for programs that count wrong by a constant.
     pub adjustment: i32,
@@ -122,14 +124,14 @@ impl RdwSpec {
     }
 }
 
-/// A block's length header, 4 bytes. With [`ByteOrder::Big`] the extended form (first bit set, 31-bit length) is read too: "Block Descriptor
-/// Word", z/OS DFSMS Using Data Sets, SC23-6855.
+/// A block's length header, 4 bytes. With [`ByteOrder::Big`] the extended form (first bit set, 31-bit length) is read too: "Block
+/// Descriptor Word", z/OS DFSMS Using Data Sets, SC23-6855.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct BdwSpec {
-    /// Byte order of the length. Little means the length's low byte first, and the reserved bytes in front of it (the word was swapped, so it
-    /// is written) or behind it (the halfword was swapped, as for an RDW): both are read.
+    /// Byte order of the length. Little means the length's low byte first. The reserved bytes are read before it (the word was
+    /// swapped; this form is also written) or after it (the halfword was swapped, as in an RDW).
     pub order: ByteOrder,
-    /// What the length counts.
+    /// Extent of the length.
     pub counts: Counts,
     /// Added to the length as read.
     pub adjustment: i32,
@@ -144,13 +146,13 @@ pub struct BlockedSpec {
     pub rdw: RdwSpec,
 }
 
-/// Whether block headers are in the file.
+/// Whether the file has block headers.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum BlockHeaders {
     /// Every block starts with a BDW.
     #[default]
     Present,
-    /// The transfer removed them; only the segments' own words are left.
+    /// The transfer removed them; only the segments' own words remain.
     Removed,
 }
 
@@ -161,7 +163,7 @@ pub struct SpannedSpec {
     pub blocks: BlockHeaders,
 }
 
-/// What ends a line.
+/// Terminator of a line.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LineEnd {
     /// LF, 0x0a.
@@ -188,26 +190,26 @@ impl LineEnd {
     }
 }
 
-/// What becomes of a CR (0x0d) at the end of a line that LF, NL or EBCDIC LF ended.
+/// Treatment of a CR (0x0d) at the end of a line that LF, NL or EBCDIC LF ended.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum CarriageReturn {
     /// Part of the record.
     #[default]
     Keep,
-    /// Cut, where there is one.
+    /// Cut, if there is one.
     Strip,
 }
 
 /// Lines.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LineSpec {
-    /// What ends a line.
+    /// Terminator of a line.
     pub end: LineEnd,
     /// A CR before it.
     pub carriage_return: CarriageReturn,
 }
 
-/// How a length field holds its number.
+/// Form of the number in a length field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LengthEncoding {
     /// Unsigned binary, 1 to 8 bytes.
@@ -218,13 +220,13 @@ pub enum LengthEncoding {
     EbcdicDigits,
 }
 
-/// What is handed out as the record.
+/// Bytes that are returned as the record.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum FieldBytes {
-    /// All of it, the length field and what is before it included: the copybook describes the field.
+    /// All of it, including the length field and the bytes before it: the copybook describes the field.
     #[default]
     Keep,
-    /// Only what follows the length field, which must stand at offset 0.
+    /// Only the bytes after the length field, which must be at offset 0.
     Strip,
 }
 
@@ -235,13 +237,13 @@ pub struct LengthFieldSpec {
     pub offset: usize,
     /// Bytes of the field.
     pub size: usize,
-    /// How the number is held.
+    /// Form of the number.
     pub encoding: LengthEncoding,
-    /// `Whole`: the number counts from the record's first byte; `Body`: only what is behind the field.
+    /// `Whole`: the number counts from the record's first byte. `Body`: it counts only the bytes after the field.
     pub counts: Counts,
     /// Added to the number as read.
     pub adjustment: i32,
-    /// What is handed out.
+    /// Bytes that are returned.
     pub field: FieldBytes,
 }
 
@@ -270,7 +272,7 @@ pub enum SpecError {
     /// Longer than the limit.
     #[error("a fixed record length of {length} bytes is above the limit of {limit}")]
     AboveLimit {
-        /// As given.
+        /// Length as given.
         length: usize,
         /// `Limits::record_bytes_max`.
         limit: usize,
@@ -278,15 +280,15 @@ pub enum SpecError {
     /// A length field too wide or empty.
     #[error("a length field has {size} bytes, expected 1 to {most}")]
     FieldSize {
-        /// As given.
+        /// Size as given.
         size: usize,
         /// Widest for its encoding.
         most: usize,
     },
-    /// The field starts behind the limit.
+    /// The field starts after the limit.
     #[error("the length field starts at offset {offset}, beyond the limit of {limit}")]
     FieldOffset {
-        /// As given.
+        /// Offset as given.
         offset: usize,
         /// `Limits::record_bytes_max`.
         limit: usize,
@@ -294,13 +296,13 @@ pub enum SpecError {
     /// Stripping a field that has data before it.
     #[error("a length field at offset {offset} cannot be stripped: the bytes before it would be lost")]
     StripBehindData {
-        /// As given.
+        /// Offset as given.
         offset: usize,
     },
     /// More trailing records than are looked ahead.
     #[error("{skip_last} trailing records to skip, at most {most} are looked ahead")]
     SkipLast {
-        /// As given.
+        /// Number as given.
         skip_last: usize,
         /// The limit.
         most: usize,

@@ -16,9 +16,9 @@ pub enum SpecTextError {
     /// An option that the framing does not have.
     #[error("framing `{framing}` has no option `{option}`; it has {expected}")]
     Option {
-        /// Its name.
+        /// Name of the framing.
         framing: &'static str,
-        /// As typed.
+        /// Option as typed.
         option: String,
         /// The options it has.
         expected: &'static str,
@@ -28,15 +28,15 @@ pub enum SpecTextError {
     Number {
         /// The option.
         option: &'static str,
-        /// As typed.
+        /// Text as typed.
         found: String,
     },
-    /// Something that must be said is not.
+    /// A required option is missing.
     #[error("framing `{framing}` needs {needed}")]
     Missing {
-        /// Its name.
+        /// Name of the framing.
         framing: &'static str,
-        /// What to write.
+        /// The text to add.
         needed: &'static str,
     },
 }
@@ -51,7 +51,7 @@ impl SpecTextError {
 }
 
 impl FramingSpec {
-    /// Reads what a user typed: a name and, behind a colon, options with commas between them.
+    /// Parses the text that a user typed: a name and, after a colon, options separated by commas.
     ///
     /// | framing | options |
     /// |---|---|
@@ -278,7 +278,7 @@ impl fmt::Display for FramingSpec {
     }
 }
 
-/// Options behind a name: a colon before the first, commas between the others.
+/// Options after a name: a colon before the first, commas between the others.
 struct Options<'f, 'b> {
     f: &'f mut fmt::Formatter<'b>,
     sep: &'static str,

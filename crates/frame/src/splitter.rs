@@ -11,36 +11,36 @@ use crate::{Cause, FrameFault, FramingSpec, RecordExtent, SpecError};
 /// Splits a byte stream into records. Owns no input buffer; spanned records are put together in a buffer of at most
 /// `Limits::record_bytes_max`.
 ///
-/// Every call starts at a record boundary, so between two calls its state is the offset, the record number and one word. A fault leaves the
-/// state as it was: the next call with the same bytes gives it again.
+/// Every call starts at a record boundary, so the state between two calls is the offset, the record number and one word. A fault
+/// leaves the state unchanged: the next call with the same bytes returns it again.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     reader: Reader,
     offset: ByteOffset,
     next: RecordNumber,
     state: u64,
-    /// Bytes at the start of the input that are known to hold no line end.
+    /// Bytes at the start of the input that are known to have no line end.
     scanned: usize,
     joined: Vec<u8>,
 }
 
-/// Whether the input is all there will be.
+/// Whether the input is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
     No,
-    /// The source has ended behind the input.
+    /// The source ends after the input.
     Yes,
 }
 
-/// What one call found.
+/// Result of one call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Step<'a> {
     /// A record.
     Record {
         /// Its body without any framing.
         body: &'a [u8],
-        /// Where the body begins in the input; `None` for a record put together from segments.
+        /// Offset of the body in the input; `None` for a record that was assembled from segments.
         at: Option<usize>,
         /// Bytes of the input that are done with: the body and all its framing.
         consumed: usize,
@@ -52,7 +52,7 @@ pub enum Step<'a> {
     },
     /// The source has ended at a record boundary.
     Done {
-        /// Bytes behind the last record that belong to none (deleted records).
+        /// Bytes after the last record that belong to none (deleted records).
         consumed: usize,
     },
 }
@@ -61,15 +61,15 @@ impl Splitter {
     /// Starts at the beginning of a source.
     ///
     /// # Errors
-    /// [`SpecError`] where the numbers in `spec` cannot be.
+    /// [`SpecError`] if the numbers in `spec` are impossible.
     pub fn new(spec: &FramingSpec, limits: &Limits) -> Result<Self, SpecError> {
         Splitter::resume(spec, limits, ByteOffset(0), RecordNumber::FIRST, 0)
     }
 
-    /// Starts at a record boundary that [`Splitter::offset`], [`Splitter::next_record`] and [`Splitter::state`] gave.
+    /// Resumes at a record boundary that [`Splitter::offset`], [`Splitter::next_record`] and [`Splitter::state`] described.
     ///
     /// # Errors
-    /// As [`Splitter::new`].
+    /// See [`Splitter::new`].
     pub fn resume(
         spec: &FramingSpec,
         limits: &Limits,
@@ -81,7 +81,7 @@ impl Splitter {
         Ok(Splitter { reader: Reader::new(spec, limits), offset, next, state, scanned: 0, joined: Vec::new() })
     }
 
-    /// The same with what finds the end of a record, for [`FramingSpec::Layout`]; other framings have no use for it.
+    /// Returns the splitter with the means to find the end of a record, for [`FramingSpec::Layout`]; other framings do not use it.
     #[must_use]
     pub fn with_extent(mut self, extent: Option<Arc<dyn RecordExtent>>) -> Self {
         if let Reader::Layout(layout) = &mut self.reader {
@@ -102,7 +102,8 @@ impl Splitter {
         self.next
     }
 
-    /// State for a checkpoint at [`Splitter::offset`]: bytes left in the current block, or the width of Micro Focus record headers.
+    /// Returns the state for a checkpoint at [`Splitter::offset`]: bytes left in the current block, or the width of Micro Focus
+    /// record headers.
     #[must_use]
     pub fn state(&self) -> u64 {
         self.state
@@ -170,7 +171,7 @@ impl Splitter {
     }
 }
 
-/// What one framing found at a record boundary.
+/// Result of one framing at a record boundary.
 pub(crate) enum Found {
     Record { consumed: usize, body: Range<usize>, in_joined: bool },
     NeedMore { at_least: usize },
@@ -212,7 +213,7 @@ impl At {
                 record: self.record,
                 record_offset: self.offset,
                 offset: ByteOffset(self.offset.0 + fault.at as u64),
-                // A chain that held for a record has the right byte order.
+                // A chain that is consistent for a record has the right byte order.
                 cause: fault
                     .cause
                     .filter(|cause| *cause != Cause::OtherByteOrder || self.record == RecordNumber::FIRST),

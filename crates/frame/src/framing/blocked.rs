@@ -7,7 +7,7 @@ use crate::{BdwSpec, ByteOrder, Cause, Counts, EndOfInput, FrameFaultKind};
 /// Bytes of a block descriptor word.
 pub(crate) const BDW: usize = 4;
 
-/// Records in blocks. The state is the bytes left in the current block.
+/// Records in blocks. The state is the number of bytes left in the current block.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocked {
     pub(crate) bdw: BdwSpec,
@@ -42,7 +42,7 @@ impl Framing for Blocked {
             return Err(past(at, header as u64, left));
         }
         let found = self.rdw.record(input, end, at);
-        // What runs past its block is told as that, also where the source ends first: any chunking gives the same fault.
+        // A record beyond its block is reported as such even if the source ends first, so any chunking gives the same fault.
         if let Err(Wrong { kind: FrameFaultKind::Truncated { need, .. }, .. }) = found
             && need > left
         {
@@ -71,7 +71,7 @@ fn past(at: usize, need: u64, left: u64) -> Wrong {
 }
 
 impl BdwSpec {
-    /// Bytes behind a block header; at least `least`, the smallest record.
+    /// Returns the bytes after a block header; at least `least`, the smallest record.
     pub(crate) fn block_length(&self, header: [u8; BDW], least: u64) -> Result<u64, (FrameFaultKind, Option<Cause>)> {
         let [a, b, c, d] = header;
         let (found, reserved) = match self.order {

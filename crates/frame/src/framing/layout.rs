@@ -9,7 +9,7 @@ use crate::{EndOfInput, ExtentFault, FrameFaultKind, RecordExtent, RecordExtentF
 /// Self-describing records.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// What finds the end of a record; without it no record has one.
+    /// Finds the end of a record; without it no record has one.
     pub(crate) extent: Option<Arc<dyn RecordExtent>>,
     pub(crate) limit: usize,
 }

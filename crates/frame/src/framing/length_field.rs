@@ -59,7 +59,7 @@ impl LengthField {
         }
     }
 
-    /// Text in a binary field says that it is none; in a field of digits it says nothing.
+    /// Text is evidence against a binary length field, and no evidence against one of digits.
     fn binary_cause(&self, field: &[u8]) -> Option<Cause> {
         matches!(self.spec.encoding, LengthEncoding::Binary(_)).then(|| Cause::of(field)).flatten()
     }
@@ -82,7 +82,7 @@ impl LengthField {
         }
     }
 
-    /// Writes the length of `record` into its field; the field is known to lie inside.
+    /// Writes the length of `record` into its field, which must be inside the record.
     pub(crate) fn write(spec: &LengthFieldSpec, record: &mut [u8]) -> Result<(), u64> {
         let head = spec.offset + spec.size;
         let before = if spec.counts == Counts::Body { head } else { 0 };

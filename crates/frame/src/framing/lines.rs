@@ -5,7 +5,7 @@ use memchr::{memchr, memmem};
 use super::{Framing, Measure, Wrong};
 use crate::{CarriageReturn, EndOfInput, FrameFaultKind, LineEnd, LineSpec};
 
-/// Lines; the terminator is no part of the record.
+/// Lines; the terminator is not part of the record.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     pub(crate) spec: LineSpec,
@@ -35,7 +35,7 @@ impl Framing for Lines {
             None if end == EndOfInput::Yes => (input.len(), input.len()),
             None => (input.len(), 0),
         };
-        // A CR that ends the input may be half a terminator, so one byte more is let through before the limit is called broken.
+        // A CR at the end of the input may be half a terminator, so the limit allows one more byte.
         if stop > self.limit + usize::from(consumed == 0) {
             let kind = FrameFaultKind::EndlessLine { limit: self.limit };
             return Err(Wrong { kind, at: 0, cause: None });

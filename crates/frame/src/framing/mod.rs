@@ -39,7 +39,7 @@ pub(crate) trait Framing {
     ) -> Result<Measure, Wrong>;
 }
 
-/// What [`Framing::measure`] found.
+/// Result of [`Framing::measure`].
 pub(crate) enum Measure {
     /// A record whose body is a range of the input.
     Record { consumed: usize, body: Range<usize> },
@@ -90,7 +90,7 @@ impl Reader {
     }
 }
 
-/// What to answer where `part` needs `need` bytes from `at` on and the input ends before.
+/// Returns the answer if `part` needs `need` bytes from `at` and the input ends before.
 pub(crate) fn short(input: &[u8], end: EndOfInput, at: usize, need: usize, part: Part) -> Result<Measure, Wrong> {
     match end {
         EndOfInput::No => Ok(Measure::NeedMore { at_least: at + need, scanned: 0 }),

@@ -29,7 +29,7 @@ impl Framing for Rdw {
 }
 
 impl Rdw {
-    /// The record whose header stands at `at`.
+    /// Measures the record with the header at `at`.
     #[inline]
     pub(crate) fn record(&self, input: &[u8], end: EndOfInput, at: usize) -> Result<Measure, Wrong> {
         let start = at + self.spec.header.bytes();
@@ -48,7 +48,7 @@ impl Rdw {
         Ok(Measure::Record { consumed: stop, body: start..stop })
     }
 
-    /// Bytes of the record behind a header.
+    /// Returns the bytes of the record after its header.
     #[inline]
     pub(crate) fn body_length(&self, header: &[u8]) -> Result<usize, (FrameFaultKind, Option<Cause>)> {
         let (found, reserved) = self.read(header);
@@ -94,7 +94,7 @@ impl Rdw {
         (kind, self.cause(header))
     }
 
-    /// What a bad header looks like.
+    /// Returns what a bad header looks like.
     fn cause(&self, header: &[u8]) -> Option<Cause> {
         let seen = Cause::of(header);
         if seen.is_some() {
@@ -113,7 +113,7 @@ impl Rdw {
         sound.then_some(Cause::OtherByteOrder)
     }
 
-    /// Length and reserved bytes as they stand.
+    /// Returns the length and the reserved bytes as written.
     #[inline]
     fn read(&self, header: &[u8]) -> (u32, u16) {
         let two = |a: u8, b: u8| match self.spec.order {

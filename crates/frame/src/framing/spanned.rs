@@ -10,7 +10,7 @@ use crate::{BdwSpec, BlockHeaders, Cause, EndOfInput, FrameFaultKind};
 /// Bytes of a segment descriptor word.
 pub(crate) const SDW: usize = 4;
 
-/// Spanned records. The state is the bytes left in the current block; without block headers it stays 0.
+/// Spanned records. The state is the number of bytes left in the current block; without block headers it stays 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Spanned {
     pub(crate) blocks: BlockHeaders,
