@@ -1,4 +1,4 @@
-//! What is wrong with a record or with a document to be encoded.
+//! Faults of records, and of documents to be encoded.
 
 use core::fmt;
 
@@ -7,24 +7,24 @@ use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 use crate::RecordPlan;
 use crate::layout::FieldIndex;
 
-/// What is wrong with one value. Messages show place and shape, never content, except the one nibble or byte that breaks a rule.
+/// Kinds of faults of one value. Messages show place and shape, never content, except the one nibble or byte that breaks a rule.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A digit nibble or zone is none.
+    /// A digit nibble or zone is invalid.
     #[error("digit {digit} is {found:#x}, expected {expected}")]
     BadDigit {
         /// Digit, from 1.
         digit: usize,
-        /// What stands there.
+        /// Value found.
         found: u8,
         /// What a digit looks like here.
         expected: &'static str,
     },
-    /// The sign nibble or zone is none.
+    /// The sign nibble or zone is invalid.
     #[error("sign is {found:#x}, expected {expected}")]
     BadSign {
-        /// What stands there.
+        /// Value found.
         found: u8,
         /// What a sign looks like here.
         expected: &'static str,
@@ -60,12 +60,12 @@ pub enum FaultKind {
     /// A counter is outside its table.
     #[error("counter is {}, expected 0 to {max}", if *found < 0 { "negative" } else { "too large" })]
     CountOutOfRange {
-        /// What the counter says.
+        /// Value of the counter.
         found: i128,
         /// The table's maximum.
         max: u32,
     },
-    /// A counter is no number.
+    /// A counter is not a number.
     #[error("counter is not a number: {0}")]
     BadCounter(Box<FaultKind>),
     /// The record ends before the field.
@@ -76,7 +76,7 @@ pub enum FaultKind {
         /// Bytes needed.
         need: usize,
     },
-    /// The record ends inside a field whose value the end changes.
+    /// The record ends inside a field whose value would change.
     #[error("record ends inside the field: {present} of its {size} bytes are present")]
     CutField {
         /// Bytes of the field that the record has.
@@ -84,27 +84,27 @@ pub enum FaultKind {
         /// Bytes of the field.
         size: usize,
     },
-    /// After its last field the record has bytes that are no padding.
+    /// The record has bytes after its last field that are not padding.
     #[error("{count} bytes follow the last field of the record, expected none or one repeated byte")]
     TrailingBytes {
-        /// How many.
+        /// Number of bytes.
         count: usize,
     },
-    /// The record goes on behind its layout.
+    /// The record is longer than its layout.
     #[error("record has {found} bytes, its layout {expected}")]
     LongRecord {
         /// Bytes the record has.
         found: usize,
-        /// Bytes the layout gives it.
+        /// Length in bytes by the layout.
         expected: usize,
     },
-    /// No case of a choice fits and there is no other.
+    /// No case of a choice fits, and it has no default.
     #[error("no view is chosen for the selector's value")]
     NoView,
     /// Text is longer than its field.
     #[error("text has {found} characters, field holds {max}")]
     TextTooLong {
-        /// Characters given.
+        /// Characters found.
         found: usize,
         /// Characters that fit.
         max: usize,
@@ -112,7 +112,7 @@ pub enum FaultKind {
     /// A character is not in the code page.
     #[error("the character at position {position} is not in {page}")]
     Unmappable {
-        /// Its code point.
+        /// Code point of the character.
         code: u32,
         /// Position in the text, from 1.
         position: usize,
@@ -122,7 +122,7 @@ pub enum FaultKind {
     /// A number has more digits than its field.
     #[error("number has {found} digits before the point, field holds {max}")]
     TooManyDigits {
-        /// Significant digits given.
+        /// Significant digits found.
         found: usize,
         /// Digits that fit.
         max: usize,
@@ -139,15 +139,15 @@ pub enum FaultKind {
         /// Bytes of the field.
         bytes: usize,
     },
-    /// Text where a number is needed.
+    /// Text for a numeric field.
     #[error("expected a number")]
     NotANumber,
     /// A value of a kind that the field cannot hold.
     #[error("expected {expected}, found {found}")]
     WrongKind {
-        /// What fits.
+        /// What would fit.
         expected: &'static str,
-        /// What came.
+        /// What was found.
         found: &'static str,
     },
     /// Text that does not have the insertion characters of its picture.
@@ -176,16 +176,16 @@ pub enum FaultKind {
         /// Counter.
         counter: i128,
     },
-    /// Two views of the same bytes say different things.
+    /// Two views of the same bytes have different values.
     #[error("value differs from what another view of the same bytes says")]
     ViewConflict,
-    /// Null, and nothing says what it becomes in a record.
+    /// Null, and no rule or policy defines its bytes.
     #[error("null is no value of a record's field")]
     NullValue,
     /// A member that must be there is not.
     #[error("member is missing")]
     Missing,
-    /// `_preserve` is not what decoding wrote.
+    /// The text of `_preserve` is not one that decoding writes.
     #[error("_preserve does not fit the record")]
     BadPreserve,
 }
@@ -286,12 +286,12 @@ impl FaultKind {
     }
 }
 
-/// One fault and where it is.
+/// One fault and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RecordFault {
-    /// What is wrong.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// The field, where one is concerned.
+    /// The field, if the fault is about one.
     pub field: Option<FieldIndex>,
     /// Bytes from the start of the record to the field.
     pub offset: usize,
@@ -315,7 +315,7 @@ impl RecordFaults {
 
     /// The faults as findings.
     ///
-    /// `record_start` is the byte of the file where the record begins; `None` for a document to be encoded.
+    /// `record_start` is the byte of the file at which the record begins; `None` for a document to be encoded.
     #[must_use]
     pub fn findings(
         &self,

@@ -1,25 +1,26 @@
-//! What a user selects from a layout and how it is named: the parsed form of an interface file.
+//! Selection and naming of a layout's fields: the parsed form of an interface file.
 
 /// Selection, names, defaults and policies for one record description. [`Interface::default`] shows everything but fillers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Interface {
     /// Name of an object that wraps the record's fields (z/OS Connect wraps with the 01 name); none by default.
     pub wrapper: Option<String>,
-    /// How COBOL names become keys.
+    /// Form of keys made from COBOL names.
     pub key_style: KeyStyle,
     /// Whether fillers are shown.
     pub fillers: Fillers,
-    /// Which views of shared storage are shown.
+    /// The views of shared storage that are shown.
     pub redefines: RedefinesPolicy,
     /// Rules per field; a rule on a group covers its subtree.
     pub fields: Vec<FieldRule>,
     /// Views chosen by another field's value.
     pub choices: Vec<RedefinesChoice>,
-    /// Views that every record has, each the only one of its storage: where the storage ends the record, the record ends with the view.
+    /// Views that every record has, each the only one of its storage. If the storage ends the record, the record ends with the
+    /// view.
     pub views: Vec<String>,
 }
 
-/// How a COBOL name becomes a key.
+/// Form of a key made from a COBOL name.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum KeyStyle {
     /// `CUST-NAME`: as in the copybook, upper case.
@@ -37,21 +38,21 @@ pub enum KeyStyle {
     Pascal,
 }
 
-/// What becomes of FILLER items.
+/// Treatment of FILLER items.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Fillers {
-    /// Elementary fillers are dropped; the named children of a filler group stand in its parent.
+    /// Elementary fillers are dropped; the named children of a filler group move to its parent.
     #[default]
     Drop,
     /// All fillers are shown, named `FILL_0`, `FILL_1`, … in the order of the copybook.
     Keep,
 }
 
-/// Which views of storage with REDEFINES are shown.
+/// The views of storage with REDEFINES that are shown.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum RedefinesPolicy {
-    /// The original and every redefinition that the bytes fit; of the others an elementary one is null and a group is left out.
-    /// If they fit none, the record is bad.
+    /// The original and every redefinition that fits the bytes; of the others, an elementary one is null and a group is left out.
+    /// If none fits, the record is bad.
     #[default]
     All,
     /// The original only.
@@ -69,7 +70,7 @@ pub struct FieldRule {
     pub rename: Option<String>,
     /// Value when the input document has none, as text; checked against the field when the plan is made.
     pub default: Option<String>,
-    /// What null becomes, in the field or in everything below the group; the rule nearest to a field wins.
+    /// Bytes of null, in the field or in everything below the group; the rule nearest to a field takes precedence.
     pub null: Option<NullAs>,
 }
 
@@ -78,15 +79,15 @@ pub struct FieldRule {
 pub struct RedefinesChoice {
     /// The original field of the shared storage.
     pub storage: String,
-    /// The field whose value decides; it stands before the storage.
+    /// The selector field, which must precede the storage.
     pub by: String,
     /// Values and the view each selects, in order; values are compared as trimmed text.
     pub cases: Vec<(Vec<String>, String)>,
-    /// The view when no case fits; without it such a record is an error.
+    /// The view if no case fits; without it such a record is an error.
     pub otherwise: Option<String>,
 }
 
-/// What to do with bytes that are not a value of their field.
+/// Treatment of bytes that are not a value of their field.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum BadValue {
     /// The record is rejected with a finding.
@@ -98,7 +99,7 @@ pub enum BadValue {
     Raw,
 }
 
-/// Which blanks of text are cut on decode.
+/// The blanks of text that decoding cuts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Trim {
     /// Trailing spaces (leading ones for JUSTIFIED RIGHT).
@@ -106,17 +107,17 @@ pub enum Trim {
     Padding,
     /// Leading and trailing spaces.
     Both,
-    /// None.
+    /// No blanks.
     Keep,
 }
 
-/// What stands for a field that an input document does not have and the interface gives no default for.
+/// Value of a field that is missing in an input document and has no default in the interface.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Absent {
-    /// The item's VALUE clause where it has one, else as `Initialize`: what a program's storage starts with.
+    /// The item's VALUE clause if it has one, otherwise as `Initialize`: the initial content of a program's storage.
     #[default]
     Value,
-    /// Spaces for text, zero for numbers: what INITIALIZE writes.
+    /// Spaces for text, zero for numbers: the result of INITIALIZE.
     Initialize,
     /// Binary zeros (LOW-VALUES).
     LowValues,
@@ -124,7 +125,7 @@ pub enum Absent {
     Error,
 }
 
-/// What the null of an input document becomes in a record, which has no null.
+/// Bytes for a null of an input document, since records have no null.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum NullAs {
     /// A finding; the document is rejected.
@@ -132,11 +133,11 @@ pub enum NullAs {
     Error,
     /// SPACES. In a binary or floating-point field they are a number like any other, so there it is a finding.
     Spaces,
-    /// ZERO in a number, SPACES in a text: what INITIALIZE writes.
+    /// ZERO in a number, SPACES in a text: the result of INITIALIZE.
     Zeros,
     /// LOW-VALUES, 0x00.
     LowValues,
-    /// The item's VALUE clause where it has one, otherwise as `Zeros`.
+    /// The item's VALUE clause if it has one, otherwise as `Zeros`.
     Value,
 }
 
@@ -154,7 +155,7 @@ pub enum ShortRecord {
     Null,
 }
 
-/// A record that is longer than its layout, or that is padded with something else than one repeated byte.
+/// Treatment of a record that is longer than its layout, or padded with anything other than one repeated byte.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LengthMismatch {
     /// A finding; the record is rejected.
@@ -164,27 +165,28 @@ pub enum LengthMismatch {
     Accept,
 }
 
-/// How records are read and written, beside layout and interface.
+/// Policies for reading and writing records, in addition to layout and interface.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Policies {
     /// Nibbles, zones, signs or characters that are not of the type.
     pub invalid: BadValue,
     /// A numeric field that holds only spaces (of the code page).
     pub blank: BadValue,
-    /// A numeric field that holds only 0x00; DISPLAY and packed only, where it is no number.
+    /// A numeric field that holds only 0x00; only DISPLAY and packed, in which that is not a number.
     pub low_values: BadValue,
     /// Blanks around text.
     pub trim: Trim,
     /// Absent members on encode.
     pub absent: Absent,
-    /// Null on encode. `None`: what decoding reads as null, which is spaces where `blank` and low-values where `low_values` is
+    /// Null on encode. `None`: the bytes that decoding reads as null, which are spaces if `blank` and low-values if `low_values` is
     /// [`BadValue::Null`]; otherwise [`NullAs::Error`].
     pub null: Option<NullAs>,
-    /// A record shorter than its layout; `None`: as its framing has it, [`ShortRecord::Pad`] for lines and [`ShortRecord::Error`] otherwise.
+    /// A record shorter than its layout. `None`: the default of its framing, [`ShortRecord::Pad`] for lines and
+    /// [`ShortRecord::Error`] otherwise.
     pub short: Option<ShortRecord>,
     /// A record longer than its layout.
     pub long: LengthMismatch,
-    /// Whether differences between the record and its canonical encoding are kept in a member `_preserve`.
+    /// Whether a member `_preserve` keeps the differences between the record and its canonical encoding.
     pub preserve: Preserve,
 }
 
@@ -194,6 +196,6 @@ pub enum Preserve {
     /// Dirty bytes (FILLER content, slack, sign nibbles, padding) are normalised by a round trip.
     #[default]
     No,
-    /// A member `_preserve` holds what the canonical encoding would lose.
+    /// A member `_preserve` holds the bytes that the canonical encoding would lose.
     Yes,
 }

@@ -4,7 +4,7 @@
 //! text ──copybook──▶ RecordDescription ──layout──▶ Layout ──plan (with an Interface)──▶ RecordPlan ──▶ RecordDecoder, RecordEncoder
 //! ```
 //!
-//! Knows nothing of files, framing, JSON or partners; never guesses a code page.
+//! It knows nothing of files, framing, JSON or partners, and never guesses a code page.
 
 pub mod copybook;
 mod decode;

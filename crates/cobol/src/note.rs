@@ -1,15 +1,16 @@
-//! What is odd in a record that was read all the same.
+//! Notes on unusual content of a record that was read.
 
 use quayline_core::Code;
 
 use crate::RecordPlan;
 use crate::layout::FieldIndex;
 
-/// Why something is noted. A note refuses nothing; it says what of the record is not in the document, or is there against the copybook.
+/// Reason for a note. A note refuses nothing; it reports content of the record that is not in the document, or that contradicts the
+/// copybook.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum NoteKind {
-    /// Bytes that are no value of their field became null, as [`crate::Policies::invalid`] asks.
+    /// Bytes that are not a value of their field became null, as [`crate::Policies::invalid`] says.
     Nulled,
     /// Bytes after the last field were ignored, as [`crate::Policies::long`] asks.
     Ignored,
@@ -28,7 +29,7 @@ impl NoteKind {
         })
     }
 
-    /// What the notes of a field say after their number: where it is one, and where it is any other.
+    /// Returns the text that follows the number of notes on a field, for one note and for several.
     #[must_use]
     pub fn words(self, plan: &RecordPlan, field: Option<FieldIndex>) -> (String, String) {
         let name = field.map_or_else(String::new, |field| {
@@ -50,7 +51,7 @@ impl NoteKind {
         }
     }
 
-    /// What can be done.
+    /// Returns the remedy.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
@@ -63,12 +64,12 @@ impl NoteKind {
     }
 }
 
-/// Something odd in a record that was read.
+/// A note on a record that was read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RecordNote {
     /// Why.
     pub kind: NoteKind,
-    /// The field, where one is concerned.
+    /// The field, if the note is about one.
     pub field: Option<FieldIndex>,
     /// Bytes from the start of the record.
     pub offset: usize,

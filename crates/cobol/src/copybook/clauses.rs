@@ -9,7 +9,7 @@ use super::token::{Kind, Token};
 use super::usage;
 use crate::layout::{Condition, Literal};
 
-/// Reads one entry from its level number to behind its period.
+/// Parses one entry, from its level number to after its period.
 pub(super) fn entry(p: &mut Parser<'_>) {
     let Some(level) = p.next() else { return };
     let number: u32 = if level.text.len() > 4 { 0 } else { level.text.parse().unwrap_or(0) };
@@ -39,7 +39,7 @@ pub(super) fn entry(p: &mut Parser<'_>) {
     }
 }
 
-/// The period behind an entry; where it is missing before the next entry, that entry ends this one.
+/// Parses the period after an entry. If the period is missing before the next entry, that entry ends this one.
 fn period(p: &mut Parser<'_>) {
     if p.next_if_period() {
         return;
@@ -87,7 +87,7 @@ fn data(p: &mut Parser<'_>, level: u8, token: &Token) -> Result<(), Failed> {
     result
 }
 
-/// The entry's name, where there is one. Some clause words are allowed as names by IBM: they are names where a clause or period follows.
+/// Parses the entry's name, if it has one. IBM allows some clause words as names: they are names if a clause or period follows.
 fn name<'a>(p: &mut Parser<'a>) -> Option<&'a Token> {
     let token = p.peek().filter(|t| t.kind == Kind::Word || t.kind == Kind::Colon)?;
     let next = p.peek_at(1);
@@ -141,7 +141,7 @@ fn check_name(p: &mut Parser<'_>, word: &Token) {
     p.error(codes::NAME, word.at, wrong, "use letters, digits, hyphens and underscores");
 }
 
-/// `:TAG:` that no REPLACING took away; skips it and what hangs on it.
+/// Skips a `:TAG:` that no REPLACING removed, and the word that it is part of.
 fn placeholder(p: &mut Parser<'_>, at: Span) {
     let mut text = String::new();
     let mut end = at;
@@ -293,7 +293,7 @@ fn clause(p: &mut Parser<'_>, entry: &mut Entry, token: &Token) -> Result<(), Fa
     }
 }
 
-/// Sets a clause that stands at most once.
+/// Sets a clause that may occur once.
 fn once<T>(p: &mut Parser<'_>, slot: &mut Option<(T, Span)>, value: T, at: Span, clause: &str) -> Result<(), Failed> {
     if slot.is_some() {
         twice(p, at, clause);
@@ -443,7 +443,7 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Whether a literal is a number or text; figurative constants are either.
+/// Returns whether a literal is a number or text; figurative constants are either.
 fn kind(literal: &Literal) -> u8 {
     match literal {
         Literal::Number(_) => 1,

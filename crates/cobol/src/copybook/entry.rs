@@ -11,7 +11,7 @@ pub(crate) struct Entry {
     /// Name or `FILLER`.
     pub(crate) name: String,
     pub(crate) filler: bool,
-    /// Of the name; of the level number where there is none.
+    /// Place of the name, or of the level number if there is none.
     pub(crate) at: Span,
     pub(crate) redefines: Option<(Reference, Span)>,
     pub(crate) renames: Option<Renames>,
@@ -28,10 +28,10 @@ pub(crate) struct Entry {
     pub(crate) external: bool,
     pub(crate) global: bool,
     pub(crate) conditions: Vec<Condition>,
-    /// The section or file it stands in.
+    /// The section or file of the entry.
     pub(crate) section: Option<super::Section>,
     pub(crate) file_name: Option<String>,
-    /// A clause was wrong and is reported: what is missing needs no finding of its own.
+    /// A clause was wrong and is reported, so missing clauses need no finding of their own.
     pub(crate) broken: bool,
 }
 
@@ -138,7 +138,7 @@ pub(crate) enum Usage {
 }
 
 impl Usage {
-    /// As normalised text, empty for DISPLAY.
+    /// Returns the usage as normalised text, empty for DISPLAY.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Usage::Display => "",
@@ -171,7 +171,7 @@ impl Usage {
         }
     }
 
-    /// Whether an item of this usage has a PICTURE.
+    /// Returns whether an item of this usage has a PICTURE.
     pub(crate) fn has_picture(self) -> bool {
         matches!(
             self,

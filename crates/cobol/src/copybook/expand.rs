@@ -17,7 +17,7 @@ use super::report::Report;
 use super::source::{Sources, Span};
 use super::token::{Kind, Token};
 
-/// What expansion needs and fills.
+/// Input and output of the expansion.
 pub(crate) struct Expander<'a> {
     pub(crate) sources: &'a mut Sources,
     pub(crate) report: &'a mut Report,
@@ -50,7 +50,7 @@ impl<'a> Expander<'a> {
         self.replace_statements(tokens)
     }
 
-    /// Applies a REPLACING phrase that the caller gave.
+    /// Applies a REPLACING phrase from the caller.
     pub(crate) fn replace_all(&mut self, phrase: &str, tokens: Vec<Token>) -> Vec<Token> {
         let file = self.sources.add(Arc::from("replacing"), Arc::from(phrase), None);
         let start = Span { file, line: 1, column: 1, width: 1 };
@@ -260,7 +260,7 @@ impl<'a> Expander<'a> {
         out
     }
 
-    /// `==a== BY ==b== …` up to what is no operand.
+    /// Parses `==a== BY ==b== …` up to the first word that is not an operand.
     fn replacements(&mut self, at: &mut Cursor<'_>, start: Span) -> Vec<Replacement> {
         let mut list = Vec::new();
         let mut wrong = false;

@@ -1,16 +1,16 @@
 //! Reference format: which columns of a line are COBOL.
 
-/// How the columns of a source text are used.
+/// Use of the columns of a source text.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Format {
-    /// Decided for each text by itself, from all of its lines.
+    /// Detected for each text separately, from all of its lines.
     ///
-    /// A line votes for *free* where it can only be free: its first character stands in columns 1 to 6 and begins a level number with a
-    /// name, a division, section or COPY statement, or `*>`; or column 7 holds what is no indicator while columns 1 to 6 are blank. A line
-    /// votes for *fixed* where columns 1 to 6 are digits and column 7 is an indicator, or where columns 1 to 6 are blank and column 7 is
-    /// `*`, `/` or `-`. More votes win; without votes the text is fixed. One line that cannot be fixed (column 7 holds what is no indicator
-    /// while columns 1 to 6 are blank) outvotes all comments, since a `*` in column 7 is a comment in both, unless a line needs fixed form:
-    /// one with a sequence number, or one that continues another.
+    /// A line votes for *free* if it can only be free: its first character is in columns 1 to 6 and begins a level number with a
+    /// name, a division, section or COPY statement, or `*>`; or column 7 does not hold an indicator while columns 1 to 6 are blank.
+    /// A line votes for *fixed* if columns 1 to 6 are digits and column 7 is an indicator, or if columns 1 to 6 are blank and
+    /// column 7 is `*`, `/` or `-`. The majority wins; without votes the text is fixed. One line that cannot be fixed (column 7
+    /// does not hold an indicator while columns 1 to 6 are blank) outvotes all comments, since a `*` in column 7 is a comment in
+    /// both formats, unless a line requires fixed form: one with a sequence number, or one that continues another.
     #[default]
     Auto,
     /// Columns 1-6 sequence number, 7 indicator, 8-72 text, from 73 on identification.
@@ -54,16 +54,16 @@ pub(crate) fn columns(line: &str) -> impl Iterator<Item = (usize, usize, char)> 
 /// Tabs stop every eight columns: 1, 9, 17 …
 const TAB: usize = 8;
 
-/// What a line says of its text's format.
+/// Vote of a line on its text's format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Vote {
     /// It has a sequence number or continues another line, and would be nonsense in free form.
     NeverFree,
-    /// It is a comment of fixed form; free form reads it as one too.
+    /// It is a comment in fixed form, and in free form too.
     Fixed,
     None,
     Free,
-    /// Column 7 holds what is no indicator.
+    /// Column 7 does not hold an indicator.
     NeverFixed,
 }
 
@@ -104,7 +104,7 @@ fn vote(line: &str) -> Vote {
     if begins_code(line.trim_start()) { Vote::Free } else { Vote::None }
 }
 
-/// Whether a text that starts in columns 1 to 6 can only be COBOL, not a sequence number or a change mark.
+/// Returns whether a text that starts in columns 1 to 6 can only be COBOL, not a sequence number or a change mark.
 fn begins_code(text: &str) -> bool {
     if text.starts_with("*>") {
         return true;

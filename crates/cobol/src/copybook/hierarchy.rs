@@ -1,7 +1,7 @@
 //! Entries to records: which entry belongs to which, by level numbers.
 //!
-//! An entry belongs to the nearest entry in front of it with a lower level number. Entries of one group may have unequal level numbers, as
-//! Enterprise COBOL allows beyond the standard; that is a warning, since it is mostly a slip.
+//! An entry belongs to the nearest preceding entry with a lower level number. Entries of one group may have unequal level numbers,
+//! as Enterprise COBOL allows beyond the standard; that is a warning, since it is usually a slip.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::entry::{Entry, Usage};
 use super::report::Report;
 use super::source::{Sources, Span};
 
-/// Section of the data division that a record stands in.
+/// Section of the data division with a record.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[allow(missing_docs, reason = "the names are COBOL's own words")]
 pub enum Section {
@@ -22,7 +22,7 @@ pub enum Section {
     Linkage,
 }
 
-/// One record as described: a level-01 record with what belongs to it, a level-77 item, or a fragment.
+/// One record as described: a level-01 record with everything below it, a level-77 item, or a fragment.
 #[derive(Clone, Debug)]
 pub struct RecordDescription {
     /// The record itself, then its fields in order.
@@ -40,7 +40,7 @@ pub(crate) struct Item {
     pub(crate) entry: Entry,
     /// Index of the group it belongs to; `None` for the record.
     pub(crate) parent: Option<usize>,
-    /// Index behind everything that belongs to it.
+    /// Index after the last entry that belongs to it.
     pub(crate) end: usize,
 }
 
@@ -51,13 +51,13 @@ impl RecordDescription {
         &self.items[0].entry.name
     }
 
-    /// Whether the record was made for entries without a level 01.
+    /// Returns whether the record was created for entries without a level 01.
     #[must_use]
     pub fn is_fragment(&self) -> bool {
         self.fragment
     }
 
-    /// Section it stands in, in a program.
+    /// Returns its section, in a program.
     #[must_use]
     pub fn section(&self) -> Option<Section> {
         self.items[0].entry.section
@@ -172,7 +172,7 @@ impl Builder {
                 format!("move {} after all other entries of the record", first.name),
             );
         }
-        // A sibling in front of it has the highest level that is closed here.
+        // A preceding sibling has the highest level that is closed here.
         let mut sibling = None;
         while self.open.len() > 1 && self.open.last().is_some_and(|i| self.items[*i].entry.level >= level) {
             sibling = self.open.pop();
@@ -197,7 +197,7 @@ impl Builder {
         self.open.push(index);
     }
 
-    /// The child of `parent` that ends where the items end.
+    /// Returns the child of `parent` that ends where the items end.
     fn last_child(&self, parent: usize) -> Option<usize> {
         let mut at = self.items.len() - 1;
         while at > parent {
@@ -228,7 +228,7 @@ impl Builder {
     }
 }
 
-/// Groups have no picture; every other field has one, unless its usage says its size.
+/// Checks pictures: groups have none, and every other field has one unless its usage determines its size.
 fn pictures(record: &RecordDescription, text_is_missing: bool, report: &mut Report) {
     let mut usages: Vec<Option<Usage>> = Vec::with_capacity(record.items.len());
     for (index, item) in record.items.iter().enumerate() {

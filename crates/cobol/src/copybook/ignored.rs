@@ -1,4 +1,4 @@
-//! Clauses that are known and not supported, or have no effect on a layout.
+//! Clauses that are known but not supported, or have no effect on a layout.
 
 use super::codes;
 use super::parser::{Failed, Parser};

@@ -1,4 +1,4 @@
-//! Laws: nothing panics, every place lies in its text, every layout is a layout.
+//! Laws: nothing panics, every place is within its text, every layout is consistent.
 
 use proptest::prelude::*;
 use quayline_core::{Finding, Limits};

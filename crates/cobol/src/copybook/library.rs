@@ -1,4 +1,4 @@
-//! Where COPY finds its members.
+//! Sources of the members that COPY names.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use super::SourceText;
 
 /// Resolves COPY members. Implementations own the I/O; this crate does none.
 pub trait CopyLibrary {
-    /// The text of `member`, as written in `COPY member OF library` (upper case where it is a word, as is where it is a literal).
+    /// Returns the text of `member`, as written in `COPY member OF library` (upper case for a word, unchanged for a literal).
     ///
     /// # Errors
-    /// [`CopyError`] says which names were tried, or why the one found cannot be read.
+    /// [`CopyError`] with the names that were tried, or the reason why the member found cannot be read.
     fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError>;
 }
 
@@ -23,7 +23,7 @@ pub enum CopyError {
         /// Names that were looked for, as the user would name them.
         tried: Vec<String>,
     },
-    /// There is one, but it cannot be read.
+    /// It exists, but cannot be read.
     #[error("{name} cannot be read: {reason}")]
     Unreadable {
         /// The name it was found under.
@@ -43,7 +43,7 @@ impl CopyLibrary for NoLibrary {
     }
 }
 
-/// Members in memory, by upper-case name; `LIBRARY/MEMBER` is looked for before `MEMBER` where a library is named.
+/// Members in memory, by upper-case name. If a library is named, `LIBRARY/MEMBER` takes precedence over `MEMBER`.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLibrary(pub BTreeMap<String, String>);
 

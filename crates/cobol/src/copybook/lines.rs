@@ -1,9 +1,9 @@
 //! Physical lines to logical lines to text words: columns, indicators, comments, continuation, directives.
 //!
 //! Leniency, each documented here:
-//! * tabs stand for blanks up to the next of columns 9, 17, 25 …;
-//! * a line that begins with a tab and then `*` or `/` is a comment, though the tab puts it behind column 7;
-//! * in free form a line whose first character is `*` or `/` is a comment, as compilers' own copybooks have it;
+//! * tabs advance to the next of columns 9, 17, 25 …;
+//! * a line that begins with a tab and then `*` or `/` is a comment, although the tab puts it after column 7;
+//! * in free form a line whose first character is `*` or `/` is a comment, as in compilers' own copybooks;
 //! * `D` in column 7 (a debugging line) is a comment, as it is for a compiler without DEBUGGING MODE;
 //! * Ctrl-Z ends the text, a byte-order mark at its start is skipped, NUL and form feed count as blanks.
 
@@ -145,7 +145,7 @@ impl Reader<'_> {
             self.begin(&text);
         }
         self.margin = MARGIN_R - end;
-        // Only a person's editor writes tabs, and no tool that writes them puts an identification behind column 72.
+        // Only a person's editor writes tabs, and no tool that writes them puts an identification after column 72.
         if let Some(ch) = cut.filter(|_| line.contains('\t')) {
             return self.pushed_past_margin(number, ch);
         }
@@ -265,7 +265,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Takes a gathered `>>` or `$` line away and does what it says.
+    /// Removes a gathered `>>` or `$` line and applies it.
     fn directive(&mut self) {
         let Some(first) = self.line.iter().copied().find(|ch| !ch.c.is_whitespace()) else { return };
         if !matches!(first.c, '>' | '$') {
@@ -320,7 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// The characters of a line with the column each stands in once tabs are expanded. NUL and form feed are blanks.
+/// Returns the characters of a line, each with its column after tabs are expanded. NUL and form feed are blanks.
 fn characters(number: u32, line: &str) -> impl Iterator<Item = (usize, Ch)> + '_ {
     columns(line).map(move |(index, column, c)| {
         let c = if matches!(c, '\0' | '\u{c}') { ' ' } else { c };
@@ -328,7 +328,7 @@ fn characters(number: u32, line: &str) -> impl Iterator<Item = (usize, Ch)> + '_
     })
 }
 
-/// Whether the characters from index `at` on, which stand from column 73 on, go on with a word that was cut, and are no identification.
+/// Returns whether the characters from index `at` on, from column 73, continue a word that was cut and are not an identification.
 fn runs_on(line: &str, at: usize) -> bool {
     let rest: String = line.chars().skip(at).collect();
     let rest = rest.trim_end();

@@ -25,7 +25,7 @@ pub(super) fn literal(p: &mut Parser<'_>, of: &str) -> Result<(Literal, Span), F
             }
         };
     }
-    // ALL in front of a figurative constant says nothing more.
+    // ALL before a figurative constant has no effect.
     let found = if all && !matches!(found, Literal::Figurative(_)) { Literal::All(Box::new(found)) } else { found };
     Ok((found, start.to(p.last_span())))
 }
@@ -51,7 +51,7 @@ fn single(p: &mut Parser<'_>, of: &str) -> Result<Literal, Failed> {
     }
 }
 
-/// `1,2,3` without blanks: several numbers in one word, where the comma is not the decimal point.
+/// Parses `1,2,3` without blanks: several numbers in one word, if the comma is not the decimal point.
 pub(super) fn numbers(p: &mut Parser<'_>) -> Option<Vec<String>> {
     let word = p.peek()?.word().filter(|w| w.contains(',') && !p.settings.decimal_comma)?;
     let numbers: Vec<String> =

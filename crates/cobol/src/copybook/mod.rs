@@ -6,7 +6,7 @@
 //!             continuation
 //! ```
 //!
-//! Every stage goes on after a finding, so that one run names all of them.
+//! Every stage continues after a finding, so one run reports all of them.
 
 mod clauses;
 pub(crate) mod codes;
@@ -50,7 +50,7 @@ use self::report::Report;
 use self::source::{Sources, Span};
 use crate::picture::PictureSettings;
 
-/// A text with the name the user knows it by.
+/// A text with the name by which the user knows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SourceText {
     /// File name or member name, for messages.
@@ -67,19 +67,18 @@ impl SourceText {
     }
 }
 
-/// How a copybook is read.
+/// Options for reading a copybook.
 #[derive(Clone, Copy)]
 pub struct ParseOptions<'a> {
     /// Use of columns, for the copybook and all it copies.
     pub format: Format,
-    /// Where COPY finds its members.
+    /// Source of the members that COPY names.
     pub library: &'a dyn CopyLibrary,
-    /// Text as behind `COPY … REPLACING`, applied to the copybook itself: `==:TAG:== BY ==CUST==`.
+    /// Text as after `COPY … REPLACING`, applied to the copybook itself: `==:TAG:== BY ==CUST==`.
     pub replacing: Option<&'a str>,
-    /// Name of the record made for entries that stand in front of the first level 01; by default the source's name without folder and
-    /// extension.
+    /// Name of the record for entries before the first level 01; by default the source's name without folder and extension.
     pub fragment_name: Option<&'a str>,
-    /// DECIMAL-POINT IS COMMA and CURRENCY SIGN, for a copybook without SPECIAL-NAMES; those of a program come on top.
+    /// DECIMAL-POINT IS COMMA and CURRENCY SIGN, for a copybook without SPECIAL-NAMES; those of a program are added.
     pub picture: &'a PictureSettings,
     /// Bounds: `copy_depth_max`, `copybook_bytes_max`, `findings_max`, `fields_max`, `record_bytes_max`.
     pub limits: &'a Limits,
@@ -115,7 +114,8 @@ impl Default for ParseOptions<'static> {
 /// The record descriptions of one source text.
 #[derive(Clone, Debug)]
 pub struct Copybook {
-    /// Level-01 records, level-77 items and, first, the record made of entries in front of the first 01; in the order of the text. At least one.
+    /// Level-01 records and level-77 items, preceded by the record of the entries before the first 01, if any; in the order of the
+    /// text. At least one.
     pub records: Vec<RecordDescription>,
     /// Findings that refuse nothing.
     pub warnings: Vec<Finding>,
@@ -124,7 +124,8 @@ pub struct Copybook {
 /// Reads a copybook: a fragment, records, or a whole program up to its PROCEDURE DIVISION.
 ///
 /// # Errors
-/// All findings at once, warnings included, if at least one is an error. Codes `COB-001` to `COB-044`; `docs/reference/errors/cobol.md` lists them.
+/// All findings at once, including warnings, if at least one is an error. Codes `COB-001` to `COB-044`;
+/// `docs/reference/errors/cobol.md` lists them.
 ///
 /// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division and Compiler-directing statements; ISO/IEC 1989:2023 for
 /// free form and partial-word replacement.
@@ -155,7 +156,7 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     let parsed =
         Parser::new(&tokens, &sources, &mut report, options.picture.clone(), options.limits.record_bytes_max).parse();
     if let Some(start) = parsed.data_start {
-        // What stands in front of the DATA DIVISION is not ours to judge: an AUTHOR paragraph may hold a lone quote.
+        // Text before the DATA DIVISION is not checked: an AUTHOR paragraph may hold a lone quote.
         let start = sources.root(start);
         report.retain(|at| {
             let at = sources.root(at);

@@ -7,7 +7,8 @@ use super::parser::{Failed, Parser};
 use super::source::Span;
 use super::token::Kind;
 
-/// `[m TO] n [TIMES] [DEPENDING [ON] name] [ASCENDING|DESCENDING [KEY] [IS] name…]… [INDEXED [BY] name…]`, behind the word OCCURS.
+/// Parses `[m TO] n [TIMES] [DEPENDING [ON] name] [ASCENDING|DESCENDING [KEY] [IS] name…]… [INDEXED [BY] name…]`, after the word
+/// OCCURS.
 pub(super) fn occurs(p: &mut Parser<'_>, start: Span) -> Result<OccursClause, Failed> {
     if p.next_if(&["DYNAMIC", "ANY"]).is_some() {
         return Err(unbounded(p, start.to(p.last_span())));
@@ -61,7 +62,7 @@ fn check(p: &mut Parser<'_>, clause: &mut OccursClause, ranged: bool) -> Result<
             let hint = "name the counter, or write one number";
             return Err(p.fail(codes::OCCURS_RANGE, at, "OCCURS with a range has no DEPENDING ON", hint));
         }
-        // Enterprise COBOL takes 1 where the minimum is left out.
+        // Enterprise COBOL assumes 1 if the minimum is omitted.
         Some(_) if !ranged => clause.min = 1,
         _ => {}
     }

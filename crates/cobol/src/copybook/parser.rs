@@ -28,14 +28,14 @@ pub(crate) struct Parser<'a> {
     skipping_section: bool,
 }
 
-/// What came out.
+/// Result of parsing.
 pub(crate) struct Parsed {
     pub(crate) entries: Vec<Entry>,
-    /// Where the data division or section begins, in a program.
+    /// Start of the data division or section, in a program.
     pub(crate) data_start: Option<Span>,
 }
 
-/// A finding was made; the caller goes on at the next entry.
+/// A finding was reported; the caller continues with the next entry.
 pub(super) struct Failed;
 
 impl<'a> Parser<'a> {
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What would have been a field of the last entry was wrong: that it has none needs no finding.
+    /// Marks the last entry: a field of it was wrong, so its lack of fields needs no finding.
     pub(super) fn excuse_group(&mut self) {
         if let Some(entry) = self.entries.last_mut() {
             entry.broken = true;
@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Goes back by one word.
+    /// Moves back by one word.
     pub(super) fn at_previous(&mut self) {
         self.at = self.at.saturating_sub(1);
     }
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         self.tokens.get(self.at.saturating_sub(1)).map_or(Span { file: 0, line: 1, column: 1, width: 1 }, |t| t.at)
     }
 
-    /// The place of the next word; behind the last one at the end.
+    /// Returns the place of the next word; at the end, the place after the last one.
     pub(super) fn span(&self) -> Span {
         self.peek().map_or_else(|| self.last_span().end(), |t| t.at)
     }
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
         self.peek().map_or("the end of the text".to_owned(), Token::shown)
     }
 
-    /// Whether the next words begin an entry: the first on its line, a level number, then a name or clause word.
+    /// Returns whether the next words begin an entry: the first on its line, a level number, then a name or clause word.
     pub(super) fn at_entry(&self) -> bool {
         let Some(level) = self.peek() else { return false };
         let number = level.word().is_some_and(|w| w.len() <= 2 && w.bytes().all(|b| b.is_ascii_digit()));
@@ -209,12 +209,12 @@ impl<'a> Parser<'a> {
             })
     }
 
-    /// Whether the word behind the next one begins a clause: `99 OCCURS` on a line of its own is a picture.
+    /// Returns whether the word after the next one begins a clause: `99 OCCURS` on a line of its own is a picture.
     pub(super) fn followed_by_clause(&self) -> bool {
         self.peek_at(1).and_then(Token::word).is_some_and(clauses::is_clause_word)
     }
 
-    /// Goes behind the next period, or in front of what looks like the next entry.
+    /// Moves after the next period, or before the apparent next entry.
     pub(super) fn recover(&mut self) {
         while self.peek().is_some() && !self.at_entry() {
             if self.next_if_period() {
@@ -281,7 +281,8 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Index of the first word of a program's data division, or of its first section where it has no such header; `None` for a copybook.
+/// Returns the index of the first word of a program's data division, or of its first section if it has no such header; `None` for a
+/// copybook.
 fn data_start(tokens: &[Token]) -> Option<usize> {
     let pair = |first: &[&str], second: &str| {
         tokens.windows(2).position(|w| w[0].word().is_some_and(|t| first.contains(&t)) && w[1].is(second))

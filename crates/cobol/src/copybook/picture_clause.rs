@@ -1,4 +1,4 @@
-//! Gathers the character-string behind PICTURE and maps what is wrong in it back to the source.
+//! Gathers the character-string after PICTURE and maps errors in it back to the source.
 
 use super::codes;
 use super::parser::{Failed, Parser};
@@ -10,7 +10,7 @@ use crate::picture::{Picture, PictureError};
 pub(super) fn picture(p: &mut Parser<'_>, clause: Span) -> Result<Picture, Failed> {
     let mut text = String::new();
     let mut chars = 0;
-    // Where each word of the string begins in it.
+    // Start of each word in the string.
     let mut words: Vec<(usize, Span)> = Vec::new();
     let mut open = 0usize;
     while let Some(token) = p.peek() {
@@ -71,7 +71,8 @@ fn piece(token: &Token) -> Option<&str> {
     }
 }
 
-/// The characters of the string that are wrong, as a place. Where a replacement put the word in, its whole place.
+/// Returns the place of the wrong characters of the string. For a word that a replacement inserted, it is the place of the whole
+/// word.
 fn locate(words: &[(usize, Span)], error: &PictureError) -> Span {
     let word = |at: usize| words.iter().rev().find(|(start, _)| *start <= at).or(words.first());
     let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

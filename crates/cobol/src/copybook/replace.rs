@@ -1,4 +1,4 @@
-//! REPLACING: which text words match, and what takes their place.
+//! REPLACING: the text words that match, and their replacements.
 
 use super::source::Span;
 use super::token::{Kind, Token};
@@ -40,7 +40,7 @@ impl Replacement {
         Ok(Replacement { rule, new, at })
     }
 
-    /// How many of the text words match.
+    /// Returns how many of the text words match.
     fn matches(&self, text: &[Token]) -> Option<usize> {
         match &self.rule {
             Rule::Words(old) => {
@@ -75,16 +75,16 @@ impl Replacement {
     }
 }
 
-/// What a replacement gave.
+/// Result of a replacement.
 pub(crate) struct Replaced {
     pub(crate) tokens: Vec<Token>,
     /// Places of the rules that matched nothing.
     pub(crate) unused: Vec<Span>,
-    /// More than the allowed bytes came out; `tokens` is cut.
+    /// The result exceeds the allowed bytes, and `tokens` is cut.
     pub(crate) overflow: bool,
 }
 
-/// Applies the first rule that matches at each place; what was put in is not looked at again.
+/// Applies the first rule that matches at each place; inserted words are not examined again.
 pub(crate) fn replace(tokens: Vec<Token>, list: &[Replacement], bytes_max: usize) -> Replaced {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut used = vec![false; list.len()];
@@ -97,7 +97,7 @@ pub(crate) fn replace(tokens: Vec<Token>, list: &[Replacement], bytes_max: usize
             Some((rule, count)) => {
                 used[rule] = true;
                 list[rule].put(&tokens[at..at + count], &mut out);
-                // What vanishes leaves its blank behind.
+                // A word that vanishes leaves its blank.
                 gap = out.len() == before && (gap || tokens[at].spaced);
                 at += count;
             }
@@ -118,7 +118,7 @@ pub(crate) fn replace(tokens: Vec<Token>, list: &[Replacement], bytes_max: usize
     Replaced { tokens: out, unused, overflow }
 }
 
-/// Joins words that stand together without a blank.
+/// Joins words that are adjacent without a blank.
 pub(crate) fn glue(tokens: &mut Vec<Token>) {
     tokens.dedup_by(|next, kept| {
         let joined = next.kind == Kind::Word && kept.kind == Kind::Word && !next.spaced;

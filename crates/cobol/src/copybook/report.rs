@@ -7,9 +7,9 @@ use super::source::{Sources, Span};
 /// Findings so far. Beyond the limit they are only counted.
 #[derive(Debug)]
 pub(crate) struct Report {
-    /// With the span each was found at, so that those outside the data division can be dropped.
+    /// Each with its span, so that those outside the data division can be dropped.
     found: Vec<(Span, Finding)>,
-    /// Those that stand in front of the data division and decide what its entries mean.
+    /// Findings before the data division that decide the meaning of its entries.
     in_front: Vec<(Span, Finding)>,
     max: usize,
     more: usize,
@@ -50,7 +50,7 @@ impl Report {
         }
     }
 
-    /// An error that is kept although it stands in front of the data division.
+    /// Adds an error that is kept although it is before the data division.
     pub(crate) fn error_in_front(
         &mut self,
         sources: &Sources,
@@ -66,17 +66,17 @@ impl Report {
         self.in_front.push((at, Finding::error(code, Fault::Config, message).at(sources.place(at)).hint(hint)));
     }
 
-    /// Whether some of the text is missing or was not understood as text: what is missing in entries may follow from it.
+    /// Returns whether some of the text is missing or was not understood as text: missing parts of entries may follow from it.
     pub(crate) fn text_is_missing(&self) -> bool {
         self.found.iter().any(|(_, f)| f.severity == Severity::Error && f.code < super::codes::NOTHING_DESCRIBED)
     }
 
-    /// Keeps only what `keep` says of the span.
+    /// Keeps only the findings whose spans satisfy `keep`.
     pub(crate) fn retain(&mut self, keep: impl Fn(Span) -> bool) {
         self.found.retain(|(at, _)| keep(*at));
     }
 
-    /// The findings, in the order of their places where they are in one text, and whether one of them is an error.
+    /// Returns the findings, in the order of their places if they are in one text, and whether one of them is an error.
     pub(crate) fn finish(mut self) -> (Vec<Finding>, bool) {
         self.found.append(&mut self.in_front);
         self.found.sort_by_key(|(at, _)| (at.file, at.line, at.column));

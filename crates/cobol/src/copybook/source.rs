@@ -20,7 +20,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The span from the start of this one to the end of another, where both are on one line; else this one.
+    /// Returns the span from the start of this one to the end of another if both are on one line, otherwise this one.
     pub(crate) fn to(self, end: Span) -> Span {
         if (self.file, self.line) == (end.file, end.line) && end.column + end.width > self.column {
             Span { width: end.column + end.width - self.column, ..self }
@@ -29,7 +29,7 @@ impl Span {
         }
     }
 
-    /// The empty stretch right behind this one.
+    /// Returns the empty span directly after this one.
     pub(crate) fn end(self) -> Span {
         Span { column: self.column + self.width.saturating_sub(1), width: 1, ..self }
     }
@@ -46,13 +46,13 @@ struct SourceFile {
     copied_at: Option<Span>,
 }
 
-/// All texts read for one copybook. The first is the one the caller gave.
+/// All texts read for one copybook. The first is that of the caller.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     files: Vec<SourceFile>,
 }
 
-/// A longer line is not shown in a finding: it is no copybook line.
+/// Findings do not show a longer line, since it is not a line of a copybook.
 const SHOWN_LINE_CHARS_MAX: usize = 256;
 
 impl Sources {
@@ -96,7 +96,7 @@ impl Sources {
         let line = self.line(span);
         let chars = line.chars().take(SHOWN_LINE_CHARS_MAX + 1).count();
         if chars <= SHOWN_LINE_CHARS_MAX {
-            // A caret never points past the place right behind the line.
+            // A caret never points beyond the place directly after the line.
             let room = u32::try_from(chars).unwrap_or(u32::MAX).saturating_add(1);
             place.column = Some(span.column.clamp(1, room));
             place.width = Some(span.width.clamp(1, room.saturating_sub(span.column).max(1)));

@@ -6,7 +6,7 @@ use super::source::Sources;
 use super::token::{Kind, Token};
 use crate::picture::{Currency, PictureSettings};
 
-/// Reads what stands in front of a program's data division.
+/// Reads the text before a program's data division.
 pub(crate) fn read(tokens: &[Token], settings: &mut PictureSettings, sources: &Sources, report: &mut Report) {
     let mut at = match tokens.iter().position(|t| t.is("SPECIAL-NAMES")) {
         Some(start) => start + 1,

@@ -1,4 +1,4 @@
-//! Reference format, COPY and REPLACE: what text comes to the parser. Entries are shown as rows.
+//! Reference format, COPY and REPLACE: the text that reaches the parser. Entries are shown as rows.
 
 use std::collections::BTreeMap;
 

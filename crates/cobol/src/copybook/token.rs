@@ -1,4 +1,4 @@
-//! Text words: what a line of COBOL is made of.
+//! Text words: the parts of a line of COBOL.
 
 use super::lines::Ch;
 use super::source::Span;
@@ -8,9 +8,9 @@ use super::source::Span;
 pub(crate) enum Kind {
     /// A COBOL word, a number or a piece of a picture; upper case.
     Word,
-    /// A quoted literal; the text is what stands between the quotes, doubled quotes made single.
+    /// A quoted literal; the text is that between the quotes, with doubled quotes made single.
     Literal(Prefix),
-    /// `.` with a blank behind it.
+    /// `.` followed by a blank.
     Period,
     LeftParen,
     RightParen,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     PseudoDelimiter,
 }
 
-/// What stands before the opening quote.
+/// Letters before the opening quote.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Prefix {
     None,
@@ -35,7 +35,7 @@ pub(crate) enum Prefix {
     Utf8Hex,
     /// `Z`: ends with a zero byte.
     NullTerminated,
-    /// `B`, `BX`, `GX`, `H`: known, not supported.
+    /// `B`, `BX`, `GX`, `H`: known but not supported.
     Other,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) text: String,
     pub(crate) at: Span,
-    /// A blank, comma or semicolon stands before it.
+    /// A blank, comma or semicolon precedes it.
     pub(crate) spaced: bool,
     /// First on its line.
     pub(crate) starts_line: bool,
@@ -75,7 +75,7 @@ impl Token {
         (self.kind == Kind::Word).then_some(self.text.as_str())
     }
 
-    /// How the token is named in a message. Copybooks are not payload, but literals may be, so these stay unnamed.
+    /// Returns the token's name for messages. Copybooks are not payload, but literals may be, so these are not named.
     pub(crate) fn shown(&self) -> String {
         match self.kind {
             Kind::Word if self.text.chars().count() > 40 => {
@@ -121,7 +121,7 @@ impl Splitter<'_> {
         self.char(index).is_none_or(char::is_whitespace)
     }
 
-    /// Skips blanks, and commas and semicolons that separate. A comma right behind `)` belongs to a picture: `9(3),9(3)`.
+    /// Skips blanks, and commas and semicolons that separate. A comma directly after `)` belongs to a picture: `9(3),9(3)`.
     fn skip_separators(&mut self, last: Option<&Token>) -> bool {
         let behind_paren = !self.starts_line && last.is_some_and(|t| t.kind == Kind::RightParen);
         self.spaced = self.starts_line;
@@ -196,7 +196,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Whether the closing quote was found.
+    /// Reads a quoted text and returns whether the closing quote was found.
     fn quoted(&mut self, text: &mut String) -> bool {
         let quote = self.chars[self.at].c;
         self.at += 1;
@@ -214,7 +214,7 @@ impl Splitter<'_> {
         false
     }
 
-    /// The place from `start` to `at`; of what runs over a continuation, the part on the first line.
+    /// Returns the place from `start` to `at`; for text across a continuation, the part on the first line.
     fn span(&self, start: usize) -> Span {
         let first = self.chars[start];
         let last = self.chars[start..self.at].iter().take_while(|ch| ch.line == first.line).last().unwrap_or(&first);

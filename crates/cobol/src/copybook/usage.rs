@@ -6,7 +6,7 @@ use super::parser::{Failed, Parser};
 
 /// Words that name a usage without the word USAGE.
 pub(super) fn is_usage_word(word: &str) -> bool {
-    // COMP-3 is a usage, known or not; COMP-TABLE is a name.
+    // COMP-3 is a usage, supported or not; COMP-TABLE is a name.
     let computational = word.strip_prefix("COMPUTATIONAL-").or_else(|| word.strip_prefix("COMP-"));
     computational.is_some_and(|rest| rest.len() == 1)
         || matches!(

@@ -1,4 +1,4 @@
-//! Where a record ends, against where its fields do.
+//! Length of a record compared with the end of its fields.
 
 use super::State;
 use crate::layout::{FieldIndex, FieldKind};
@@ -6,7 +6,8 @@ use crate::plan::Plan;
 use crate::{FaultKind, LengthMismatch, NoteKind, Preserve, RecordFault, ShortRecord};
 
 impl State {
-    /// Compares the record's length with its layout's, `base` being what its tables leave out.
+    /// Compares the record's length with that of its layout; `base` is the number of bytes that its tables leave out, as a wrapped
+    /// negative.
     #[inline]
     pub(super) fn check_length(&mut self, plan: &Plan, base: usize) {
         let whole = plan.layout.length_max.wrapping_add(base);
@@ -54,12 +55,12 @@ impl State {
     }
 }
 
-/// Whether bytes after the last field say nothing: blanks, low-values, or any other byte repeated.
+/// Returns whether bytes after the last field carry no information: blanks, low-values, or any other byte repeated.
 fn is_padding(bytes: &[u8]) -> bool {
     bytes.split_first().is_none_or(|(first, rest)| rest.iter().all(|byte| byte == first))
 }
 
-/// The first elementary field that is not wholly in a record of `found` bytes; only of fields that stand at one place.
+/// Returns the first elementary field that is not wholly in a record of `found` bytes, among those with one fixed place.
 fn missing_field(plan: &Plan, found: usize, base: usize) -> Option<FieldIndex> {
     let layout = &plan.layout;
     let slides = |field: &crate::layout::Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());

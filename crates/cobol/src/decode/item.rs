@@ -1,4 +1,4 @@
-//! Reading any elementary item, with the exact reason where its bytes are no value.
+//! Reads any elementary item, with the exact reason if its bytes are not a value.
 
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::{Decimal, Digits, Run, Value};
@@ -10,7 +10,7 @@ use crate::encode::char_byte;
 use crate::layout::{ByteOrder, EditSymbol, EditedPicture, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
-/// The value of `item` whose first byte is `at`.
+/// Reads the value of `item`, whose first byte is at `at`.
 pub(crate) fn read<'a>(
     plan: &Plan,
     item: &Item,
@@ -64,7 +64,7 @@ pub(crate) fn integer(value: Value<'_>) -> Option<i128> {
     if scale <= 0 { unscaled.checked_mul(factor) } else { (unscaled % factor == 0).then_some(unscaled / factor) }
 }
 
-/// The value as trimmed text, for comparison with the cases of a choice; `None` where it is none.
+/// Returns the value as trimmed text, for comparison with the cases of a choice; `None` if it has no text.
 pub(crate) fn as_text(value: Value<'_>) -> Option<String> {
     Some(match value {
         Value::Text(run) | Value::Ascii(run) => core::str::from_utf8(run.bytes()).ok()?.trim().to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn as_text(value: Value<'_>) -> Option<String> {
     })
 }
 
-/// A numeric field that is no number because nobody filled it says so.
+/// Returns the more specific fault of a numeric field that was never filled.
 fn unless_empty(plan: &Plan, raw: &[u8], kind: FaultKind) -> FaultKind {
     if raw.iter().all(|b| *b == plan.text.space) {
         FaultKind::Blank
@@ -117,7 +117,7 @@ fn check_boolean(plan: &Plan, raw: &[u8]) -> Result<(), FaultKind> {
     }
 }
 
-/// Blanks alone are the empty text: what INITIALIZE or MOVE SPACES to the group leaves.
+/// Blanks alone are the empty text: the result of INITIALIZE or of MOVE SPACES to the group.
 fn check_insertions(plan: &Plan, mask: &[Option<char>], raw: &[u8]) -> Result<(), FaultKind> {
     if raw.iter().all(|byte| *byte == plan.text.space) {
         return Ok(());
@@ -251,7 +251,7 @@ fn binary(raw: &[u8], scale: i16, signed: bool, order: ByteOrder) -> Value<'stat
 /// Hexadecimal floating point: sign, 7-bit exponent of 16 in excess 64, fraction (z/Architecture Principles of Operation, chapter 18).
 fn hexadecimal(sign: bool, exponent: u8, fraction: u64, fraction_bits: i32) -> f64 {
     let power = 4 * (i32::from(exponent) - 64) - fraction_bits;
-    // At most 56 bits of fraction: the conversion rounds to nearest; both scale factors are powers of two and exact.
+    // The fraction has at most 56 bits: the conversion rounds to nearest; both scale factors are powers of two and exact.
     #[expect(clippy::cast_precision_loss, reason = "documented: beyond 53 bits the nearest double")]
     let magnitude = fraction as f64 * f64::powi(2.0, power);
     if sign { -magnitude } else { magnitude }
@@ -271,7 +271,8 @@ fn float32(raw: &[u8], format: FloatFormat) -> Result<Value<'static>, FaultKind>
             )]
             let short = x as f32;
             if f64::from(short) != x || short.is_subnormal() {
-                // Beyond the range of an IEEE single, which has less than half of the exponents, or where it has fewer digits.
+                // Beyond the range of an IEEE single, which has less than half of the exponents, or in the part where it has fewer
+                // digits.
                 return Ok(Value::Float64(x));
             }
             short
@@ -304,7 +305,7 @@ fn national<'a>(plan: &Plan, raw: &[u8], justified: bool, scratch: &'a mut Scrat
     Ok(Value::Text(Run::new(&scratch.text[range.start..], range.len())))
 }
 
-/// PIC U: UTF-8, padded with spaces; bytes behind the text may be binary zeros, as a group move leaves them.
+/// Reads PIC U: UTF-8, padded with spaces. Bytes after the text may be binary zeros, as a group move leaves them.
 fn utf8<'a>(plan: &Plan, raw: &[u8], scratch: &'a mut Scratch) -> Result<Value<'a>, FaultKind> {
     let end = raw.iter().rposition(|b| *b != 0).map_or(0, |i| i + 1);
     let text = core::str::from_utf8(&raw[..end]).map_err(|e| FaultKind::BadCharacter {
@@ -348,7 +349,7 @@ fn edited<'a>(
     let mut count = 0;
     let mut negative = false;
     let mut float_seen = false;
-    // Behind a digit, the decimal point or a floating symbol nothing is suppressed any more.
+    // Suppression ends after a digit, the decimal point or a floating symbol.
     let mut started = false;
     for symbol in &picture.symbols {
         let found = match symbol {
@@ -403,7 +404,7 @@ fn edited<'a>(
                 }
             }
             Point if found == picture.decimal_point => started = true,
-            // Insertion characters are replaced where leading zeros are suppressed, by a space, an asterisk or the floating symbol.
+            // While leading zeros are suppressed, insertion characters are replaced by a space, an asterisk or the floating symbol.
             Separator | Blank | InsertZero | Slash => {
                 let inserted = match symbol {
                     Separator if picture.decimal_point == ',' => '.',
@@ -432,7 +433,8 @@ fn edited<'a>(
     Ok(Value::Digits(Digits { digits, negative, scale: picture.scale }))
 }
 
-/// Zero where asterisks stand for every digit: the whole item is asterisks, signs and currency too, but for the decimal point.
+/// Returns whether the item is zero with asterisks for every digit: the whole item is asterisks, including signs and currency,
+/// except the decimal point.
 fn all_asterisks(picture: &EditedPicture, char_at: impl Fn(usize) -> Option<char>) -> bool {
     let mut position = 0;
     picture.symbols.iter().all(|symbol| {

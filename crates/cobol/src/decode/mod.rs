@@ -1,7 +1,8 @@
 //! Records to events.
 //!
-//! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every field
-//! can be read in 16-byte blocks without looking at where the record ends. Bytes of binary fields are translated too and never looked at.
+//! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every
+//! field can be read in 16-byte blocks without checking for the end of the record. Bytes of binary fields are translated too and
+//! never used.
 //!
 //! # Notes for the next editor
 //!
@@ -63,18 +64,19 @@ use short::read_short;
 pub struct RecordDecoder {
     plan: RecordPlan,
     state: State,
-    /// For `_preserve`: what the canonical encoding would be.
+    /// Encoder of the canonical form, for `_preserve`.
     canonical: Option<Box<RecordEncoder>>,
 }
 
 impl RecordDecoder {
-    /// A decoder for `plan`. Where the plan leaves it open, a short record is an error.
+    /// Creates a decoder for `plan`. A short record is an error unless the plan says otherwise.
     #[must_use]
     pub fn new(plan: &RecordPlan) -> Self {
         RecordDecoder::with_short(plan, ShortRecord::Error)
     }
 
-    /// A decoder for the lines of a LINE SEQUENTIAL file: where the plan leaves it open, blanks follow a short record.
+    /// Creates a decoder for the lines of a LINE SEQUENTIAL file: a short record is padded with blanks unless the plan says
+    /// otherwise.
     #[must_use]
     pub fn of_lines(plan: &RecordPlan) -> Self {
         RecordDecoder::with_short(plan, ShortRecord::Pad)
@@ -87,7 +89,7 @@ impl RecordDecoder {
         RecordDecoder { plan: plan.clone(), state, canonical }
     }
 
-    /// What was odd in the record that was decoded last, at most [`RecordDecoder::NOTES_MAX`]; empty where it was refused.
+    /// Returns the notes on the record that was decoded last, at most [`RecordDecoder::NOTES_MAX`]; empty if it was refused.
     #[must_use]
     pub fn notes(&self) -> &[RecordNote] {
         if self.state.notes.is_empty() { &[] } else { &self.state.notes }
@@ -110,10 +112,10 @@ impl RecordDecoder {
         self.decode_loaded(record.len(), sink)
     }
 
-    /// The same for a record that has a buffer of its own, which is read where it is instead of being copied. It comes back unchanged.
+    /// Decodes a record that has a buffer of its own, in place instead of copying it. The buffer is unchanged afterwards.
     ///
     /// # Errors
-    /// As [`RecordDecoder::decode`].
+    /// See [`RecordDecoder::decode`].
     #[inline]
     pub fn decode_in_place<S: Sink>(&mut self, record: &mut Vec<u8>, sink: &mut S) -> Result<(), RecordFaults> {
         let len = record.len();
@@ -125,8 +127,8 @@ impl RecordDecoder {
         done
     }
 
-    /// How long a record of varying length is, by its first bytes, as many as [`RecordPlan::length_front`] says. `None` where they hold no counts that
-    /// are allowed.
+    /// Returns the length of a record of varying length, from its first [`RecordPlan::length_front`] bytes. Returns `None` if these
+    /// do not hold valid counts.
     pub fn length(&mut self, front: &[u8]) -> Option<usize> {
         let plan = &*self.plan.0;
         let State { loaded, scratch, .. } = &mut self.state;
@@ -161,7 +163,7 @@ impl RecordDecoder {
         if let (Some(node), Some(encoder)) = (plan.preserve_node, &mut self.canonical)
             && state.faults.is_empty()
         {
-            // The patch keeps what the notes are about, and a second pass would note it twice.
+            // The patch keeps the bytes that the notes are about, and a second pass would note them twice.
             state.quiet = true;
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
@@ -175,7 +177,7 @@ impl RecordDecoder {
     }
 }
 
-/// Bytes behind a record that block loads may touch.
+/// Bytes after a record that block loads may read.
 const PAD: usize = TextRows::SLACK;
 
 /// A record and its translation, padded.
@@ -209,13 +211,13 @@ struct State {
     /// The tables themselves.
     loops: Vec<OpenLoop>,
     faults: Vec<RecordFault>,
-    /// A counter was bad: where later fields stand is unknown, so their faults say nothing.
+    /// A counter was bad, so the places of later fields are unknown and their faults meaningless.
     lost: bool,
     short: ShortRecord,
     /// An item that the record's end cuts, padded.
     padded: Loaded,
     notes: Vec<RecordNote>,
-    /// Nothing is noted: the bytes are looked at once more, or only to find out whether they fit.
+    /// Nothing is noted, because the bytes are read once more or only tested.
     quiet: bool,
 }
 
@@ -227,7 +229,7 @@ struct Whole<'a, S> {
 }
 
 impl<S: Sink> quayline_charset::Hot for Whole<'_, S> {
-    /// Base behind the last operation.
+    /// Base after the last operation.
     type Output = usize;
 
     #[inline(always)]
@@ -248,8 +250,8 @@ struct OpenLoop {
 }
 
 impl Table {
-    /// Base behind the table, from the base behind its last occurrence and the one before its first: what is behind it has the offset of a
-    /// table at its maximum.
+    /// Returns the base after the table, from the base after its last occurrence and the one before its first: the fields after it
+    /// have the offsets of a table at its maximum.
     #[inline(always)]
     pub(crate) fn behind(self, last: usize, outer: usize) -> usize {
         if self.slides { last.wrapping_sub(self.max as usize * self.stride) } else { outer }
@@ -266,7 +268,7 @@ impl State {
         }
         let eager = eager.map_or(record_len, |eager| eager.min(record_len));
         if cfg!(debug_assertions) {
-            // So that tests see where something is read that was not translated.
+            // Makes it visible in tests that untranslated bytes are read.
             text.fill(b'!');
         }
         quayline_charset::translate(plan.text.to_ascii, &raw[..eager], &mut text[..eager]);
@@ -284,7 +286,7 @@ impl State {
         self.run_here(plan, start, end, base, sink)
     }
 
-    /// Runs the operations `start..end` and returns the base behind them.
+    /// Runs the operations `start..end` and returns the base after them.
     #[inline(always)]
     fn run_here<S: Sink>(&mut self, plan: &Plan, start: usize, end: usize, mut base: usize, sink: &mut S) -> usize {
         let ops = &plan.ops[..end];
@@ -427,8 +429,8 @@ impl State {
         }
     }
 
-    /// The first occurrences of a table whose texts are all that it has: how many of them the sink took. Translates what the operations behind
-    /// this one read up to the next such table, where the whole record was not.
+    /// Sends the first occurrences of a table of texts and returns how many of them the sink took. Unless the whole record was
+    /// translated, it also translates the bytes that the following operations read, up to the next such table.
     #[inline(never)]
     fn text_rows<S: Sink>(
         &mut self,
@@ -446,7 +448,7 @@ impl State {
         let stride = table.stride;
         let from = base.wrapping_add(first.offset as usize);
         let width = (last.offset + last.size - first.offset) as usize;
-        // Of a record that is too short only occurrences that it has.
+        // A record that is too short contributes only the occurrences that it has.
         let there = len.checked_sub(width).and_then(|last| last.checked_sub(from));
         let there = there.map_or(0, |beyond| beyond.checked_div(stride).map_or(0, |rows| rows + 1));
         let there = there.min(count as usize);
@@ -460,7 +462,8 @@ impl State {
         let all = if table.slides { count } else { table.max } as usize;
         let start = match (taken < count as usize, all) {
             (true, _) => from + taken * stride,
-            // What is behind may have moved to where the table begins, which is less than an occurrence before its first text.
+            // The following fields may have moved to the start of the table, which is less than an occurrence before its first
+            // text.
             (_, 0) => from.saturating_sub(stride),
             (_, all) => end(all),
         };
@@ -632,7 +635,7 @@ impl State {
         Some(i64::try_from(n).map_err(|_| n))
     }
 
-    /// Reads an item the general way, after a fast path refused or where there is none.
+    /// Reads an item the general way, if there is no fast path or it refused the bytes.
     #[inline(never)]
     fn slow<S: Sink>(&mut self, plan: &Plan, pc: usize, at: usize, sink: &mut S) {
         let item = &plan.items[plan.op_items[pc] as usize];
@@ -681,7 +684,7 @@ impl State {
 
     #[cold]
     fn note(&mut self, plan: &Plan, kind: NoteKind, field: Option<FieldIndex>, offset: usize) {
-        // What a patch keeps is in the document.
+        // Bytes in a patch are in the document.
         let kept = plan.policies.preserve == Preserve::Yes && kind != NoteKind::BeyondPicture;
         if !kept && !self.quiet && self.notes.len() < RecordDecoder::NOTES_MAX {
             self.notes.push(RecordNote { kind, field, offset });
@@ -698,7 +701,7 @@ impl State {
     }
 }
 
-/// The least number with more than so many digits; for no digits, and for as many as no 64 bits have, beyond all numbers.
+/// Smallest number with more than this many digits. For 0 digits, and for more than 64 bits have, it exceeds all numbers.
 static DIGITS_BOUND: [u64; 21] = {
     let mut bounds = [u64::MAX; 21];
     let (mut digits, mut bound) = (1, 10);
@@ -710,7 +713,7 @@ static DIGITS_BOUND: [u64; 21] = {
     bounds
 };
 
-/// Whether a binary number has more digits than its picture, where the picture bounds it.
+/// Returns whether a binary number has more digits than its picture, if the picture limits it.
 fn is_beyond_picture(plan: &Plan, item: &Item, value: Value<'_>) -> bool {
     let Some(digits) = plan.picture_digits(&item.encoding) else { return false };
     let magnitude = match value {
@@ -818,7 +821,7 @@ fn all_digits(tail: &[u8], size: usize) -> bool {
     tail.first_chunk::<16>().is_some_and(|block| u32::from(scan::mask_digits(block)) & keep == keep)
 }
 
-/// The nibbles of eight bytes, high first, one a byte. Compiles to one interleave where there are vectors.
+/// Returns the nibbles of eight bytes, high first, one a byte. It compiles to one interleave on machines with vectors.
 #[inline(always)]
 fn expand_nibbles(bytes: &[u8; 8]) -> [u8; 16] {
     let mut nibbles = [0; 16];

@@ -1,4 +1,4 @@
-//! What a record that ends before or inside an item leaves of it.
+//! Values of items at and after the end of a short record.
 
 use quayline_charset::{Charset, Utf16Order};
 use quayline_core::Value;
@@ -8,10 +8,10 @@ use crate::layout::Encoding;
 use crate::plan::{Item, Plan};
 use crate::{FaultKind, ShortRecord};
 
-/// The value of `item` at `at`, where the record may end before the item does.
+/// Reads the value of `item` at `at`, where the record may end before the item does.
 ///
-/// A text keeps the characters that are present. A number whose bytes are only partly present is [`FaultKind::CutField`]: what is left of it
-/// would read as another number. `padded` holds what the value borrows.
+/// A text keeps the characters that are present. A number of which only some bytes are present is [`FaultKind::CutField`], because
+/// the rest would read as another number. `padded` holds the bytes that the value borrows.
 pub(super) fn read_short<'a>(
     plan: &Plan,
     item: &Item,
@@ -46,17 +46,17 @@ pub(super) fn read_short<'a>(
     })
 }
 
-/// Whether the front of such a value is a value that says no more and no less than its bytes.
+/// Returns whether the front of such a value is itself a valid value with the same meaning.
 fn is_textual(encoding: &Encoding) -> bool {
     matches!(encoding, Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::National { .. } | Encoding::Utf8)
 }
 
-/// Whether spaces in such a field are a value like any other.
+/// Returns whether spaces in such a field are a value like any other.
 fn has_no_blank(encoding: &Encoding) -> bool {
     matches!(encoding, Encoding::Binary { .. } | Encoding::Float32(_) | Encoding::Float64(_) | Encoding::Dbcs)
 }
 
-/// What pads such a field.
+/// Returns the padding of such a field.
 fn blank<'p>(plan: &'p Plan, item: &Item) -> &'p [u8] {
     match &item.encoding {
         Encoding::National { .. } => Charset::Utf16(Utf16Order::BigEndian).space(),

@@ -1,4 +1,4 @@
-//! Whether two values of different forms are the same value.
+//! Comparison of values of different forms.
 
 use quayline_core::Value;
 
@@ -9,12 +9,12 @@ pub(super) fn owned(value: Value<'_>) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// As [`same`], with a value kept by [`owned`].
+/// Calls [`same`] with a value kept by [`owned`].
 pub(super) fn same_as(kept: &[u8], value: Value<'_>) -> bool {
     same(Value::Text(kept.into()), value)
 }
 
-/// Numbers by what they are worth, -0 apart from 0; text character by character.
+/// Compares numbers by value, with -0 different from 0, and text character by character.
 pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let (Some(left), Some(right)) = (text(a, &mut left), text(b, &mut right)) else { return false };
@@ -30,7 +30,7 @@ fn text<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     Some(scratch)
 }
 
-/// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
+/// Returns the sign, the digits before the point without leading zeros, and those after it without trailing ones.
 fn number(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     let (negative, rest) = match text {
         [b'-', rest @ ..] => (true, rest),

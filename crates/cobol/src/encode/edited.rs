@@ -2,7 +2,7 @@
 
 use crate::layout::{EditSymbol, EditedPicture};
 
-/// The characters of `digits` (as many as the picture has digit positions) under `picture`; CR and DB give two.
+/// Writes the characters of `digits` (as many as the picture has digit positions) under `picture`; CR and DB give two.
 ///
 /// Source: IBM Enterprise COBOL for z/OS, Language Reference, PICTURE clause editing.
 pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: &mut Vec<char>) {
@@ -29,7 +29,7 @@ pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: 
         return;
     }
     let mut digits = digits.iter().map(|d| char::from(*d));
-    // While leading zeros are suppressed: what replaces them.
+    // While leading zeros are suppressed: their replacement.
     let mut fill: Option<char> = None;
     let mut suppressing = true;
     // Cell and character of a floating symbol that has not found its place yet.

@@ -1,15 +1,15 @@
 //! Short ways for the common encodings, without a loop over digits.
 //!
-//! Up to 16 digits travel in a `u128`, first digit in the lowest byte, and are moved to the field's last position by one shift; what the
-//! shift pushes out must be zeros, else the general way finds out what is wrong. Text is kept in an ASCII twin of the image and translated
-//! as a whole when the document is complete.
+//! Up to 16 digits travel in a `u128`, first digit in the lowest byte, and one shift moves them to the field's last position. The
+//! digits that the shift drops must be zeros; otherwise the general way finds the error. Text is kept in an ASCII twin of the image
+//! and translated as a whole when the document is complete.
 
 use quayline_core::{Digits, Run};
 
 use crate::layout::{ByteOrder, Encoding, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
-/// How a node's value is written when it comes in the usual form.
+/// How to write a node's value if it has the usual form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Put {
     pub(super) way: Way,
@@ -33,14 +33,14 @@ pub(super) enum Way {
     /// Big-endian, signed, 2, 4 or 8 bytes, at most 16 digits.
     BinarySigned,
     BinaryUnsigned,
-    /// By `encode_item`.
+    /// With `encode_item`.
     General,
 }
 
 impl Put {
     pub(super) const GENERAL: Put = Put { way: Way::General, offset: 0, size: 0, digits: 0, scale: 0 };
 
-    /// The short way of an item that stands once in its group and is neither counter nor view.
+    /// Returns the fast way for an item that occurs once in its group and is neither counter nor view.
     pub(super) fn of(plan: &Plan, item: &Item) -> Put {
         let (way, digits, scale) = match &item.encoding {
             Encoding::Text { justified: false, .. } if plan.text.bulk.is_some() => (Way::Text, 0, 0),
@@ -69,7 +69,7 @@ impl Put {
         }
     }
 
-    /// Writes digits to the field's bytes; `None` where they do not fit or are not short.
+    /// Writes digits to the field's bytes. Returns `None` if only the general way can write them.
     #[inline(always)]
     pub(super) fn number(self, plan: &Plan, value: Digits<'_>, bytes: &mut [u8]) -> Option<()> {
         if self.way == Way::PackedLong {
@@ -122,7 +122,7 @@ impl Put {
     }
 }
 
-/// The integer of 16 digits given as numbers, the last one in the highest byte.
+/// Returns the integer of 16 digits given as numbers, the last one in the highest byte.
 #[inline(always)]
 fn magnitude(digits: u128) -> u64 {
     #[expect(clippy::cast_possible_truncation, reason = "splits the digits into halves")]
@@ -148,7 +148,7 @@ fn put_binary(n: u64, bytes: &mut [u8]) {
     }
 }
 
-/// Writes printable ASCII to a field of the ASCII twin; `None` where it is too long.
+/// Writes printable ASCII to a field of the ASCII twin. Returns `None` if it is too long.
 #[inline(always)]
 pub(super) fn put_text(run: Run<'_>, field: &mut [u8]) -> Option<()> {
     let (len, size) = (run.len(), field.len());
@@ -168,7 +168,7 @@ pub(super) fn put_text(run: Run<'_>, field: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// Takes the bytes of `over` where `mask` is 0xff; all three have the same length.
+/// Copies the bytes of `over` for which `mask` is 0xff; all three have the same length.
 pub(super) fn blend(image: &mut [u8], over: &[u8], mask: &[u8]) {
     let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);
     let (image, image_rest) = image.as_chunks_mut::<16>();
@@ -182,8 +182,8 @@ pub(super) fn blend(image: &mut [u8], over: &[u8], mask: &[u8]) {
     }
 }
 
-/// The digits at the field's scale as numbers 0 to 9, the last one in the highest byte; `None` if more than `width` digits are left or
-/// decimals would be lost.
+/// Returns the digits at the field's scale as numbers 0 to 9, the last one in the highest byte; `None` if more than `width` digits
+/// remain or decimals would be lost.
 #[inline(always)]
 fn aligned(value: Digits<'_>, scale: i16, width: u32) -> Option<u128> {
     let len = value.digits.len();

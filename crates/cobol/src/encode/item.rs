@@ -72,11 +72,11 @@ pub(super) fn hex_into(hex: &[u8], to: &mut [u8]) -> Option<()> {
     Some(())
 }
 
-/// What null writes, where anything says it.
+/// Writes the bytes of null, if a rule or policy defines them.
 fn null(plan: &Plan, item: &Item, bytes: &mut [u8]) -> Result<(), FaultKind> {
     match item.null {
         NullAs::Error => return Err(FaultKind::NullValue),
-        // Spaces are a number in these, which nobody sent.
+        // In these encodings spaces are a number that nobody sent.
         NullAs::Spaces
             if matches!(
                 item.encoding,
@@ -117,7 +117,7 @@ fn ascii_text(plan: &Plan, text: &[u8], bytes: &mut [u8]) -> Result<(), FaultKin
     Ok(())
 }
 
-/// Text longer than its field fits if what is too much is spaces.
+/// Cuts text that is longer than its field, if the excess is spaces.
 fn trim_spaces(text: &[u8], max: usize) -> Result<&[u8], FaultKind> {
     let len = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
     if len > max { Err(FaultKind::TextTooLong { found: len, max }) } else { Ok(&text[..max]) }
@@ -180,8 +180,8 @@ fn raw_form<'a>(plan: &Plan, text: &'a str) -> Option<&'a [u8]> {
     (keeps_raw(plan) && text.starts_with("0x")).then_some(text.as_bytes())
 }
 
-/// Whether text for a field of `size` bytes is the raw form of its bytes. Text of that length would not fit the field, so no text is
-/// mistaken for it.
+/// Returns whether text for a field of `size` bytes is the raw form of its bytes. Text of that length would not fit the field, so
+/// no text is mistaken for it.
 fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
     text.len() == 2 + 2 * size && text.starts_with(b"0x") && keeps_raw(plan)
 }
@@ -456,7 +456,7 @@ fn zoned(
     Ok(())
 }
 
-/// Packs digits from the right, behind them a sign nibble if there is one.
+/// Packs digits from the right, followed by a sign nibble if there is one.
 #[inline]
 fn pack(digits: &[u8], sign: Option<u8>, bytes: &mut [u8]) {
     let mut digits = digits.iter().rev().map(|d| d & 0x0f);
@@ -523,8 +523,8 @@ fn float(item: &Item, x: f64, bytes: &mut [u8]) -> Result<(), FaultKind> {
     Ok(())
 }
 
-/// Sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63. Normalised, except
-/// for what only an unnormalised fraction can hold.
+/// Returns sign, excess-64 exponent of 16 and `bits` of fraction (24 or 56), rounded half away from zero; `None` beyond 16^63. The
+/// result is normalised, except for values that only an unnormalised fraction can hold.
 fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     let sign = u64::from(x.is_sign_negative()) << (bits + 7);
     if x == 0.0 {
@@ -554,7 +554,7 @@ fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     }
     let biased = sixteen + 64;
     if biased < 0 {
-        // Below the normalised range the fraction has leading zeros; what it cannot hold is zero.
+        // Below the normalised range the fraction has leading zeros; a value too small for it is zero.
         return Some(sign | fraction.checked_shr(4 * biased.unsigned_abs()).unwrap_or(0));
     }
     if (biased, fraction, bits) == (128, 1 << 52, 56) {

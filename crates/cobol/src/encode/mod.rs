@@ -1,8 +1,8 @@
 //! Documents to records.
 //!
-//! The encoder is a sink. A document's members come in any order, and a counter may come behind its list, so values are written into an
-//! image in which every table has its maximum (each item has a fixed place there), and at the end one walk over the sliding tables moves
-//! what is used together.
+//! The encoder is a sink. A document's members come in any order, and a counter may come after its list. Values are therefore
+//! written into an image in which every table has its maximum, so that each item has a fixed place. At the end, one walk over the
+//! sliding tables moves the used parts together.
 
 mod agree;
 mod edited;
@@ -22,7 +22,7 @@ pub(crate) use item::{char_byte, encode_item};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
 ///
-/// After `leave(ROOT)`, [`RecordEncoder::take`] gives the record or what is wrong with the document.
+/// After `leave(ROOT)`, [`RecordEncoder::take`] returns the record or the faults of the document.
 #[derive(Debug)]
 pub struct RecordEncoder {
     plan: RecordPlan,
@@ -39,38 +39,38 @@ struct State {
     /// Text of the document, translated into the image when it is complete.
     ascii: Vec<u8>,
     translated: Vec<u8>,
-    /// Text that is not ASCII, encoded: where it stands, and its end in `foreign_bytes`.
+    /// Text that is not ASCII, encoded: its place, and its end in `foreign_bytes`.
     foreign: Vec<(usize, usize)>,
     foreign_bytes: Vec<u8>,
     /// Short ways by node.
     puts: Vec<Put>,
     lists: Vec<OpenList>,
-    /// Where the current occurrence's items stand, beyond their static offsets.
+    /// Place of the current occurrence's items, relative to their static offsets.
     base: usize,
-    /// How many values deep we are behind the end of a table: they have no place.
+    /// Depth of the current value beyond the end of a table: such values have no place.
     beyond: u32,
-    /// Which items are counters.
+    /// Whether each item is a counter.
     counters: Vec<bool>,
-    /// Where counters were given in the document.
+    /// Places of the counters that the document contains.
     given: Vec<usize>,
     /// Lists that have a counter, in order of their ends.
     counted: Vec<Counted>,
-    /// Lists around the counted ones, and where each stood.
+    /// Lists around the counted ones, each with the index it was at.
     around: Vec<(NodeId, u32)>,
-    /// For plans with unions: bytes of the image that a view has written.
+    /// For plans with unions: the bytes of the image that a view has written.
     written: Vec<bool>,
     has_unions: bool,
-    /// For `Absent::Error`: occurrence of the parent in which each node was last seen.
+    /// For `Absent::Error`: the occurrence of the parent in which each node was last seen.
     seen: Vec<u32>,
     groups: Vec<u32>,
     stamp: u32,
     preserved: Option<String>,
-    /// For plans that preserve: values that have no canonical bytes, until it is known whether the preserved bytes are theirs.
+    /// For plans that preserve: values without canonical bytes, until it is known whether the preserved bytes are theirs.
     deferred: Vec<Deferred>,
-    /// The record is wanted in spite of such values: to find out what is to be preserved.
+    /// The record is needed in spite of such values: to determine the bytes to preserve.
     lenient: bool,
     end: End,
-    /// Nulls of views, until it is known whether another view of the same bytes is there: item, place in the image, node.
+    /// Nulls of views, until it is known whether the document has another view of the same bytes: item, place in the image, node.
     null_views: Vec<(ItemIndex, usize, NodeId)>,
     faults: Vec<RecordFault>,
 }
@@ -88,9 +88,9 @@ struct Deferred {
 /// Whether a record ends with the view that is chosen for its last storage.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
-    /// It has the length of the longest view: the memory of a program.
+    /// It has the length of the longest view, as in a program's memory.
     Storage,
-    /// It ends with the view: a record of a file.
+    /// It ends with the view, as a record of a file.
     View,
 }
 
@@ -130,7 +130,7 @@ impl RecordEncoder {
             }
             _ => Put::GENERAL,
         };
-        // Where missing members count, every value goes the general way.
+        // If missing members matter, every value goes the general way.
         let strict = inner.policies.absent == Absent::Error;
         let puts = inner.targets.iter().map(|target| if strict { Put::GENERAL } else { short(target) }).collect();
         let has_unions = inner.targets.iter().any(|target| target.view.is_some());
@@ -164,15 +164,16 @@ impl RecordEncoder {
         RecordEncoder { plan: plan.clone(), state }
     }
 
-    /// An encoder that leaves out values without canonical bytes.
+    /// Creates an encoder that leaves out values without canonical bytes.
     pub(crate) fn lenient(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::of_files(plan);
         encoder.state.lenient = true;
         encoder
     }
 
-    /// An encoder of a file's records: one whose last storage has a chosen view ends with that view, as variable-length segments do.
-    /// [`RecordEncoder::new`] gives every record the length of the longest view, as a program's memory has it.
+    /// Creates an encoder of a file's records: a record whose last storage has a chosen view ends with that view, as
+    /// variable-length segments do. [`RecordEncoder::new`] gives every record the length of the longest view, as in a program's
+    /// memory.
     #[must_use]
     pub fn of_files(plan: &RecordPlan) -> Self {
         let mut encoder = RecordEncoder::new(plan);
@@ -180,10 +181,10 @@ impl RecordEncoder {
         encoder
     }
 
-    /// The record of the document that was left last.
+    /// Returns the record of the document that was left last.
     ///
     /// # Errors
-    /// All faults of the document; nothing of it is to be written.
+    /// All faults of the document; write nothing of it.
     pub fn take(&mut self) -> Result<&[u8], RecordFaults> {
         let state = &mut self.state;
         if state.faults.is_empty() { Ok(&state.record) } else { Err(RecordFaults(core::mem::take(&mut state.faults))) }
@@ -249,7 +250,7 @@ impl State {
             let right = match (bytes, &value) {
                 (Some(bytes), Some(value)) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch)
                     .is_ok_and(|read| agree::same_as(value, read)),
-                // Bytes that are no value, or that the record does not have, were read as null.
+                // Bytes that are not a value, or that the record does not have, were read as null.
                 (Some(bytes), None) => read(plan, item, &loaded(plan, bytes), 0, &mut scratch).is_err(),
                 (None, None) => true,
                 (None, Some(_)) => false,
@@ -273,7 +274,8 @@ impl State {
         if self.written.get(tail).is_some_and(|tail| tail.contains(&true)) { 0 } else { cut }
     }
 
-    /// A null view says that the bytes are another view's. Where no other is there, it is a null like any other.
+    /// Settles null views. A null view means that the bytes belong to another view; without another view it is a null like any
+    /// other.
     fn settle_null_views(&mut self, plan: &Plan) {
         for (index, at, node) in core::mem::take(&mut self.null_views) {
             let item = &plan.items[index as usize];
@@ -313,7 +315,7 @@ impl State {
         Ok(())
     }
 
-    /// Gives every counter the length of its list; where the document has the counter too, both must agree.
+    /// Sets every counter to the length of its list. If the document also has the counter, both must agree.
     fn set_counters(&mut self, plan: &Plan) {
         for i in 0..self.counted.len() {
             let Counted { node, counter, at, count, around } = self.counted[i];
@@ -358,7 +360,7 @@ impl State {
     fn write_view(&mut self, plan: &Plan, item: &Item, at: usize, value: Value<'_>) -> Result<(), FaultKind> {
         let range = at..at + item.size;
         let mut scratch = Scratch::default();
-        // What an earlier view wrote may read as this value though it is not how this view would write it.
+        // The bytes of an earlier view may read as this value although this view would write it differently.
         if self.written[range.clone()].iter().all(|written| *written)
             && read(plan, item, &loaded(plan, &self.image[range.clone()]), 0, &mut scratch)
                 .is_ok_and(|said| agree::same(said, value))
@@ -371,7 +373,7 @@ impl State {
             image.iter().zip(&bytes).zip(written).all(|((image, new), written)| !written || image == new)
         };
         if !agrees(&self.image[range.clone()], &self.written[range.clone()]) {
-            // The bytes differ; the values may still agree, where an earlier view kept a sign or a digit in another form.
+            // The bytes differ; the values may still agree, if an earlier view kept a sign or a digit in another form.
             let mut canonical = self.image[range.clone()].to_vec();
             let source = loaded(plan, &self.image[range.clone()]);
             let mut scratch = Scratch::default();
@@ -598,7 +600,7 @@ impl State {
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
         let done = if matches!(value, Value::Null) && (is_view || self.lenient) {
-            // Views are judged together at the end; what is only to be compared with its bytes has no policy.
+            // Views are judged together at the end; a value that is only compared with its bytes has no policy.
             if is_view {
                 self.null_views.push((index, at, node));
             }
@@ -623,7 +625,7 @@ impl State {
     #[cold]
     fn refuse(&mut self, plan: &Plan, kind: FaultKind, node: NodeId, item: ItemIndex, at: usize, value: Value<'_>) {
         let known = self.faults.len();
-        // The index points behind the element that is meant.
+        // The index points to the element after the one meant.
         if target_is_list(plan, node)
             && let Some(open) = self.lists.last_mut()
         {
@@ -644,7 +646,7 @@ impl State {
         }
     }
 
-    /// A group or list that is null: another view of the same bytes, or what null becomes in each field of a group.
+    /// Handles a null group or list: another view of the same bytes, or the null of each field of a group.
     #[cold]
     fn null_branch(&mut self, plan: &Plan, node: NodeId) {
         if plan.targets[node.index()].view.is_some() || self.beyond > 0 {

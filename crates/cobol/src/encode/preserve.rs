@@ -1,15 +1,15 @@
-//! What a canonical encoding would lose, as text that travels with the document.
+//! The bytes that a canonical encoding would lose, as text in the document.
 //!
-//! `LENGTH;OFFSET:HEX;OFFSET:HEX…`: the record's length in bytes where it differs from the canonical one (else empty), then stretches of
-//! bytes to be written over the canonical encoding, offsets from 0 in ascending order.
+//! `LENGTH;OFFSET:HEX;OFFSET:HEX…`: the record's length in bytes if it differs from the canonical one (otherwise empty), then
+//! stretches of bytes to write over the canonical encoding, offsets from 0 in ascending order.
 
 use core::fmt::Write;
 
 use super::RecordEncoder;
 
 impl RecordEncoder {
-    /// The patch that turns the encoding of the document left last into `original`; `None` where they are the same or where the document
-    /// does not encode.
+    /// Returns the patch that turns the encoding of the document left last into `original`; `None` if they are equal or the
+    /// document does not encode.
     pub(crate) fn patch_for(&mut self, original: &[u8]) -> Option<String> {
         let canonical = self.take().ok()?;
         if canonical == original {

@@ -1,10 +1,10 @@
-//! Compacting the image of a record whose tables are shorter than their maximum.
+//! Compacts the image of a record whose tables are shorter than their maximum.
 
 use crate::decode::{Scratch, integer, read};
 use crate::plan::{Plan, Slide};
 use crate::{Absent, FaultKind, RecordFault};
 
-/// Copies from `image`, where every table has its maximum, to `record` what the counters say is there.
+/// Copies from `image`, in which every table has its maximum, to `record` only the occurrences that the counters give.
 pub(super) fn compact(plan: &Plan, image: &[u8], record: &mut Vec<u8>) -> Result<(), RecordFault> {
     record.clear();
     let from = walk(plan, image, |from, end| record.extend_from_slice(&image[from..end]))?;
@@ -12,7 +12,7 @@ pub(super) fn compact(plan: &Plan, image: &[u8], record: &mut Vec<u8>) -> Result
     Ok(())
 }
 
-/// Where the byte at `at` of the image goes; `None` for one that is dropped, or where a counter is bad.
+/// Returns the destination of byte `at` of the image; `None` if the byte is dropped or a counter is bad.
 pub(super) fn position(plan: &Plan, image: &[u8], at: usize) -> Option<usize> {
     let mut kept = 0;
     let mut found = None;
@@ -27,7 +27,7 @@ pub(super) fn position(plan: &Plan, image: &[u8], at: usize) -> Option<usize> {
     found
 }
 
-/// Calls `keep` with every stretch of the image that stays, but for the last; gives the start of that.
+/// Calls `keep` with every stretch of the image that stays, except the last, and returns the start of the last.
 fn walk(plan: &Plan, image: &[u8], keep: impl FnMut(usize, usize)) -> Result<usize, RecordFault> {
     let mut walk = Walk { plan, image, keep, from: 0, bases: Vec::new() };
     walk.tables(0, plan.slides.len(), 0)?;
@@ -74,7 +74,7 @@ impl<F: FnMut(usize, usize)> Walk<'_, F> {
         let item = &self.plan.items[counter as usize];
         let base = slide.counter_depth.checked_sub(1).and_then(|i| self.bases.get(i as usize)).copied().unwrap_or(0);
         let at = item.offset + base;
-        // A counter that nobody set, of a table that nobody sent, stays 0x00 where absent fields do: there are no elements.
+        // The counter of an absent table that nobody set stays 0x00, as absent fields do: there are no elements.
         if self.plan.policies.absent == Absent::LowValues
             && self.image[at..at + item.size].iter().all(|byte| *byte == 0)
         {

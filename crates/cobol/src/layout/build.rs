@@ -16,12 +16,14 @@ use crate::copybook::source::{Sources, Span};
 impl Layout {
     /// Computes offsets, lengths and types.
     ///
-    /// Storage rules, where compilers differ: see [`Dialect`]. A redefinition that is larger than what it redefines (which the Language
-    /// Reference allows at level 01 only, and GnuCOBOL and Micro Focus everywhere) makes the storage larger and is a warning. Slack bytes of SYNCHRONIZED
-    /// stand in front of the outermost group that begins with the aligned field, and are no part of the field before it.
+    /// Storage rules that depend on the compiler: see [`Dialect`]. A redefinition that is larger than the original (which the
+    /// Language Reference allows at level 01 only, and GnuCOBOL and Micro Focus everywhere) makes the storage larger and is a
+    /// warning. Slack bytes of SYNCHRONIZED precede the outermost group that begins with the aligned field, and do not belong to
+    /// the field before it.
     ///
     /// # Errors
-    /// All findings at once, warnings included, if at least one is an error. Codes from `COB-026` on; `docs/reference/errors/cobol.md` lists them.
+    /// All findings at once, including warnings, if at least one is an error. Codes from `COB-026` on;
+    /// `docs/reference/errors/cobol.md` lists them.
     ///
     /// Source: IBM Enterprise COBOL for z/OS 6.4, Language Reference, Data division: OCCURS, PICTURE, REDEFINES, RENAMES, SIGN,
     /// SYNCHRONIZED (slack bytes within records) and USAGE clauses.
@@ -56,7 +58,7 @@ impl Layout {
     }
 }
 
-/// What every step of the build needs.
+/// Input of every step of the build.
 pub(super) struct Context<'a> {
     report: Report,
     sources: &'a Arc<Sources>,
@@ -116,7 +118,7 @@ fn fields(record: &RecordDescription, context: &mut Context<'_>) -> (Vec<Field>,
     (fields, alignments)
 }
 
-/// As the index of a field.
+/// Returns the index of a field.
 pub(super) fn field_index(index: usize) -> FieldIndex {
     FieldIndex(u32::try_from(index).expect("the limit fields_max keeps indices below 2^32"))
 }

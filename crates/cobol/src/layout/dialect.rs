@@ -1,4 +1,4 @@
-//! Where compilers differ.
+//! Differences between compilers.
 
 /// Bytes of binary items by digits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -31,19 +31,20 @@ pub enum FloatFormat {
     IeeeLittle,
 }
 
-/// How a sign overpunches an ASCII digit. In EBCDIC the zone says it: 0xC plus, 0xD minus, 0xF none.
+/// Overpunch of a sign on an ASCII digit. In EBCDIC the zone determines it: 0xC plus, 0xD minus, 0xF none.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OverpunchVariant {
-    /// What EBCDIC's bytes become when a file is translated: `{` `A`-`I` plus, `}` `J`-`R` minus.
+    /// EBCDIC's bytes after translation of a file: `{` `A`-`I` plus, `}` `J`-`R` minus.
     Ebcdic,
     /// GnuCOBOL's and Micro Focus's ASCII default: plus is the digit, minus is `p` to `y` (0x70-0x79).
     Ascii,
 }
 
-/// What SYNCHRONIZED does.
+/// Effect of SYNCHRONIZED.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SyncRule {
-    /// Items are aligned; a binary of 8 bytes or more to 4 (Enterprise COBOL, where a boundary is a fullword at most, but for COMP-2).
+    /// Items are aligned; a binary of 8 bytes or more to 4 (Enterprise COBOL, where a boundary is a fullword at most, except for
+    /// COMP-2).
     EightBytesAtFour,
     /// Items are aligned; a binary of 8 bytes or more to 8 (GnuCOBOL).
     EightBytesAtEight,
@@ -62,12 +63,12 @@ pub struct Dialect {
     pub binary_order: ByteOrder,
     /// Byte order of COMP-5, INDEX and POINTER.
     pub native_order: ByteOrder,
-    /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`), checked on encode; decode takes the whole range.
+    /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`). Encoding checks it; decoding accepts the whole range.
     pub binary_truncate: bool,
     /// Most digits of a binary item: 18 in Enterprise COBOL and GnuCOBOL 3.1, 38 in Micro Focus COBOL. From 19 on it has 16 bytes, or
     /// with [`BinarySizes::OneToEight`] the fewest that hold the digits.
     pub binary_digits_max: u16,
-    /// What SYNCHRONIZED does.
+    /// Effect of SYNCHRONIZED.
     pub sync: SyncRule,
     /// Bytes of a POINTER: 4 or 8.
     pub pointer_bytes: usize,
@@ -77,7 +78,7 @@ pub struct Dialect {
     pub float_format: FloatFormat,
     /// Sign overpunch in ASCII data.
     pub overpunch: OverpunchVariant,
-    /// Whether what lies behind an OCCURS DEPENDING ON moves with its count.
+    /// Whether the fields after an OCCURS DEPENDING ON move with its count.
     pub odo_slide: bool,
 }
 

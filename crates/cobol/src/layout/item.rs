@@ -19,7 +19,7 @@ pub(super) struct Inherited {
 pub(super) struct Made {
     pub(super) encoding: Encoding,
     pub(super) size: usize,
-    /// Boundary that SYNCHRONIZED asks for, else 1.
+    /// Boundary that SYNCHRONIZED requires, otherwise 1.
     pub(super) alignment: usize,
     pub(super) description: String,
 }
@@ -67,7 +67,7 @@ pub(super) fn elementary(entry: &Entry, inherited: &Inherited, context: &mut Con
         Some((picture, at)) => pictured(entry, picture, *at, usage, inherited, context),
         None => Some(unpictured(usage, context)),
     };
-    // A wrong item has a finding; a byte of text stands for it so that the rest can be looked at.
+    // A wrong item has a finding; a byte of text takes its place so that the rest can be checked.
     let (encoding, size) = typed.unwrap_or((Encoding::Text { justified: false, alphabetic: false }, 1));
     clauses(entry, &encoding, context);
     let alignment = if inherited.synchronized && context.dialect.sync != SyncRule::Ignored {
@@ -79,7 +79,7 @@ pub(super) fn elementary(entry: &Entry, inherited: &Inherited, context: &mut Con
     Made { description: describe(entry, usage, &encoding, synchronized), encoding, size, alignment }
 }
 
-/// An item whose usage says everything.
+/// Returns the encoding of an item that its usage alone determines.
 fn unpictured(usage: Usage, context: &Context<'_>) -> (Encoding, usize) {
     let dialect = context.dialect;
     let binary = |bytes: usize, signed: bool| {
@@ -242,7 +242,7 @@ fn binary(
     Some((Encoding::Binary { digits, scale, signed, order, full_range }, size))
 }
 
-/// The fewest bytes whose two's complement holds every number of so many digits.
+/// Returns the fewest bytes whose two's complement holds every number of this many digits.
 fn bytes_for(digits: u16, signed: bool) -> usize {
     // 10^38 - 1 is less than 2^127.
     let largest = 10u128.checked_pow(u32::from(digits)).map_or(u128::MAX >> 1, |n| n - 1);

@@ -26,7 +26,7 @@ impl FieldIndex {
     /// The record itself.
     pub const RECORD: FieldIndex = FieldIndex(0);
 
-    /// As an index into a per-layout table.
+    /// Returns the index into a table with an entry for each field.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -35,8 +35,8 @@ impl FieldIndex {
 
 /// The fields of one record description (level 01, 77, or the synthetic record of a fragment), in copybook order.
 ///
-/// Offsets are those of a record in which every OCCURS DEPENDING ON table has its maximum; where tables are shorter and the dialect
-/// slides, what lies behind them moves to the front by the missing bytes.
+/// Offsets are those of a record in which every OCCURS DEPENDING ON table has its maximum. If tables are shorter and the dialect
+/// slides, the fields after them move to the front by the missing bytes.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// `fields[0]` is the record.
@@ -98,27 +98,27 @@ impl Layout {
 /// One data description entry (levels 01 to 49, 77).
 #[derive(Clone, Debug)]
 pub struct Field {
-    /// Name as in the copybook, upper case; `FILLER` where it has none.
+    /// Name as in the copybook, upper case; `FILLER` if it has none.
     pub name: String,
     /// No name, or `FILLER`.
     pub filler: bool,
     /// Level number as written; 1 for a synthetic record.
     pub level: u8,
-    /// The group it stands in; `None` for the record.
+    /// The group around it; `None` for the record.
     pub parent: Option<FieldIndex>,
-    /// First index behind its subtree: descendants are `index + 1 .. subtree_end`.
+    /// First index after its subtree: descendants are `index + 1 .. subtree_end`.
     pub subtree_end: FieldIndex,
     /// Bytes from the start of the record to its first occurrence, tables at their maximum.
     pub offset: usize,
-    /// Bytes of one occurrence, tables inside at their maximum, without slack behind it.
+    /// Bytes of one occurrence, with inner tables at their maximum and without the slack after it.
     pub size: usize,
     /// Bytes from one occurrence to the next: `size` and slack.
     pub stride: usize,
-    /// Slack bytes in front of it that SYNCHRONIZED caused (in its offset already).
+    /// Slack bytes before it that SYNCHRONIZED caused (already included in its offset).
     pub slack_before: usize,
     /// OCCURS clause.
     pub occurs: Option<Occurs>,
-    /// The field whose storage it shares (the first of them, where a redefinition names another redefinition).
+    /// The field whose storage it shares (the first of them, if a redefinition names another redefinition).
     pub redefines: Option<FieldIndex>,
     /// Group or elementary item.
     pub kind: FieldKind,
@@ -132,7 +132,7 @@ pub struct Field {
     pub external: bool,
     /// GLOBAL was written.
     pub global: bool,
-    /// Where its entry stands.
+    /// Place of its entry in the source.
     pub source: SourcePlace,
 }
 
@@ -150,13 +150,13 @@ pub struct Occurs {
 /// Group or elementary item.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FieldKind {
-    /// Has children.
+    /// A field with children.
     Group,
-    /// Has bytes of its own.
+    /// A field with bytes of its own.
     Item(Encoding),
 }
 
-/// How an elementary item's bytes hold its value. A numeric value is `±digits × 10^-scale`.
+/// Representation of an elementary item's value. A numeric value is `±digits × 10^-scale`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Encoding {
@@ -176,7 +176,7 @@ pub enum Encoding {
     Zoned {
         /// Digit positions.
         digits: u16,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: i16,
         /// Sign position.
         sign: ZonedSign,
@@ -185,25 +185,25 @@ pub enum Encoding {
     },
     /// COMP-3, PACKED-DECIMAL: two digits a byte, sign nibble last.
     Packed {
-        /// Digit positions in the picture; the field has one more where that is even.
+        /// Digit positions in the picture; the field has one more if that is even.
         digits: u16,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: i16,
         /// S in the picture.
         signed: bool,
     },
     /// COMP-6: two digits a byte, no sign nibble.
     PackedUnsigned {
-        /// Digit positions in the picture; the field has one more where that is odd.
+        /// Digit positions in the picture; the field has one more if that is odd.
         digits: u16,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: i16,
     },
     /// COMP, COMP-4, COMP-5, COMP-X, BINARY, INDEX, POINTER, BINARY-LONG …: two's complement, 1 to 16 bytes (the field's size).
     Binary {
-        /// Digits of the picture (0 where there is none: the whole range of the bytes).
+        /// Digits of the picture; 0 if there is none, for the whole range of the bytes.
         digits: u16,
-        /// Digits behind the point.
+        /// Digits after the point.
         scale: i16,
         /// S in the picture.
         signed: bool,
@@ -225,13 +225,14 @@ pub enum Encoding {
     },
     /// PIC U: UTF-8 in a fixed number of bytes, padded with spaces.
     Utf8,
-    /// PIC G, DISPLAY-1: double-byte characters, two bytes a position. Until mixed DBCS pages exist, reads and writes as hexadecimal digits.
+    /// PIC G, DISPLAY-1: double-byte characters, two bytes a position. Reads and writes hexadecimal digits, since mixed DBCS pages
+    /// are not supported yet.
     Dbcs,
     /// PIC 1 USAGE DISPLAY: a `0` or `1` a byte.
     Boolean,
 }
 
-/// Where a zoned number has its sign.
+/// Place of a zoned number's sign.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ZonedSign {
     /// No S in the picture.
@@ -240,7 +241,7 @@ pub enum ZonedSign {
     TrailingOverpunch,
     /// SIGN LEADING.
     LeadingOverpunch,
-    /// SIGN TRAILING SEPARATE: `+` or `-` behind the digits.
+    /// SIGN TRAILING SEPARATE: `+` or `-` after the digits.
     TrailingSeparate,
     /// SIGN LEADING SEPARATE: `+` or `-` before the digits.
     LeadingSeparate,
@@ -253,9 +254,9 @@ pub struct EditedPicture {
     pub symbols: Vec<EditSymbol>,
     /// Digit positions that can hold a digit of the value (one less than the floating symbols of a float string).
     pub digits: u16,
-    /// Digits behind the point.
+    /// Digits after the point.
     pub scale: i16,
-    /// The character that stands for the decimal point in data: `.` or, with DECIMAL-POINT IS COMMA, `,`.
+    /// The decimal point in data: `.` or, with DECIMAL-POINT IS COMMA, `,`.
     pub decimal_point: char,
     /// The currency character in data.
     pub currency: char,
@@ -284,7 +285,7 @@ pub enum EditSymbol {
     Plus,
     /// Single `-`: space or `-`.
     Minus,
-    /// `CR`, two bytes: `CR` for minus, else spaces.
+    /// `CR`, two bytes: `CR` for minus, otherwise spaces.
     Credit,
     /// `DB`, two bytes.
     Debit,
@@ -346,7 +347,7 @@ pub enum Figurative {
 /// A level-88 condition name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Condition {
-    /// Its name, upper case.
+    /// Name, upper case.
     pub name: String,
     /// Single values and THRU ranges.
     pub values: Vec<(Literal, Option<Literal>)>,
@@ -355,7 +356,7 @@ pub struct Condition {
 /// A level-66 RENAMES item: another name for a stretch of the record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rename {
-    /// Its name, upper case.
+    /// Name, upper case.
     pub name: String,
     /// First field renamed.
     pub from: FieldIndex,
@@ -365,7 +366,7 @@ pub struct Rename {
     pub offset: usize,
     /// Bytes.
     pub size: usize,
-    /// Where its entry stands.
+    /// Place of its entry in the source.
     pub source: SourcePlace,
 }
 

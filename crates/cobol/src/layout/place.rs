@@ -5,7 +5,7 @@ use super::{Field, FieldIndex, FieldKind, Layout, Occurs, SyncRule};
 use crate::copybook::RecordDescription;
 use crate::copybook::codes;
 
-/// Sets offset, size, stride and slack of every field. False where the record is longer than its limit; the finding is made.
+/// Sets offset, size, stride and slack of every field. Returns false if the record is longer than its limit, after reporting it.
 pub(super) fn place(
     layout: &mut Layout,
     record: &RecordDescription,
@@ -50,7 +50,7 @@ struct Placing<'a, 'c> {
 }
 
 impl Placing<'_, '_> {
-    /// Places a field and what is in it at `offset`. Levels rise with depth, so the recursion is at most 49 deep.
+    /// Places a field and its children at `offset`. Levels rise with depth, so the recursion is at most 49 deep.
     fn field(&mut self, index: FieldIndex, offset: usize) {
         self.layout.fields[index.index()].offset = offset;
         if self.layout.field(index).kind == FieldKind::Group {
@@ -58,7 +58,7 @@ impl Placing<'_, '_> {
             self.layout.fields[index.index()].size = size;
         }
         let boundary = self.boundaries[index.index()];
-        // GnuCOBOL puts no slack behind the only occurrence of a table of one.
+        // GnuCOBOL puts no slack after the only occurrence of a table of one.
         let single = if self.context.dialect.sync == SyncRule::EightBytesAtEight { 1 } else { 0 };
         let field = &mut self.layout.fields[index.index()];
         let repeats = field.occurs.is_some_and(|o| o.max > single);
@@ -81,7 +81,7 @@ impl Placing<'_, '_> {
         }
     }
 
-    /// Places the fields of a group that begins at `offset`; gives its size.
+    /// Places the fields of a group that begins at `offset` and returns its size.
     fn group(&mut self, group: FieldIndex, offset: usize) -> usize {
         let mut end = offset;
         let children: Vec<FieldIndex> = self.layout.children(group).collect();
@@ -149,12 +149,12 @@ pub(super) fn extent(field: &Field) -> usize {
     field.occurs.map_or(field.size, |o| field.stride.saturating_mul(o.max as usize))
 }
 
-/// Bytes of the record where every table has its minimum.
+/// Returns the bytes of the record with every table at its minimum.
 pub(super) fn length_min(layout: &Layout) -> usize {
     if layout.dialect.odo_slide { slid(layout, FieldIndex::RECORD) } else { unslid(layout, FieldIndex::RECORD) }
 }
 
-/// Bytes of one occurrence with the tables inside at their minimum, what lies behind them moved to the front.
+/// Returns the bytes of one occurrence with inner tables at their minimum and the fields after them moved to the front.
 fn slid(layout: &Layout, index: FieldIndex) -> usize {
     let field = layout.field(index);
     if field.kind != FieldKind::Group {
@@ -169,7 +169,7 @@ fn slid(layout: &Layout, index: FieldIndex) -> usize {
         let slack = if field.occurs.is_some() { field.stride - field.size } else { 0 };
         let all = (one + slack) * occurrences;
         if field.redefines.is_some() {
-            // A view adds what it is longer than the views before it.
+            // A view adds the bytes by which it is longer than the views before it.
             bytes += all.saturating_sub(storage);
             storage = storage.max(all);
         } else {
@@ -180,7 +180,7 @@ fn slid(layout: &Layout, index: FieldIndex) -> usize {
     bytes
 }
 
-/// Where the last byte lies, counted from the start of the record, with every field in its place of the longest record.
+/// Returns the end of the last byte, relative to the start of the record, with every field at its place in the longest record.
 fn unslid(layout: &Layout, index: FieldIndex) -> usize {
     let field = layout.field(index);
     let occurrences = field.occurs.map_or(1, |o| o.min as usize);

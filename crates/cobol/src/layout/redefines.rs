@@ -1,4 +1,4 @@
-//! REDEFINES: whose storage a field shares.
+//! REDEFINES: the storage that a field shares.
 
 use super::build::{Context, entry};
 use super::counters::Names;
@@ -12,7 +12,7 @@ pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, names: &N
     let groups: Vec<FieldIndex> = layout.iter().map(|(index, _)| index).collect();
     for group in groups {
         let children: Vec<FieldIndex> = layout.children(group).collect();
-        // The field that owns the storage in front, and all views of it so far.
+        // The preceding field that owns the storage, and all views of it so far.
         let mut views: Vec<FieldIndex> = Vec::new();
         for child in &children {
             match &entry(record, *child).redefines {
@@ -30,7 +30,7 @@ pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, names: &N
     }
 }
 
-/// Whether `reference` names one of `views`; makes a finding if not.
+/// Checks that `reference` names one of `views` and reports it otherwise.
 fn storage(
     layout: &Layout,
     record: &RecordDescription,

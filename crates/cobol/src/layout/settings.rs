@@ -2,7 +2,7 @@
 
 use super::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 
-/// One setting of a [`Dialect`]: its name, the values it takes, and what it means.
+/// One setting of a [`Dialect`]: its name, its values and its meaning.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DialectSetting {
     /// Name as users write it.
@@ -20,13 +20,13 @@ pub enum DialectSettingError {
     /// No preset of that name.
     #[error("no dialect is named `{found}`; there are ibm, gnucobol and microfocus")]
     Preset {
-        /// What was written.
+        /// Text found.
         found: String,
     },
     /// No setting of that name.
     #[error("no dialect setting is named `{found}`")]
     Name {
-        /// What was written.
+        /// Text found.
         found: String,
     },
     /// Not a value of the setting.
@@ -34,9 +34,9 @@ pub enum DialectSettingError {
     Value {
         /// The setting.
         setting: &'static str,
-        /// What was written.
+        /// Text found.
         found: String,
-        /// What may be written.
+        /// Allowed values.
         values: &'static [&'static str],
     },
 }

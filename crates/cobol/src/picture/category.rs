@@ -1,4 +1,4 @@
-//! From symbols to what the item is.
+//! Category of an item from the symbols of its picture.
 
 use super::edited;
 use super::string::{Run, Symbol, Symbols};
@@ -6,7 +6,7 @@ use super::{Picture, PictureError, PictureSettings};
 use crate::copybook::codes;
 use crate::layout::EditedPicture;
 
-/// What a picture describes. Counts are character positions.
+/// The item that a picture describes. Counts are character positions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum PictureKind {
@@ -29,7 +29,7 @@ pub enum PictureKind {
     Numeric {
         /// Digits with a place in storage.
         digits: u16,
-        /// Digits behind the point; negative where P stands on the right.
+        /// Digits after the point; negative if P is on the right.
         scale: i16,
         /// S.
         signed: bool,
@@ -169,9 +169,9 @@ fn numeric(symbols: &Symbols) -> Result<PictureKind, PictureError> {
     Ok(PictureKind::Numeric { digits, scale, signed })
 }
 
-/// Digits that have storage, and the digits behind the point. P stands at one end of the digit positions only.
+/// Returns the digits with storage and the digits after the point. P is at one end of the digit positions only.
 ///
-/// `transparent` are symbols that stand outside the row of digit positions. Runs other than V, `.` and P count as digit positions.
+/// `transparent` selects symbols outside the row of digit positions. Runs other than V, `.` and P count as digit positions.
 pub(super) fn digits_and_scale(runs: &[Run], transparent: impl Fn(Symbol) -> bool) -> Result<(u16, i16), PictureError> {
     let row: Vec<&Run> = runs.iter().filter(|r| !transparent(r.symbol)).collect();
     let points: Vec<&Run> =

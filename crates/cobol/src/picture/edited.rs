@@ -42,7 +42,7 @@ pub(super) fn numeric_edited(symbols: &Symbols, settings: &PictureSettings) -> R
     })
 }
 
-/// The symbol that floats: `+`, `-` or the currency symbol, where it stands at least twice.
+/// Returns the symbol that floats: `+`, `-` or the currency symbol, if it occurs at least twice.
 fn floating(symbols: &Symbols) -> Result<Option<Symbol>, PictureError> {
     let mut found: Option<Symbol> = None;
     for run in &symbols.runs {
@@ -118,7 +118,7 @@ fn signs(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError
     Ok(())
 }
 
-/// Z, `*` and floating symbols exclude each other, and stand left of every 9.
+/// Checks that Z, `*` and floating symbols exclude each other and are left of every 9.
 fn suppression(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError> {
     let suppresses = |r: &Run| matches!(r.symbol, Symbol::Zero | Symbol::Asterisk) || Some(r.symbol) == floating;
     let mut first: Option<Symbol> = None;

@@ -11,12 +11,12 @@ use quayline_core::Code;
 pub use self::category::PictureKind;
 use self::string::Symbols;
 
-/// What SPECIAL-NAMES says about pictures.
+/// Settings of SPECIAL-NAMES for pictures.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PictureSettings {
     /// DECIMAL-POINT IS COMMA: `,` is the point and `.` the separator, in pictures and in numeric literals.
     pub decimal_comma: bool,
-    /// CURRENCY SIGN IS sign WITH PICTURE SYMBOL symbol. Without entries `$` stands for itself.
+    /// CURRENCY SIGN IS sign WITH PICTURE SYMBOL symbol. Without entries `$` is its own sign.
     pub currencies: Vec<Currency>,
 }
 
@@ -24,7 +24,7 @@ impl PictureSettings {
     /// Decimal point, `$`.
     pub const DEFAULT: PictureSettings = PictureSettings { decimal_comma: false, currencies: Vec::new() };
 
-    /// The currency that a picture symbol stands for.
+    /// Returns the currency sign of a picture symbol.
     fn currency(&self, symbol: char) -> Option<char> {
         match self.currencies.iter().find(|c| c.symbol == symbol) {
             Some(currency) => Some(currency.sign),
@@ -53,18 +53,18 @@ pub struct Currency {
 pub struct Picture {
     /// Upper case, counts without leading zeros: `S9(7)V99`.
     pub text: String,
-    /// What it describes.
+    /// The item that it describes.
     pub kind: PictureKind,
 }
 
-/// Why a character-string is no picture.
+/// Reason why a character-string is not a picture.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PictureError {
     /// Stable code.
     pub code: Code,
     /// The characters (not bytes) of the string that are wrong.
     pub at: Range<usize>,
-    /// What was expected and found.
+    /// Expected and found text.
     pub message: String,
     /// A remedy.
     pub hint: &'static str,

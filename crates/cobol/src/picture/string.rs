@@ -50,7 +50,7 @@ pub(super) enum Symbol {
     Exponent,
 }
 
-/// A symbol, how often it stands there, and where.
+/// A symbol, its number of repetitions, and its place.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Run {
     pub(super) symbol: Symbol,
@@ -150,7 +150,7 @@ fn symbol(c: char, settings: &PictureSettings) -> Option<Symbol> {
     })
 }
 
-/// `(n)` at `open`: the count and where it ends.
+/// Parses `(n)` at `open` and returns the count and its end.
 fn repeat(chars: &[char], open: usize, positions_max: usize) -> Result<(usize, usize), PictureError> {
     let error = |at: Range<usize>, message: String| PictureError {
         code: codes::PICTURE_COUNT,

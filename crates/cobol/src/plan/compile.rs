@@ -147,7 +147,7 @@ struct Compiler<'a> {
     choices: HashMap<FieldIndex, ChoiceSpec>,
     /// The views that every record has.
     chosen_views: HashSet<FieldIndex>,
-    /// Of each field that has some, in the order of the copybook.
+    /// Redefinitions of each field that has some, in the order of the copybook.
     redefinitions: HashMap<FieldIndex, Vec<FieldIndex>>,
     fillers_seen: u32,
     /// Union and view being compiled.
@@ -231,7 +231,7 @@ impl Compiler<'_> {
         slot
     }
 
-    /// Whether every table around `outer` is also around `inner`.
+    /// Returns whether every table around `outer` is also around `inner`.
     fn encloses(&self, outer: FieldIndex, inner: FieldIndex) -> bool {
         let inner = self.tables_around(inner);
         self.tables_around(outer).iter().all(|table| inner.contains(table))
@@ -295,7 +295,7 @@ impl Compiler<'_> {
         self.renames();
     }
 
-    /// Children of a group; `shown` is what their nearest rule above says.
+    /// Compiles the children of a group; `shown` is the decision of their nearest rule above.
     fn children(&mut self, group: FieldIndex, shown: bool) {
         let children: Vec<FieldIndex> = self.layout.children(group).collect();
         for child in children {
@@ -368,7 +368,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a rule includes something below this field by name.
+    /// Returns whether a rule includes something below this field by name.
     fn asked_below(&self, field: FieldIndex) -> bool {
         let end = self.layout.field(field).subtree_end;
         (field.0 + 1..end.0).any(|i| self.selection.explicit[i as usize] == Some(true))
@@ -392,7 +392,7 @@ impl Compiler<'_> {
                     if !visible {
                         self.children(index_, shown);
                     } else if field.filler && !keep_fillers && self.selection.rename[index_.index()].is_none() {
-                        // A filler group is transparent: its named children stand in its parent, as COBOL's own references see them.
+                        // A filler group is transparent: its named children appear in its parent, as in COBOL references.
                         self.children(index_, shown);
                     } else {
                         let name = self.name(index_, filler_number);
@@ -415,7 +415,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Whether a group has anything to show; one that the interface emptied on purpose still stands, as `{}`.
+    /// Returns whether a group has anything to show; one that the interface emptied on purpose still appears, as `{}`.
     fn has_content(&self, group: FieldIndex, shown: bool) -> bool {
         if self.interface.fillers == Fillers::Keep {
             return true;
@@ -488,7 +488,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The operation of an elementary item: a fast one where its encoding has one.
+    /// Adds the operation of an elementary item: a fast one if its encoding has one.
     fn item_op(&mut self, field: FieldIndex, node: NodeId) {
         let item = self.item(field, node);
         let Item { offset: at, size, encoding, .. } = &self.items[item as usize];
@@ -603,7 +603,7 @@ impl Compiler<'_> {
         key::styled(&name, self.interface.key_style)
     }
 
-    /// The name, with `_2`, `_3` … where a sibling has it already.
+    /// Returns the name, with `_2`, `_3` … if a sibling already has it.
     fn unique(&mut self, name: String) -> String {
         let used = self.names.last_mut().expect("the root's names are never popped");
         if used.insert(name.clone()) {
@@ -647,7 +647,7 @@ impl Compiler<'_> {
     }
 }
 
-/// What null becomes in a field: by the rule nearest to it, by the policy, or as decoding made it.
+/// Returns the bytes of null for a field: by the rule nearest to it, by the policy, or as decoding reads it.
 pub(super) fn null_as(
     layout: &Layout,
     selection: &Selection,

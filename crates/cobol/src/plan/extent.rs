@@ -1,13 +1,13 @@
-//! Where a record ends, by its own counters and selectors, without a look at any other field.
+//! End of a record, from its own counters and selectors only.
 
 use super::{Op, Plan, RecordPlan, Table};
 use crate::decode::{Scratch, as_text, integer, read};
 use crate::{FaultKind, RecordFault};
 
-/// Where the record at the start of some bytes ends.
+/// End of the record at the start of some bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Extent {
-    /// It has so many bytes, which may be more than there were to look at.
+    /// Length of the record in bytes, which may exceed the input.
     Bytes(usize),
     /// A counter or selector is not among the bytes.
     NeedMore {
@@ -19,14 +19,14 @@ pub enum Extent {
 }
 
 impl RecordPlan {
-    /// Where the record at the start of `bytes` ends: as far as its OCCURS DEPENDING ON counters say, and with the view that its selector
-    /// chooses. Takes time in proportion to the counters of the record.
+    /// Returns the end of the record at the start of `bytes`, as its OCCURS DEPENDING ON counters and the view that its selector
+    /// chooses determine it. Takes time in proportion to the counters of the record.
     #[must_use]
     pub fn extent(&self, bytes: &[u8]) -> Extent {
         Walk { plan: &self.0, bytes, slots: vec![0; self.0.captures.len()] }.run().unwrap_or_else(|extent| extent)
     }
 
-    /// Whether records differ in length by what they hold.
+    /// Returns whether the length of records depends on their content.
     #[must_use]
     pub fn has_extent(&self) -> bool {
         !self.0.tails.is_empty() || (self.0.layout.dialect.odo_slide && !self.0.slides.is_empty())
@@ -36,7 +36,7 @@ impl RecordPlan {
 /// The operations of a plan that a walk needs.
 pub(super) fn operations(plan: &Plan) -> Vec<Op> {
     let mut kept = Vec::new();
-    // Loops that are open: where their operations end, and where each is in `kept`.
+    // Open loops: the end of their operations, and their index in `kept`.
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (pc, op) in plan.ops.iter().enumerate() {
         match *op {
@@ -72,7 +72,7 @@ struct Walk<'a> {
     slots: Vec<usize>,
 }
 
-/// A table whose occurrences are walked over.
+/// A table whose occurrences are being walked.
 struct Open {
     head: usize,
     left: u32,

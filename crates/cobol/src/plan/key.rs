@@ -2,7 +2,7 @@
 
 use crate::KeyStyle;
 
-/// `name` in the given style.
+/// Returns `name` in the given style.
 pub(crate) fn styled(name: &str, style: KeyStyle) -> String {
     let words = || name.split(['-', '_']).filter(|w| !w.is_empty());
     let capital = |word: &str| {

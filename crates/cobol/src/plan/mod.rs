@@ -1,9 +1,10 @@
 //! A layout and an interface compile to a plan: the shape that sinks see, the operations that decode a record into it, and the
 //! targets that encode one from it.
 //!
-//! Decoding walks [`Op`]s in the order of the copybook. Every offset is the static one of a record whose tables are at their maximum;
-//! a running `base` is added, which grows by a stride per occurrence and shrinks by what a short OCCURS DEPENDING ON table leaves out.
-//! So nested, repeated and sliding tables need no layout to be rebuilt for a record, and an excluded field has no operation at all.
+//! Decoding walks [`Op`]s in the order of the copybook. Every offset is the static one of a record whose tables are at their
+//! maximum. A running `base` is added, which grows by a stride per occurrence and shrinks by the missing occurrences of a short
+//! OCCURS DEPENDING ON table. Nested, repeated and sliding tables therefore need no layout to be rebuilt for a record, and an
+//! excluded field has no operation at all.
 
 mod compile;
 mod extent;
@@ -33,8 +34,8 @@ impl RecordPlan {
     /// Compiles `layout` as `interface` selects it.
     ///
     /// # Errors
-    /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit, choices
-    /// whose selector stands behind the storage.
+    /// All findings about the interface at once: names that the layout does not have, ambiguous ones, defaults that do not fit,
+    /// choices whose selector comes after the storage.
     pub fn new(
         layout: &Layout,
         interface: &Interface,
@@ -44,7 +45,7 @@ impl RecordPlan {
         compile::compile(layout, interface, policies, charset).map(|plan| RecordPlan(Arc::new(plan)))
     }
 
-    /// What sinks see and sources drive.
+    /// Returns the shape that sinks see and sources drive.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.0.shape
@@ -62,7 +63,8 @@ impl RecordPlan {
         self.0.layout.length_max
     }
 
-    /// The field that a leaf or a list of the shape shows; `None` for a group that stands once, a wrapper and what is added to a record.
+    /// Returns the field that a leaf or a list of the shape shows; `None` for a group that occurs once, a wrapper and a node added
+    /// to records.
     #[must_use]
     pub fn field_of(&self, node: NodeId) -> Option<FieldIndex> {
         let target = self.0.targets.get(node.index())?;
@@ -73,8 +75,8 @@ impl RecordPlan {
         }
     }
 
-    /// How many of a record's first bytes say how long it is, for [`crate::RecordDecoder::length`]. `None` where its length is fixed, or where that
-    /// takes more than counts in front of all tables.
+    /// Returns how many of a record's first bytes determine its length, for [`crate::RecordDecoder::length`]. Returns `None` if its
+    /// length is fixed, or depends on more than counts before all tables.
     #[must_use]
     pub fn length_front(&self) -> Option<usize> {
         let tables = &self.0.slides;
@@ -90,8 +92,8 @@ impl RecordPlan {
         ends?.into_iter().max().filter(|end| *end <= first)
     }
 
-    /// The record of a document without members: defaults of the interface, then what the policy for absent members says, every table at
-    /// its maximum.
+    /// Returns the record of a document without members: defaults of the interface, then the policy for absent members, every table
+    /// at its maximum.
     #[must_use]
     pub fn initial(&self) -> &[u8] {
         &self.0.template
@@ -116,34 +118,34 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Op>,
     /// Item of each operation, for places in faults.
     pub(crate) op_items: Vec<ItemIndex>,
-    /// For each operation that is a text, its place; anything for all others.
+    /// For each text operation, its place; arbitrary for all others.
     pub(crate) text_places: Vec<TextPlace>,
-    /// How many operations from this one on are short texts, one behind the other; for a table, its number in `rows` from 1, or 0.
+    /// Number of consecutive short texts from this operation on; for a table, its number in `rows` from 1, or 0.
     pub(crate) text_runs: Vec<u32>,
-    /// Tables whose occurrences are texts and nothing else.
+    /// Tables whose occurrences hold only texts.
     pub(crate) rows: TextTables,
     pub(crate) tables: Vec<Table>,
     pub(crate) unions: Vec<Union>,
     pub(crate) captures: Vec<ItemIndex>,
-    /// What each node of the shape encodes to.
+    /// Encoding target of each node of the shape.
     pub(crate) targets: Vec<Target>,
-    /// Where an encoded record starts from: every item initialised, tables at their maximum.
+    /// Initial content of an encoded record: every item initialised, tables at their maximum.
     pub(crate) template: Vec<u8>,
-    /// The text of the template in ASCII, and which bytes are text; empty where text is written item by item.
+    /// The text of the template in ASCII, and a mask of the bytes that are text; empty if text is written item by item.
     pub(crate) ascii: Vec<u8>,
     pub(crate) is_text: Vec<u8>,
     /// Walk over sliding tables that compacts an encoded record.
     pub(crate) slides: Vec<Slide>,
     /// Storage at the end of the record whose view is chosen.
     pub(crate) tails: Vec<Tail>,
-    /// The operations that say where a record ends: captures and tables that slide.
+    /// The operations that determine the end of a record: captures and tables that slide.
     pub(crate) extent_ops: Vec<Op>,
     /// Node of the member that keeps dirty bytes.
     pub(crate) preserve_node: Option<NodeId>,
 }
 
 impl Plan {
-    /// The digits of a binary's picture, where the dialect keeps numbers within it (`TRUNC(STD)`).
+    /// Returns the digits of a binary's picture if the dialect limits numbers to them (`TRUNC(STD)`).
     pub(crate) fn picture_digits(&self, encoding: &Encoding) -> Option<u16> {
         picture_digits(&self.layout, encoding)
     }
@@ -158,7 +160,7 @@ pub(crate) fn picture_digits(layout: &Layout, encoding: &Encoding) -> Option<u16
     }
 }
 
-/// How single characters stand in records.
+/// Code of single characters in records.
 #[derive(Debug)]
 pub(crate) struct TextCode {
     /// Record byte to printable ASCII, 0xff for any other character.
@@ -187,7 +189,7 @@ pub(crate) struct Item {
     pub(crate) offset: usize,
     pub(crate) size: usize,
     pub(crate) encoding: Encoding,
-    /// What null becomes in it.
+    /// Bytes of null in it.
     pub(crate) null: NullAs,
 }
 
@@ -201,12 +203,12 @@ pub(crate) struct Tail {
     pub(crate) view: TailView,
 }
 
-/// Which view of a tail a record has.
+/// The view of a tail that a record has.
 #[derive(Debug)]
 pub(crate) enum TailView {
-    /// The same in every record.
+    /// The same view in every record.
     Always(usize),
-    /// By the choice of this union.
+    /// The view that this union chooses.
     Chosen(u32),
 }
 
@@ -248,7 +250,7 @@ pub(crate) enum Op {
     ZonedTrailing { offset: u32, size: u16, scale: i16, node: NodeId },
     /// Packed in at most 16 bytes.
     Packed { offset: u32, size: u8, pad: u8, signed: bool, scale: i16, node: NodeId },
-    /// Big-endian binary of 2, 4 or 8 bytes; `digits` of the picture, or 0 where it bounds nothing.
+    /// Big-endian binary of 2, 4 or 8 bytes; `digits` of the picture, or 0 for no limit.
     Binary { offset: u32, size: u8, signed: bool, digits: u8, scale: i16, node: NodeId },
     /// Any other item.
     Item(ItemIndex),
@@ -256,28 +258,28 @@ pub(crate) enum Op {
     Enter(NodeId),
     /// A group occurrence ends.
     Leave(NodeId),
-    /// A table's occurrences: the body is the `len` operations behind this one, the last of them `Next`.
+    /// A table's occurrences: the body is the next `len` operations, the last of them `Next`.
     Loop { table: u32, len: u32 },
     /// An occurrence of the innermost table ends.
     Next,
-    /// A sliding table nobody looks at.
+    /// A sliding table that no field is read from.
     Skip { table: u32 },
-    /// Remembers where an ODO counter or a selector stands.
+    /// Remembers the place of an ODO counter or a selector.
     Capture { slot: u32, offset: u32 },
-    /// Storage with several views: their operations are the `len` behind this one.
+    /// Storage with several views, whose operations are the next `len`.
     Union { union: u32, len: u32 },
 }
 
 /// A table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table {
-    /// The list's node; `None` where it is walked only for what it captures or slides.
+    /// The list's node; `None` if the table is walked only for its captures or its slide.
     pub(crate) node: Option<NodeId>,
     pub(crate) max: u32,
     pub(crate) stride: usize,
     /// Captured counter of an OCCURS DEPENDING ON.
     pub(crate) counter: Option<u32>,
-    /// Whether what is behind it moves.
+    /// Whether the fields after it move.
     pub(crate) slides: bool,
 }
 
@@ -294,7 +296,7 @@ pub(crate) struct Union {
 pub(crate) struct View {
     pub(crate) field: FieldIndex,
     pub(crate) len: u32,
-    /// For an elementary view that stands once: it is null where the bytes do not fit.
+    /// For an elementary view that occurs once: its node, which is null if the bytes do not fit.
     pub(crate) scalar: Option<NodeId>,
 }
 
@@ -307,7 +309,7 @@ pub(crate) struct Choice {
     pub(crate) otherwise: Option<usize>,
 }
 
-/// What a node encodes to.
+/// Encoding target of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) kind: TargetKind,
@@ -334,11 +336,11 @@ pub(crate) struct ListTarget {
     pub(crate) stride: usize,
     /// Item index of the counter.
     pub(crate) counter: Option<ItemIndex>,
-    /// How many lists enclose the counter.
+    /// Number of lists around the counter.
     pub(crate) counter_depth: u32,
 }
 
-/// One table on the walk that compacts an encoded record: children are the `len` entries behind it.
+/// One table on the walk that compacts an encoded record: its children are the next `len` entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slide {
     pub(crate) offset: usize,

@@ -1,5 +1,5 @@
-//! Tables whose occurrences are nothing but texts: sinks may take them as rows, and then nothing has to be translated for them where the
-//! code page has ASCII as it is.
+//! Tables whose occurrences hold only texts. Sinks may take them as rows, which need no translation in a code page that contains
+//! ASCII unchanged.
 
 use quayline_core::NodeId;
 
@@ -9,10 +9,10 @@ use super::{Op, Plan};
 #[derive(Debug, Default)]
 pub(crate) struct TextTables {
     pub(crate) tables: Vec<TextTable>,
-    /// Bytes of a record that are translated before anything is read, where what is behind them is translated table by table; for sinks that
-    /// take rows. `None` where all of the record is.
+    /// Bytes of a record that are translated before anything is read, if the rest is translated table by table; for sinks that take
+    /// rows. `None` if all of the record is translated at once.
     pub(crate) eager: Option<usize>,
-    /// Whether printable ASCII is what it is in records of this code page, and nothing else is.
+    /// Whether printable ASCII is unchanged in records of this code page, and no other byte is printable ASCII.
     pub(crate) as_is: bool,
 }
 
@@ -20,10 +20,10 @@ pub(crate) struct TextTables {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextTable {
     pub(crate) group: NodeId,
-    /// Texts of an occurrence, whose operations begin two behind the table's.
+    /// Number of texts in an occurrence; their operations begin two after the table's.
     pub(crate) texts: usize,
-    /// Where the next table of texts begins, or the last field that is read ends, with all tables at their maximum: what is between is translated
-    /// with this one. `None` where the whole record is translated at first.
+    /// Start of the next table of texts, or end of the last field that is read, with all tables at their maximum: the bytes up to
+    /// there are translated with this table. `None` if the whole record is translated at first.
     pub(crate) until: Option<usize>,
 }
 
@@ -63,8 +63,8 @@ impl TextTables {
     }
 }
 
-/// The table whose `Loop` is operation `at`, if its occurrences are groups of texts in the order of their places and nothing else; and the
-/// offset of its first text.
+/// Returns the table whose `Loop` is operation `at`, if its occurrences are groups that hold only texts in the order of their
+/// places, and the offset of its first text.
 fn text_table(plan: &Plan, at: usize, len: usize) -> Option<(TextTable, usize)> {
     let [Op::Enter(group), texts @ .., Op::Leave(left), Op::Next] = plan.ops.get(at + 1..=at + len)? else {
         return None;
@@ -78,8 +78,8 @@ fn text_table(plan: &Plan, at: usize, len: usize) -> Option<(TextTable, usize)> 
         .then_some((TextTable { group: *group, texts: texts.len(), until: None }, first))
 }
 
-/// Where the last field that is read ends, if operations read one place behind another, so that what a table leaves untranslated nobody looks
-/// at.
+/// Returns the end of the last field that is read, if operations read in the order of places, so that none reads bytes that a table
+/// leaves untranslated.
 fn end_if_in_order(plan: &Plan) -> Option<usize> {
     if plan.preserve_node.is_some() || !plan.unions.is_empty() {
         return None;

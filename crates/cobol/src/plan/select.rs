@@ -5,7 +5,7 @@ use quayline_core::{Code, Fault, Finding};
 use crate::layout::{FieldIndex, Layout};
 use crate::{Interface, NullAs};
 
-/// What the interface says of each field.
+/// Choices of the interface for each field.
 pub(crate) struct Selection {
     /// Explicit inclusion or exclusion per field.
     pub(crate) explicit: Vec<Option<bool>>,
@@ -13,7 +13,7 @@ pub(crate) struct Selection {
     pub(crate) rename: Vec<Option<String>>,
     /// Default given per field.
     pub(crate) default: Vec<Option<String>>,
-    /// What null becomes, per field or group.
+    /// Bytes of null, per field or group.
     pub(crate) null: Vec<Option<NullAs>>,
 }
 
@@ -44,7 +44,7 @@ impl Selection {
     }
 }
 
-/// The one field that `name` means, with a finding where there is none or more than one.
+/// Returns the one field that `name` means, and reports if there is none or more than one.
 pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Option<FieldIndex> {
     match resolve(layout, name, what, findings)[..] {
         [field] => Some(field),
@@ -52,8 +52,8 @@ pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mu
     }
 }
 
-/// All fields that `name` means: a qualified name matches as COBOL's `OF` does (ancestors in order, levels may be left out); `*` at the
-/// end of a part matches any rest, and only such a name may mean several fields.
+/// Returns all fields that `name` means. A qualified name matches as with COBOL's `OF` (ancestors in order, levels may be left
+/// out). `*` at the end of a part matches any rest, and only such a name may mean several fields.
 fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Vec<FieldIndex> {
     let parts = parts(name);
     let found = layout.named(name);
@@ -85,15 +85,15 @@ fn parts(name: &str) -> Vec<String> {
 }
 
 impl Layout {
-    /// All fields that a user's name means: a COBOL name, or names joined by `.` as COBOL's `OF` qualifies (ancestors in order, levels may
-    /// be left out); `*` at the end of a part matches any rest. A field's whole path means that field alone. Case does not matter. Empty
-    /// where no field has the name.
+    /// Returns all fields that a user's name means: a COBOL name, or names joined by `.` as COBOL's `OF` qualifies (ancestors in
+    /// order, levels may be left out); `*` at the end of a part matches any rest. A field's whole path means that field alone. Case
+    /// does not matter. The result is empty if no field has the name.
     #[must_use]
     pub fn named(&self, name: &str) -> Vec<FieldIndex> {
         let parts = parts(name);
         let found: Vec<FieldIndex> =
             self.iter().filter(|(index, _)| matches_path(self, *index, &parts)).map(|(index, _)| index).collect();
-        // A whole path is a name of its own, also where it is the tail of others.
+        // A whole path is a name of its own, even if it is also the tail of others.
         let is_whole = |field: &&FieldIndex| self.path(**field).replace('_', "-") == parts.join(".");
         let whole: Vec<FieldIndex> = found.iter().filter(is_whole).copied().collect();
         if found.len() > 1 && whole.len() == 1 { whole } else { found }

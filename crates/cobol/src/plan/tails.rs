@@ -1,4 +1,4 @@
-//! Where a record may end with the view that is chosen for its last storage, as segments of varying length do.
+//! Records that end with the view that is chosen for their last storage, as segments of varying length do.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::layout::{FieldIndex, Layout};
 /// The tails of a plan, outer ones first.
 pub(super) fn tails(plan: &Plan, always: &HashSet<FieldIndex>) -> Vec<Tail> {
     let layout = &plan.layout;
-    // Storage whose view is chosen, in the order of the copybook: what is around another stands in front of it.
+    // Storage whose view is chosen, in the order of the copybook: an outer one precedes the inner ones.
     let mut chosen: BTreeMap<FieldIndex, Option<u32>> = BTreeMap::new();
     for (union, found) in (0u32..).zip(&plan.unions) {
         if let (Some(first), true) = (found.views.first(), found.choice.is_some()) {
@@ -38,8 +38,8 @@ pub(super) fn tails(plan: &Plan, always: &HashSet<FieldIndex>) -> Vec<Tail> {
     tails
 }
 
-/// What a storage is the end of: the record (`Some(None)`), or a view of an outer tail. `None` where something follows it, or where it is in a
-/// table.
+/// Returns what a storage is the end of: the record (`Some(None)`), or a view of an outer tail. `None` if something follows it, or
+/// if it is in a table.
 fn container(layout: &Layout, storage: FieldIndex, tails: &[Vec<FieldIndex>]) -> Option<Option<(usize, usize)>> {
     let mut at = storage;
     loop {

@@ -38,7 +38,7 @@ pub(super) fn text_code(charset: Charset) -> TextCode {
 /// Bytes that hold a digit and a sign.
 #[derive(Debug)]
 pub(crate) struct SignCode {
-    /// Record byte to digit, with [`SignCode::NEGATIVE`] for minus; [`SignCode::INVALID`] for anything else.
+    /// Digit of each record byte, with [`SignCode::NEGATIVE`] for minus; [`SignCode::INVALID`] for any other byte.
     pub(crate) decode: [u8; 256],
     /// Digit to byte, plus sign.
     pub(crate) plus: [u8; 10],
@@ -89,7 +89,8 @@ impl SignCode {
     }
 }
 
-/// The record with every item at its initial value: default of the interface, VALUE clause, or spaces and zeros, as the policy says.
+/// Returns the record with every item at its initial value: default of the interface, VALUE clause, or spaces and zeros, as the
+/// policy says.
 pub(super) fn template(
     plan: &Plan,
     selection: &Selection,
@@ -106,7 +107,7 @@ pub(super) fn template(
             continue;
         }
         for (i, start) in starts(plan, index).into_iter().enumerate() {
-            // A table's own slack stands in front of its first occurrence only.
+            // A table's own slack precedes its first occurrence only.
             let first = field.occurs.is_none_or(|occurs| i.is_multiple_of(occurs.max as usize));
             let before = if first { field.slack_before } else { 0 };
             record[start - before..start].fill(0);
@@ -153,7 +154,7 @@ pub(super) fn template(
     record
 }
 
-/// Splits the template into text and the rest, where every text of it is printable ASCII and no bytes are text in one view only.
+/// Splits the template into text and the rest, if all of its text is printable ASCII and no bytes are text in one view only.
 pub(super) fn ascii_twin(plan: &mut Plan) {
     let fits = |i: usize, plan: &Plan| plan.text.to_ascii[usize::from(plan.template[i])] != 0xff;
     let mut is_text = vec![0u8; plan.template.len()];
@@ -187,7 +188,7 @@ fn in_redefinition(plan: &Plan, index: FieldIndex) -> bool {
     false
 }
 
-/// The bytes of a VALUE clause, or otherwise what INITIALIZE writes.
+/// Writes the bytes of a VALUE clause, or otherwise those that INITIALIZE writes.
 pub(crate) fn initial(plan: &Plan, item: &Item, value: Option<&Literal>, bytes: &mut [u8]) {
     initialise(plan, item, bytes);
     if let Some(value) = value {
@@ -220,7 +221,7 @@ fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {
 fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
     let before = bytes.to_vec();
     let done = match value {
-        // JUSTIFIED has no effect on what VALUE sets.
+        // JUSTIFIED has no effect on a VALUE.
         Literal::Text(text) if matches!(item.encoding, Encoding::Text { justified: true, .. }) => {
             let encoding = Encoding::Text { justified: false, alphabetic: false };
             let left = Item { encoding, ..item.clone() };
@@ -271,7 +272,7 @@ fn place(plan: &Plan, index: FieldIndex, bytes: &[u8], record: &mut [u8]) {
     }
 }
 
-/// Where each occurrence of an item begins, tables at their maximum.
+/// Returns the start of each occurrence of an item, tables at their maximum.
 fn starts(plan: &Plan, index: FieldIndex) -> Vec<usize> {
     let mut starts = vec![plan.layout.field(index).offset];
     let mut at = Some(index);

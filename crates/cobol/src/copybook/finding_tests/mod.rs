@@ -13,7 +13,7 @@ use super::{Format, MemoryLibrary, ParseOptions, SourceText, codes, parse};
 use crate::layout::Dialect;
 use crate::layout::tests::show;
 
-/// Findings and warnings of parsing and layout; rows of the layout where there is nothing to find.
+/// Returns the findings and warnings of parsing and layout, or the rows of the layout if there are none.
 fn shown(text: &str, options: &ParseOptions<'_>) -> String {
     match parse(&SourceText::new("a.cpy", text), options) {
         Err(findings) => findings.to_string(),

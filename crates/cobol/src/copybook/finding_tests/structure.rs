@@ -1,4 +1,4 @@
-//! What entries make together: REDEFINES, OCCURS, counters, RENAMES.
+//! Rules across entries: REDEFINES, OCCURS, counters, RENAMES.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Layouts of minimal copybooks, as rows: offset, bytes (× occurrences, + stride where it differs), level, name, description.
+//! Layouts of minimal copybooks, as rows: offset, bytes (× occurrences, + stride if it differs), level, name, description.
 
 mod places;
 mod sizes;
