@@ -1,25 +1,25 @@
-//! What can be wrong with JSON text, where, and what to do.
+//! Errors of JSON text, with place and remedy.
 
 use core::fmt;
 
 use quayline_core::{ByteOffset, Code, Fault, Finding, Findings, Place};
 
-/// What is wrong. `Display` is the message without the place; it never holds a value of the document.
+/// Kinds of errors. `Display` writes the message without the place; it never holds a value of the document.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonError {
-    /// `JSON-001`: the grammar has something else here.
+    /// `JSON-001`: something that the grammar does not allow here.
     #[error("expected {expected}, found {found}")]
     Unexpected {
         /// What the grammar allows.
         expected: &'static str,
-        /// The kind of byte that stands there.
+        /// Kind of the byte found.
         found: &'static str,
     },
     /// `JSON-002`: the text ends inside the document.
     #[error("the document ends where {expected} is expected")]
     End {
-        /// What the grammar needs.
+        /// What the grammar requires.
         expected: &'static str,
     },
     /// `JSON-003`: a control character inside a string.
@@ -46,10 +46,10 @@ pub enum JsonError {
         /// `Limits::depth_max`.
         limit: usize,
     },
-    /// `JSON-009`: text behind the document.
+    /// `JSON-009`: text after the document.
     #[error("expected the end of the document, found {found}")]
     Behind {
-        /// The kind of byte that stands there.
+        /// Kind of the byte found.
         found: &'static str,
     },
     /// `JSON-010`: a member twice in one object.
@@ -64,12 +64,12 @@ pub enum JsonError {
     /// `JSON-012`: a value of the wrong kind.
     #[error("expected {expected}, found {found}")]
     Kind {
-        /// What the node takes.
+        /// What the node accepts.
         expected: &'static str,
-        /// What stands there.
+        /// What was found.
         found: &'static str,
     },
-    /// `JSON-013`: an exponent that gives more digits than a decimal has.
+    /// `JSON-013`: an exponent that gives more digits than a decimal can have.
     #[error("the number needs more than {limit} digits without its exponent")]
     Digits {
         /// Most digits.
@@ -92,13 +92,13 @@ pub enum JsonError {
     Array {
         /// What the grammar allows.
         expected: &'static str,
-        /// The kind of byte that stands there.
+        /// Kind of the byte found.
         found: &'static str,
     },
-    /// `JSON-022`: something stands behind the array.
+    /// `JSON-022`: something after the array.
     #[error("expected the end of the text after the array of documents, found {found}")]
     BehindArray {
-        /// The kind of byte that stands there.
+        /// Kind of the byte found.
         found: &'static str,
     },
     /// `JSON-023`: the array is not closed.
@@ -133,7 +133,7 @@ impl JsonError {
         })
     }
 
-    /// What the user can do.
+    /// Returns the remedy.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -170,7 +170,7 @@ impl JsonError {
         Some(hint.to_owned())
     }
 
-    /// As a finding at `place`.
+    /// Returns the finding at `place`.
     #[must_use]
     pub fn finding(&self, place: Place) -> Finding {
         let finding = Finding::error(self.code(), Fault::Sender, self.to_string()).at(place);
@@ -184,7 +184,7 @@ impl JsonError {
 /// One thing that is wrong in a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JsonProblem {
-    /// What.
+    /// The error.
     pub error: JsonError,
     /// Byte in the document, from 0.
     pub byte: usize,
@@ -199,14 +199,14 @@ pub struct JsonProblem {
 /// Why a document was refused: everything that is wrong in it, in the order of the text. Only the last can be a fault of grammar.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JsonFault {
-    /// At least one.
+    /// The problems, at least one.
     pub problems: Vec<JsonProblem>,
-    /// How many more there are beyond `Limits::findings_max`.
+    /// Number of problems beyond `Limits::findings_max`.
     pub more: usize,
 }
 
 impl JsonFault {
-    /// The problems as findings. `place` is where the document begins: its file, record, line and byte are carried over.
+    /// Returns the problems as findings. `place` is the start of the document; its file, record, line and byte are carried over.
     #[must_use]
     pub fn findings(&self, place: &Place) -> Findings {
         let mut findings: Vec<Finding> = self.problems.iter().map(|problem| problem.finding(place)).collect();

@@ -1,4 +1,4 @@
-//! What stands before each value, built once per shape.
+//! Text before each value, built once per shape.
 
 use quayline_core::{NodeId, NodeKind, Scalar, Shape};
 
@@ -16,42 +16,42 @@ pub(crate) const SLACK: usize = BLOCK;
 pub(crate) struct Keys {
     arena: Vec<[u8; BLOCK]>,
     nodes: Vec<NodeKeys>,
-    /// What the short ways of writing a value need, in one place per node.
+    /// Data of the fast ways of writing a value, together for each node.
     prefixes: Vec<Prefix>,
-    /// By leaf.
+    /// The same for leaves that are alone in their group.
     alone: Vec<Alone>,
 }
 
 /// Bytes of the longest way into a group that has a short way.
 pub(crate) const ALONE_MAX: usize = 32;
 
-/// What stands before a leaf's value, or before its list, and before the group that it stands in, where that group has nothing else.
+/// Text before a leaf's value, or before its list, and before its group if that group has nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Alone {
     pub(crate) bytes: [u8; ALONE_MAX],
-    /// Length with the leaf's own; 0 where only the long way will do.
+    /// Length including the leaf's own text; 0 if only the general way can write it.
     pub(crate) all: u8,
-    /// Length of what is the group's.
+    /// Length of the group's text.
     pub(crate) group: u8,
 }
 
 /// Bytes of the longest prefix that has a short way.
 pub(crate) const PREFIX_MAX: usize = 64;
 
-/// A node's `one` prefix as a block of its own, which begins where a half of a cache line does.
+/// A node's `one` prefix as a block of its own, aligned to half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Prefix {
     pub(crate) bytes: [u8; PREFIX_MAX],
-    /// Length before a string, at most [`PREFIX_MAX`]; 0 where the prefix is longer and only the long way will do.
+    /// Length before a string, at most [`PREFIX_MAX`]; 0 if the prefix is longer and only the general way can write it.
     pub(crate) string: u8,
     /// Length before a number: without the quotation mark, unless numbers of this node are quoted.
     pub(crate) number: u8,
-    /// 1 where numbers of this node are quoted.
+    /// 1 if numbers of this node are quoted.
     pub(crate) quotes: u8,
     /// Most digits of a decimal with a short way; 0 as for `string`.
     pub(crate) plain_digits: u8,
-    /// The same, at most a block's sixteen.
+    /// The same length, at most a block's sixteen.
     pub(crate) block_digits: u8,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Prefix {
 pub(crate) struct NodeKeys {
     /// Before a value: `"KEY":"`, or `"` in a list; before a group: `"KEY":{`, or `{` in a list.
     pub(crate) one: Span,
-    /// Whether a decimal of this node is always a string.
+    /// Returns whether a decimal of this node is always a string.
     pub(crate) quoted: bool,
     /// Levels above the node's members, for pretty output.
     pub(crate) level: u16,

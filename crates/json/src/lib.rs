@@ -2,7 +2,7 @@
 //!
 //! * [`JsonWriter`] is a [`quayline_core::Sink`]: it writes documents as JSON text into a buffer that its caller drains.
 //! * [`JsonReader`] is a source: it reads one document and drives a sink by the shape.
-//! * [`JsonSplitter`] finds the documents in a stream, in an array or one behind the other.
+//! * [`JsonSplitter`] finds the documents in a stream, in an array or one after another.
 //!
 //! This crate does no I/O, holds no thread and reads no clock. Grammar: RFC 8259.
 

@@ -1,10 +1,10 @@
-//! What the reader knows of each node: its kind, its member's text, and its members by name.
+//! The reader's tables for each node: its kind, its member's text, and its members by name.
 
 use quayline_core::{Node, NodeId, NodeKind, Scalar, Shape};
 
 use crate::text::escape_into;
 
-/// What may stand at a node.
+/// Kind of value that a node accepts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Group,
@@ -23,7 +23,7 @@ pub(crate) struct Member {
     pub(crate) list: bool,
     /// `"NAME":` in the arena.
     key: Span,
-    /// Its first 16 bytes, and which of them it has.
+    /// Its first 16 bytes, and a mask of those that it has.
     head: u128,
     mask: u128,
     /// The children, in `by_name`.
@@ -48,7 +48,7 @@ pub(crate) struct Members {
     nodes: Vec<Member>,
     names: Vec<Box<str>>,
     arena: Vec<u8>,
-    /// For each group its children, sorted by name.
+    /// The children of each group, sorted by name.
     by_name: Vec<NodeId>,
 }
 
@@ -87,7 +87,7 @@ impl Members {
         &self.names[node.index()]
     }
 
-    /// Length of `"NAME":` of `node` where `text` begins with it.
+    /// Returns the length of `"NAME":` of `node` if `text` begins with it.
     #[inline(always)]
     pub(crate) fn matches(&self, node: NodeId, text: &[u8]) -> Option<usize> {
         let member = self.nodes.get(node.index())?;

@@ -13,19 +13,19 @@ const DECIMAL_DIGITS_MAX: usize = 39;
 
 /// Writes up to 16 digits with a point before the last `scale`, without leading zeros; returns the length.
 ///
-/// `digits` holds ASCII, first digit in the lowest byte; what lies above `len` bytes is ignored. `scale < len <= 16`.
-/// `out` holds at least 17 + 16 bytes.
+/// `digits` holds ASCII, first digit in the lowest byte; bytes beyond `len` are ignored. `scale < len <= 16`. `out` holds at least
+/// 17 + 16 bytes.
 #[inline(always)]
 pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) -> usize {
     let whole = len - scale;
-    // A zero stands before the point, however many there are.
+    // One zero precedes the point, however many there are.
     let stop = 1u32 << (whole - 1);
     let leading = (!u32::from(scan::mask_eq(&digits.to_le_bytes(), b'0')) | stop).trailing_zeros() as usize;
     if scale == 0 {
         out[..16].copy_from_slice(&(digits >> (8 * leading)).to_le_bytes());
         return len - leading;
     }
-    // The point goes in where all digits still have their fixed places, so that only one shift depends on the value.
+    // The point is inserted while all digits have fixed places, so that only one shift depends on the value.
     let before = BEFORE[whole & 15];
     let pointed = digits & before | (digits & !before) << 8 | POINT[whole & 15];
     out[..16].copy_from_slice(&(pointed >> (8 * leading)).to_le_bytes());
@@ -35,17 +35,17 @@ pub(crate) fn put_short(digits: u128, len: usize, scale: usize, out: &mut [u8]) 
 
 /// Writes 17 to 32 digits with a point before the last `scale`, without leading zeros; returns the length.
 ///
-/// What lies above `len` digits of `block` is ignored; `scale < len`. `out` holds at least 65 bytes.
+/// Bytes of `block` beyond `len` digits are ignored; `scale < len`. `out` holds at least 65 bytes.
 #[inline(always)]
 pub(crate) fn put_two_blocks(block: &[u8; 32], len: usize, scale: usize, out: &mut [u8]) -> usize {
     let whole = len - scale;
-    // A zero stands before the point, however many there are.
+    // One zero precedes the point, however many there are.
     let stop = 1u32 << (whole - 1);
     let (first, last) = (block.first_chunk::<16>(), block.last_chunk::<16>());
     let zeros = |half: Option<&[u8; 16]>| half.map_or(0, |half| u32::from(scan::mask_eq(half, b'0')));
     let leading = (!(zeros(first) | zeros(last) << 16) | stop).trailing_zeros() as usize;
     let (digits, kept) = (len - leading, whole - leading);
-    // Room behind, so that whole blocks can be copied wherever the digits begin.
+    // Room after the digits, so that whole blocks can be copied wherever the digits begin.
     let mut padded = [0; 64];
     padded[..32].copy_from_slice(block);
     out[..32].copy_from_slice(&padded[leading..leading + 32]);

@@ -14,45 +14,47 @@ use problem::Problem;
 /// Choices of a [`JsonReader`].
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReaderOptions {
-    /// Of these, `depth_max` and `findings_max` apply.
+    /// Bounds, of which `depth_max` and `findings_max` apply.
     pub limits: Limits,
-    /// What a member that the shape does not have is.
+    /// Treatment of a member that the shape does not have.
     pub unknown: Unknown,
 }
 
-/// What a member that the shape does not have is.
+/// Treatment of a member that the shape does not have.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Unknown {
     /// A problem: it is most often a name written wrongly.
     #[default]
     Error,
-    /// Passed over; its value is held to the grammar all the same.
+    /// Skipped; the grammar of its value is still checked.
     Ignore,
 }
 
 /// Reads documents and drives a sink by the shape.
 ///
-/// The text is held to RFC 8259 strictly. The document is an object, the shape's root. Members may stand in any order and may be missing:
-/// what that means is for the sink to say.
+/// The text must follow RFC 8259 strictly. The document is an object, the shape's root. Members may come in any order and may be
+/// missing; the sink decides what that means.
 ///
 /// # What is sent
-/// * A string for a text node is `Ascii` where it has printable ASCII only, otherwise `Text`; without escapes it is a span of the input.
+/// * A string for a text node is `Ascii` if it has printable ASCII only, otherwise `Text`; without escapes it is a span of the
+///   input.
 /// * A number for a decimal node is `Digits` with every digit written (`-12.50` is `1250` at scale 2). An exponent is worked in, as long as
 ///   the result has at most 38 digits. A string that holds a number is the same; any other string is sent as text, for the sink to judge.
 /// * A number for a float node is the nearest float.
 /// * A string for a node of bytes holds hexadecimal digits and is `Bytes`.
-/// * A string that begins with `0x` and goes on with hexadecimal digits is `Raw`, except for a text node.
+/// * A string of `0x` followed by hexadecimal digits is `Raw`, except for a text node.
 /// * `null` is `Null` for a leaf; for a group or list it is as if the member were missing.
 ///
 /// # What is refused
-/// Besides the grammar: a member twice in one object (RFC 8259 leaves it open; two values for one field are never right), an unknown
-/// member (see [`Unknown`]), a value of the wrong kind. All of these in a document are found at once; a fault of grammar ends it.
+/// In addition to the grammar, these are errors: a member twice in one object (RFC 8259 leaves it open; two values for one field
+/// are never right), an unknown member (see [`Unknown`]), and a value of the wrong kind. All of these in a document are reported at
+/// once; a fault of grammar ends it.
 ///
 /// # Leniency
 /// * A byte order mark before the document is passed over: editors write it.
 #[derive(Clone, Debug)]
 pub struct JsonReader {
-    /// Whether only the node's own type is taken.
+    /// Whether only the node's own type is accepted.
     strict: bool,
     members: Members,
     options: ReaderOptions,
@@ -66,17 +68,17 @@ pub struct JsonReader {
     more: usize,
 }
 
-/// What is remembered of a node from one member to the next.
+/// State of a node that is kept from one member to the next.
 #[derive(Clone, Copy, Debug)]
 struct Visit {
     /// The object occurrence in which the node was seen last.
     seen: u64,
-    /// The member that is likely to come first in this group, and behind this member: learned, at first the shape's order.
+    /// The member that probably comes first in this group, and after this member: learned, initially in the shape's order.
     first: NodeId,
     next: NodeId,
 }
 
-/// Where in the document the reader is.
+/// Position of the reader in the document.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     node: NodeId,
@@ -119,8 +121,8 @@ impl JsonReader {
         }
     }
 
-    /// The same, but a value is taken in its node's own type only: no number in a string, no raw bytes, no `null`. Such a reader takes what
-    /// a JSON Schema of the shape allows.
+    /// Returns a reader that accepts a value only in its node's own type: no number in a string, no raw bytes, no `null`. It
+    /// accepts the same documents as a JSON Schema of the shape.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;

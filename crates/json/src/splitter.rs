@@ -1,4 +1,4 @@
-//! Where documents begin and end in a stream.
+//! Start and end of documents in a stream.
 
 use core::ops::Range;
 
@@ -9,13 +9,13 @@ use crate::fault::{JsonError, describe};
 
 /// Finds the documents in a stream of JSON text.
 ///
-/// A stream whose first byte is `[` is one array of documents; any other is a sequence of documents with or without white space (line feeds,
-/// as in JSON lines) between them. The splitter holds no text and looks at each byte once: its state is a few words, and the caller keeps no
-/// more than the document that is not complete yet, which [`Limits::record_bytes_max`] bounds.
+/// A stream whose first byte is `[` is one array of documents; any other is a sequence of documents with or without white space
+/// (line feeds, as in JSON lines) between them. The splitter holds no text and looks at each byte once. Its state is a few words,
+/// and the caller keeps only the document that is not complete yet, which [`Limits::record_bytes_max`] bounds.
 ///
-/// It finds brackets and strings only; whether a document is good is for [`crate::JsonReader`] to say. Where a bad one ends:
+/// It finds only brackets and strings; [`crate::JsonReader`] decides whether a document is valid. An invalid one ends as follows:
 /// * a text that does not begin with a bracket ends before the next line feed, in an array before the next `,`, `]` or white space;
-/// * the last document of a stream that ends inside it is what there is of it.
+/// * the last document of a stream that ends inside it is the rest of the stream.
 ///
 /// # Leniency
 /// * A byte order mark at the start of the stream is passed over: editors write it.
@@ -26,26 +26,26 @@ pub struct JsonSplitter {
     limit: usize,
 }
 
-/// Whether the input is all there will be.
+/// Whether the input is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
     No,
-    /// The source has ended behind the input.
+    /// The source ends after the input.
     Yes,
 }
 
-/// What one call found.
+/// Result of one call.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Split {
     /// A document.
     Document {
-        /// Where it stands in the input.
+        /// Its range in the input.
         at: Range<usize>,
         /// Bytes of the input that are done with.
         consumed: usize,
     },
-    /// The input ends before the document does: call again with the bytes behind `consumed` and more.
+    /// The input ends before the document does: call again with the bytes after `consumed` and more.
     NeedMore {
         /// Bytes of the input that are done with.
         consumed: usize,
@@ -61,14 +61,14 @@ pub enum Split {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct SplitFault {
-    /// What is wrong.
+    /// The error.
     pub error: JsonError,
     /// Byte in the input of the call, from 0.
     pub at: usize,
 }
 
 impl SplitFault {
-    /// As a finding at `place`, whose byte the caller sets to the input's place in the stream and [`SplitFault::at`] together.
+    /// Returns the finding at `place`, whose byte the caller sets to the input's place in the stream plus [`SplitFault::at`].
     #[must_use]
     pub fn finding(&self, place: Place) -> Finding {
         self.error.finding(place)
@@ -84,13 +84,13 @@ enum InStream {
     Before,
     /// In a sequence of documents.
     Sequence,
-    /// Behind `[`.
+    /// After `[`.
     First,
-    /// Behind a document in an array.
+    /// After a document in an array.
     Behind,
-    /// Behind `,` in an array.
+    /// After `,` in an array.
     Comma,
-    /// Behind `]`.
+    /// After `]`.
     End,
 }
 
@@ -112,7 +112,7 @@ struct InValue {
     /// Open brackets; 0 in a text that does not begin with one.
     depth: usize,
     string: bool,
-    /// Behind a backslash.
+    /// After a backslash.
     escaped: bool,
 }
 
@@ -123,20 +123,20 @@ impl JsonSplitter {
         JsonSplitter::resume(limits, 0)
     }
 
-    /// Starts behind a document, with what [`JsonSplitter::state`] gave there.
+    /// Resumes after a document, with the number that [`JsonSplitter::state`] returned there.
     #[must_use]
     pub fn resume(limits: &Limits, state: u64) -> Self {
         let place = usize::try_from(state).ok().and_then(|state| PLACES.get(state)).copied();
         JsonSplitter { place: place.unwrap_or(InStream::Start), value: None, limit: limits.record_bytes_max }
     }
 
-    /// State for a checkpoint behind a document: a small number.
+    /// Returns the state for a checkpoint after a document: a small number.
     #[must_use]
     pub fn state(&self) -> u64 {
         self.place as u64
     }
 
-    /// Whether the stream is one array; known once its first byte was seen.
+    /// Returns whether the stream is one array, which is known after its first byte.
     #[must_use]
     pub fn is_array(&self) -> bool {
         self.place >= InStream::First
@@ -145,8 +145,8 @@ impl JsonSplitter {
     /// Finds the next document of `input`, which begins with the first byte that was not consumed.
     ///
     /// # Errors
-    /// [`SplitFault`] where an array is broken between documents or a document is longer than the limit. The state stays as it was: the next
-    /// call with the same bytes gives it again.
+    /// [`SplitFault`] if an array is broken between documents or a document is longer than the limit. The state is unchanged: the
+    /// next call with the same bytes returns the fault again.
     pub fn split(&mut self, input: &[u8], end: EndOfInput) -> Result<Split, SplitFault> {
         let mut next = self.clone();
         let split = next.step(input, end)?;
@@ -181,7 +181,7 @@ impl JsonSplitter {
         Ok(Split::Document { at: start..start + len, consumed: start + len })
     }
 
-    /// Goes from behind a document to the next one; the byte where it begins, or where the input or the stream ends.
+    /// Moves from after a document to the next one. Returns the byte where it begins, or where the input or the stream ends.
     fn between(&mut self, input: &[u8], end: EndOfInput) -> Result<usize, SplitFault> {
         const MARK: &[u8] = b"\xef\xbb\xbf";
         let mut at = 0;
@@ -230,8 +230,8 @@ impl JsonSplitter {
 impl InValue {
     /// Length of the value once its outermost bracket is closed.
     ///
-    /// Looks at 64 bytes at a time: which of them lie in strings follows from the parity of the quotation marks before them, and brackets
-    /// outside are only counted, unless as many close as are open.
+    /// Examines 64 bytes at a time. The parity of the quotation marks before a byte tells whether it is in a string; brackets
+    /// outside strings are only counted, unless as many close as are open.
     fn nested(&mut self, text: &[u8]) -> Option<usize> {
         let mut at = self.scanned;
         while let Some(block) = text[at..].first_chunk::<64>() {
@@ -268,7 +268,7 @@ impl InValue {
         found
     }
 
-    /// The same byte by byte; `at` is where `bytes` begin.
+    /// Does the same byte by byte; `at` is the start of `bytes`.
     fn bytes(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
         for (i, byte) in bytes.iter().enumerate() {
             match byte {
@@ -311,7 +311,7 @@ impl InValue {
         }
     }
 
-    /// Goes behind the quote that closes the string at `at`; false where the text ends before.
+    /// Moves after the quote that closes the string at `at`. Returns false if the text ends before it.
     fn pass_string(&mut self, text: &[u8], at: &mut usize) -> bool {
         while let Some(next) = memchr::memchr2(b'"', b'\\', &text[*at..]) {
             let stop = *at + next;
@@ -321,7 +321,7 @@ impl InValue {
                 return true;
             }
             if stop + 1 == text.len() {
-                // The byte behind the backslash is not there yet; both are looked at again.
+                // The byte after the backslash has not arrived; both are examined again.
                 self.scanned = stop;
                 return false;
             }
@@ -332,7 +332,7 @@ impl InValue {
     }
 }
 
-/// Where in a block of 64 bytes the structure of a document may be; the first byte's bit is the lowest.
+/// The bytes of a block of 64 that may be structure of a document; the first byte's bit is the lowest.
 struct Masks {
     quotes: u64,
     backslashes: u64,

@@ -1,9 +1,9 @@
-//! How JSON is written.
+//! Style of written JSON.
 
 /// Choices of a [`crate::JsonWriter`]. The default is compact JSON lines with exact numbers.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct JsonStyle {
-    /// What stands between documents.
+    /// Text between documents.
     pub stream: Stream,
     /// When a number becomes a string.
     pub numbers: Numbers,
@@ -11,7 +11,7 @@ pub struct JsonStyle {
     pub spacing: Spacing,
 }
 
-/// What stands between documents.
+/// Text between documents.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Stream {
     /// Each document is followed by a line feed (JSON lines).
@@ -29,8 +29,8 @@ pub enum Numbers {
     /// Never: all digits are written as a JSON number.
     #[default]
     Exact,
-    /// A decimal is a string where its node can hold more than 15 digits, so that a member has one type in every document; and also where a
-    /// value happens to have more. Floats stay numbers, since a double holds them.
+    /// A decimal is a string if its node can hold more than 15 digits, so that a member has one type in every document, and also if
+    /// its value has more. Floats stay numbers, since a double holds them.
     StringsWhenUnsafe,
     /// Always: every decimal and every float is a string.
     Strings,
@@ -39,7 +39,7 @@ pub enum Numbers {
 /// White space inside a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Spacing {
-    /// None.
+    /// No white space.
     #[default]
     Compact,
     /// One member or element a line, indented by two blanks a level.

@@ -53,7 +53,7 @@ pub(crate) fn escape_into(text: &[u8], out: &mut Vec<u8>) {
     out.truncate(start + len);
 }
 
-/// The 16 bytes from `at`, with zeros where `tail` ends.
+/// Returns the 16 bytes from `at`, with zeros after the end of `tail`.
 #[inline(always)]
 pub(crate) fn block_at(tail: &[u8], at: usize) -> [u8; 16] {
     match tail.get(at..).and_then(|tail| tail.first_chunk::<16>()) {

@@ -10,21 +10,21 @@ use quayline_charset::scan::{mask_digits, mask_eq, mask_json_special, mask_json_
 /// Digits that a number may have once its exponent is gone.
 pub(crate) const DIGITS_MAX: usize = 38;
 
-/// An error and the byte where it is.
+/// An error and its byte.
 #[derive(Debug)]
 pub(crate) struct Lexical {
     pub(crate) error: JsonError,
     pub(crate) at: usize,
 }
 
-/// A string: its content is `text[start..end]`, and a quote stands at `end`.
+/// A string: its content is `text[start..end]`, and its closing quote is at `end`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StringToken {
     pub(crate) end: usize,
     pub(crate) form: Form,
 }
 
-/// What the content of a string is.
+/// Form of a string's content.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
     /// Printable ASCII without escapes.
@@ -35,7 +35,7 @@ pub(crate) enum Form {
     Escaped,
 }
 
-/// The string whose opening quote stands before `start`.
+/// Reads the string whose opening quote is before `start`.
 #[inline(always)]
 pub(crate) fn string(text: &[u8], start: usize) -> Result<StringToken, Lexical> {
     let mut at = start;
@@ -53,7 +53,7 @@ pub(crate) fn string(text: &[u8], start: usize) -> Result<StringToken, Lexical> 
     string_rest(text, start, at)
 }
 
-/// The same where `text[start..at]` is known to be printable ASCII without quote or backslash.
+/// Reads the rest of a string of which `text[start..at]` is known to be printable ASCII without quote or backslash.
 #[inline(never)]
 fn string_rest(text: &[u8], start: usize, mut at: usize) -> Result<StringToken, Lexical> {
     let mut form = Form::Ascii;
@@ -89,7 +89,7 @@ fn string_rest(text: &[u8], start: usize, mut at: usize) -> Result<StringToken, 
     Ok(StringToken { end: at, form })
 }
 
-/// Puts the characters of `raw`, the content of a string, into `out` in place of what is there. `base` is where `raw` stands in the text.
+/// Replaces the content of `out` by the characters of `raw`, the content of a string. `base` is the place of `raw` in the text.
 pub(crate) fn unescape(raw: &[u8], base: usize, out: &mut Vec<u8>) -> Result<(), Lexical> {
     out.clear();
     let mut at = 0;
@@ -139,7 +139,7 @@ fn unicode_escape(raw: &[u8]) -> Result<(char, usize), JsonError> {
     Ok((char::from_u32(code).ok_or(JsonError::Surrogate)?, 12))
 }
 
-/// A number: where its parts stand in the text.
+/// A number: the places of its parts in the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
     pub(crate) start: usize,
@@ -151,7 +151,7 @@ pub(crate) struct Number {
     exponent: Option<i32>,
 }
 
-/// The number at `start`, where a minus sign or a digit is expected.
+/// Reads the number at `start`, where a minus sign or a digit is expected.
 pub(crate) fn number(text: &[u8], start: usize) -> Result<Number, Lexical> {
     let whole = start + usize::from(text.get(start) == Some(&b'-'));
     let whole_len = count_digits(text, whole);
@@ -180,18 +180,18 @@ pub(crate) fn number(text: &[u8], start: usize) -> Result<Number, Lexical> {
     Ok(number)
 }
 
-/// A plain decimal whose text fits into 15 bytes behind its sign.
+/// A plain decimal whose text after the sign fits 15 bytes.
 pub(crate) struct ShortNumber {
-    /// Its digits without the point; what lies behind `len` of them means nothing.
+    /// Its digits without the point; bytes beyond `len` have no meaning.
     pub(crate) digits: [u8; 16],
     pub(crate) len: usize,
     pub(crate) scale: i16,
     pub(crate) negative: bool,
-    /// The byte behind it.
+    /// The byte after it.
     pub(crate) end: usize,
 }
 
-/// The number at `start` if it is a short one; `None` also where it is none at all or the text ends soon behind it.
+/// Reads the number at `start` if it is a short one. Returns `None` also if it is not a number or the text ends soon after it.
 #[inline(always)]
 pub(crate) fn short_number(text: &[u8], start: usize) -> Option<ShortNumber> {
     let negative = text.get(start) == Some(&b'-');
@@ -231,7 +231,8 @@ fn count_digits(text: &[u8], start: usize) -> usize {
     }
 }
 
-/// The exponent whose sign or first digit stands at `at`, and the byte behind it. One beyond any limit stays beyond it.
+/// Reads the exponent whose sign or first digit is at `at`, and returns it with the byte after it. An exponent beyond any limit
+/// stays beyond it.
 #[inline(never)]
 fn exponent(text: &[u8], at: usize) -> Result<(i32, usize), Lexical> {
     let sign = text.get(at).filter(|byte| matches!(byte, b'+' | b'-'));
@@ -256,7 +257,7 @@ fn no_digit(text: &[u8], at: usize) -> Lexical {
 }
 
 impl Number {
-    /// As an exact decimal, in `text` or, where a point or an exponent has to go, in `scratch`.
+    /// Returns the number as an exact decimal, in `text` or, if a point or an exponent has to be removed, in `scratch`.
     pub(crate) fn digits<'a>(&self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<Digits<'a>, JsonError> {
         let negative = self.whole > self.start;
         if self.exponent.is_some() {

@@ -14,33 +14,35 @@ const BUFFER_BYTES: usize = 1 << 16;
 
 /// Writes documents as JSON text into a buffer that the caller drains.
 ///
-/// It does no I/O: after each document, or after many, the caller writes [`JsonWriter::bytes`] out and calls [`JsonWriter::clear`].
+/// It does no I/O: after one or more documents the caller writes [`JsonWriter::bytes`] to the output and calls
+/// [`JsonWriter::clear`].
 ///
 /// # What is written
-/// * A group is an object whose members stand in the order of the events, a list an array.
-/// * `Text` and `Ascii` are strings; `"`, `\` and characters below 0x20 are escaped, all else passes as UTF-8.
-/// * Decimals are plain numbers without exponent or leading zeros, with every fractional digit of their scale (`100.00`, `0.05`, `7000`).
-///   A negative zero keeps its sign (`-0`, `-0.00`), which JSON allows. [`Numbers`] tells when they become strings.
+/// * A group is an object whose members are in the order of the events, a list an array.
+/// * `Text` and `Ascii` are strings; `"`, `\` and characters below 0x20 are escaped, all others are written as UTF-8.
+/// * Decimals are plain numbers without exponent or leading zeros, with every fractional digit of their scale (`100.00`, `0.05`,
+///   `7000`). A negative zero keeps its sign (`-0`, `-0.00`), which JSON allows. [`Numbers`] determines when they become strings.
 /// * Floats have the fewest digits that read back as the same value; one that is not finite is `null`.
 /// * `Bytes` is a string of hexadecimal digits, `Raw` one with `0x` before them.
 ///
 /// # Several writers for one array
-/// With [`Stream::Array`] every document begins with its separator: a line feed for the first behind [`JsonWriter::begin`], otherwise
-/// `,` and a line feed. A driver that joins the output of several writers drops the first byte of the first output that has any.
+/// With [`Stream::Array`] every document begins with its separator: a line feed for the first after [`JsonWriter::begin`],
+/// otherwise `,` and a line feed. A driver that joins the output of several writers drops the first byte of the first output that
+/// has any.
 #[derive(Clone, Debug)]
 pub struct JsonWriter {
-    /// Always initialised to its full length; what counts is `..pos`.
+    /// Always initialised to its full length; only `..pos` is output.
     buf: Vec<u8>,
     pos: usize,
     keys: Keys,
-    /// By group, how its rows of texts are written, once they are.
+    /// For each group, the way to write its rows of texts, once it has some.
     rows: Vec<Option<Box<Rows>>>,
     style: JsonStyle,
-    /// Whether no document of the array was written.
+    /// Whether no document of the array was written yet.
     first: bool,
-    /// Whether between `enter(ROOT)` and `leave(ROOT)`.
+    /// Whether the writer is between `enter(ROOT)` and `leave(ROOT)`.
     open: bool,
-    /// Where the document begun last starts, and what `first` was before it.
+    /// Start of the document begun last, and the value of `first` before it.
     start: usize,
     start_first: bool,
     /// Bytes of the document begun last that were cleared while it was open.
@@ -82,14 +84,14 @@ impl JsonWriter {
         self.start = self.pos;
     }
 
-    /// What was written since the last [`JsonWriter::clear`]. Inside a document, its last byte is held back.
+    /// Returns the text written since the last [`JsonWriter::clear`]. Inside a document, its last byte is held back.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.buf[..self.pos - usize::from(self.open)]
     }
 
-    /// Forgets [`JsonWriter::bytes`] and keeps the memory. A document may be open (a giant one is drained in parts); then a later
-    /// `discard` cannot take back what was cleared, and [`JsonWriter::taken`] tells how much that is.
+    /// Removes [`JsonWriter::bytes`] and keeps the memory. If a document is open (a giant one is drained in parts), a later
+    /// `discard` cannot withdraw the cleared bytes, and [`JsonWriter::taken`] returns how many there are.
     pub fn clear(&mut self) {
         let kept = usize::from(self.open);
         let cleared = self.pos - kept;
@@ -103,8 +105,9 @@ impl JsonWriter {
         self.start = 0;
     }
 
-    /// Hands out the buffer instead of its bytes, so that nothing is copied: the text is the buffer's first bytes, as many as returned. The
-    /// writer goes on with `buffer`, whose content is lost. A document that is open stays with the writer, whole if no part of it was cleared.
+    /// Returns the buffer instead of its bytes, so that nothing is copied, and the length of the text at its start. The writer
+    /// continues with `buffer`, whose content is lost. An open document stays with the writer, in full if no part of it was
+    /// cleared.
     #[must_use]
     pub fn exchange(&mut self, mut buffer: Vec<u8>) -> (Vec<u8>, usize) {
         if self.open {
@@ -133,21 +136,21 @@ impl JsonWriter {
         (core::mem::replace(&mut self.buf, buffer), closed)
     }
 
-    /// Goes back to the first `len` bytes of [`JsonWriter::bytes`], at the end of a document of [`Stream::Lines`] or behind the first of an
-    /// array: what was written behind them, an open document too, is void.
+    /// Truncates [`JsonWriter::bytes`] to the first `len`, which must be the end of a document of [`Stream::Lines`] or the first
+    /// byte of an array. Everything after it is void, including an open document.
     pub fn back_to(&mut self, len: usize) {
         self.pos = len.min(self.pos);
         (self.open, self.first) = (false, false);
         (self.start, self.taken) = (self.pos, 0);
     }
 
-    /// Bytes of the open document that were cleared already; 0 where none is open.
+    /// Returns the bytes of the open document that were cleared already; 0 if none is open.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// At least `need` bytes to write to, from the current end.
+    /// Returns at least `need` bytes to write to, from the current end.
     #[inline(always)]
     fn room(&mut self, need: usize) -> &mut [u8] {
         room(&mut self.buf, self.pos, need)
@@ -167,10 +170,10 @@ impl JsonWriter {
         self.pos += len;
     }
 
-    /// Closes an object or array: the bracket takes the place of the comma behind its last member.
+    /// Closes an object or array: the bracket replaces the comma after its last member.
     #[inline(always)]
     fn close(&mut self, bracket: u8, level: impl FnOnce(&Keys) -> u16) {
-        // A branch, not an addition of 0 or 1: where the next member goes must not wait for the byte to be loaded.
+        // A branch, not an addition of 0 or 1: the place of the next member must not wait for the byte to be loaded.
         if self.style.spacing == Spacing::Compact
             && let Some(out @ [b',', ..]) = self.buf.get_mut(self.pos - 1..self.pos + 1)
         {
@@ -194,7 +197,7 @@ impl JsonWriter {
         self.pos += 2;
     }
 
-    /// A string: up to 16 bytes at once, all else by [`JsonWriter::long_string`].
+    /// Writes a string: up to 16 bytes at once, longer ones with [`JsonWriter::long_string`].
     #[inline(always)]
     fn string(&mut self, node: NodeId, run: Run<'_>, special: impl Fn(&[u8; 16]) -> u16) {
         let prefix = self.keys.short(node);
@@ -217,7 +220,7 @@ impl JsonWriter {
         }
     }
 
-    /// A string of any length, with escapes where it needs them.
+    /// Writes a string of any length, with escapes if it needs them.
     #[inline(never)]
     fn long_string(&mut self, key: Span, tail: &[u8], len: usize) {
         self.put_key(key);
@@ -233,7 +236,7 @@ impl JsonWriter {
         self.put(b"\",");
     }
 
-    /// A decimal given as digits.
+    /// Writes a decimal given as digits.
     #[inline(always)]
     fn digits(&mut self, node: NodeId, value: Digits<'_>) {
         let (tail, len) = (value.digits.tail(), value.digits.len());
@@ -249,7 +252,7 @@ impl JsonWriter {
         }
     }
 
-    /// Digits that start with zeros or are more than sixteen, a block at a time; all else by [`JsonWriter::long_number`].
+    /// Writes digits that start with zeros or are more than sixteen, a block at a time; others with [`JsonWriter::long_number`].
     #[inline(always)]
     fn long_digits(&mut self, node: NodeId, value: Digits<'_>) {
         let (tail, len) = (value.digits.tail(), value.digits.len());
@@ -273,7 +276,7 @@ impl JsonWriter {
         }
     }
 
-    /// A decimal given as a small integer.
+    /// Writes a decimal given as a small integer.
     #[inline(always)]
     fn int(&mut self, node: NodeId, value: i64, scale: i16) {
         let magnitude = value.unsigned_abs();
@@ -435,7 +438,7 @@ impl Sink for JsonWriter {
 
     #[inline(always)]
     fn each_text_alone<'v>(&mut self, group: NodeId, leaf: NodeId, texts: impl ExactSizeIterator<Item = Run<'v>>) {
-        // By value: what stands in registers need not be loaded again behind each store.
+        // By value: data in registers need not be loaded again after each store.
         let alone = *self.keys.alone(leaf);
         if alone.all == 0 {
             return texts.for_each(|text| self.text_alone(group, leaf, text));
@@ -563,12 +566,12 @@ impl Sink for JsonWriter {
     }
 }
 
-/// How the rows of one group are written.
+/// Prepared rows of one group.
 #[derive(Clone, Debug)]
 struct Rows {
-    /// What they were made for.
+    /// The places that they were prepared for.
     places: Vec<TextPlace>,
-    /// `None` where text by text is the way.
+    /// `None` if they are written text by text.
     weave: Option<Weave>,
 }
 
@@ -614,7 +617,7 @@ fn put_alone(out: &mut [u8; EACH_ALONE_MAX], alone: &Alone, block: &[u8; 16], le
     at + end_len
 }
 
-/// How many bytes at the start of printable ASCII a JSON string has as they are, and at most sixteen.
+/// Returns how many bytes at the start are printable ASCII that a JSON string holds unescaped, at most sixteen.
 #[inline(always)]
 fn plain_ascii(block: &[u8; 16]) -> usize {
     (u32::from(mask_eq(block, b'"') | mask_eq(block, b'\\')) | 1 << 16).trailing_zeros() as usize
@@ -623,7 +626,7 @@ fn plain_ascii(block: &[u8; 16]) -> usize {
 /// Bytes that the short ways may touch: a prefix, a sign, 33 digits and a point, quotation mark and comma, and a block beyond.
 const WINDOW: usize = 192;
 
-/// Writes the prefix and, behind it, bytes without meaning. Most prefixes fit half a block, and a store of a whole one would nearly always
+/// Writes the prefix and, after it, arbitrary bytes. Most prefixes fit half a block, and a store of a whole one would nearly always
 /// straddle two cache lines.
 #[inline(always)]
 fn copy_prefix(prefix: &Prefix, out: &mut [u8; WINDOW]) {

@@ -100,7 +100,7 @@ impl<S: Sink> Pass<'_, S> {
         self.other_number(node, kind)
     }
 
-    /// A number that is long, has an exponent or ends the text, or is for a leaf that is no decimal.
+    /// Reads a number that is long, has an exponent or ends the text, or whose leaf is not a decimal.
     #[inline(never)]
     fn other_number(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         let start = self.at;
@@ -116,7 +116,7 @@ impl<S: Sink> Pass<'_, S> {
         Ok(())
     }
 
-    /// A literal name where a leaf's value is expected, or something that does not belong there.
+    /// Reads a literal name where a leaf's value is expected, or reports what does not belong there.
     #[inline(never)]
     fn word(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         let value = match self.peek() {
@@ -172,7 +172,7 @@ pub(super) fn expected(kind: Kind) -> &'static str {
     }
 }
 
-/// Puts the bytes that pairs of hexadecimal digits stand for into `out`; false where `text` is not such pairs.
+/// Decodes pairs of hexadecimal digits into `out`. Returns false if `text` is not such pairs.
 fn unhex(text: &[u8], out: &mut Vec<u8>) -> bool {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     out.clear();

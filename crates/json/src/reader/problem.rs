@@ -1,4 +1,4 @@
-//! What is recorded of a problem.
+//! Recording of problems.
 
 use quayline_core::{NodeId, Sink};
 

@@ -7,7 +7,7 @@ use crate::fault::JsonError;
 use crate::token::{self, Form, StringToken};
 
 impl<S: Sink> Pass<'_, S> {
-    /// Whatever value stands here is passed over and, if it is one, is a problem. `leaf` is set where the node is not yet a step.
+    /// Skips any value and reports it as a problem. `leaf` is set if the node is not yet a step.
     #[cold]
     pub(super) fn wrong_kind(&mut self, expected: &'static str, leaf: Option<NodeId>) -> Result<(), Stop> {
         let start = self.at;
@@ -24,7 +24,7 @@ impl<S: Sink> Pass<'_, S> {
         self.skip_value()
     }
 
-    /// Passes over a value of any kind, which is held to the grammar.
+    /// Skips a value of any kind; its grammar is checked.
     pub(super) fn skip_value(&mut self) -> Result<(), Stop> {
         let base = self.reader.brackets.len();
         loop {
@@ -58,7 +58,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Behind a value that is passed over: goes to the next one inside the outermost, or tells that there is none.
+    /// After a skipped value, moves to the next one inside the outermost. Returns whether there is one.
     fn next_skipped(&mut self, base: usize) -> Result<bool, Stop> {
         while self.reader.brackets.len() > base {
             let bracket = self.reader.brackets.last().copied().unwrap_or(b'[');
@@ -72,7 +72,7 @@ impl<S: Sink> Pass<'_, S> {
                     }
                     return Ok(true);
                 }
-                // In ASCII each closing bracket stands two behind its opening one.
+                // In ASCII each closing bracket is two after its opening one.
                 Some(byte) if byte == bracket + 2 => {
                     self.reader.brackets.pop();
                     self.close();

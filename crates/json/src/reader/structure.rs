@@ -67,7 +67,7 @@ impl<S: Sink> Pass<'_, S> {
         Ok(())
     }
 
-    /// A member whose name is not the expected one: reads name and colon and looks the name up.
+    /// Reads the name and colon of a member that is not the expected one, and looks the name up.
     #[inline(never)]
     fn named_member(&mut self, group: NodeId, last: NodeId) -> Result<Option<NodeId>, Stop> {
         let start = self.at;
@@ -166,7 +166,7 @@ impl<S: Sink> Pass<'_, S> {
         Ok(())
     }
 
-    /// Passes over white space; the byte behind it.
+    /// Skips white space and returns the byte after it.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> Option<u8> {
         loop {
