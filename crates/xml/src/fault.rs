@@ -1,4 +1,4 @@
-//! What can be wrong with XML.
+//! Errors of XML.
 
 use core::fmt;
 
@@ -17,7 +17,7 @@ impl TextPosition {
     /// The first character of a file.
     pub const START: TextPosition = TextPosition { line: 1, column: 1 };
 
-    /// The place behind `text`, where this is the place before it.
+    /// Returns the place after `text`, if this is the place before it.
     #[must_use]
     pub fn behind(self, text: &[u8]) -> Self {
         let lines = memchr::memchr_iter(b'\n', text).count() as u64;
@@ -31,24 +31,24 @@ impl TextPosition {
 /// One thing that is wrong, with its place. `Display` is the message; [`XmlFault::finding`] adds place and remedy. No text is shown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XmlFault {
-    /// What.
+    /// Kind of the fault.
     pub kind: XmlFaultKind,
-    /// Where in the file.
+    /// Its place in the file.
     pub at: TextPosition,
     /// Path of the element, from below the record; empty for the record itself and outside of records.
     pub path: String,
 }
 
-/// What is wrong with one record.
+/// The faults of one record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XmlFaults {
-    /// At least one.
+    /// The faults, at least one.
     pub faults: Vec<XmlFault>,
-    /// Whether the sink saw a document, which is to be discarded.
+    /// Whether the sink received a document, which the caller must discard.
     pub sent: bool,
 }
 
-/// What is wrong.
+/// Kinds of faults.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum XmlFaultKind {
@@ -72,14 +72,14 @@ pub enum XmlFaultKind {
     },
     /// `XML-020`: an element that the group has no field for, or that is not the record's.
     UnknownElement {
-        /// Its name where it is short enough to be one.
+        /// Its name, if it is short enough to be one.
         name: String,
         /// The record's or a similar name.
         expected: Option<String>,
     },
-    /// `XML-021`: an element that stands once stands again.
+    /// `XML-021`: an element that may occur once occurs again.
     Repeated,
-    /// `XML-022`: the elements of a list do not stand one behind the other.
+    /// `XML-022`: the elements of a list do not follow each other directly.
     Scattered,
     /// `XML-023`: text where elements are expected.
     TextInGroup,
@@ -94,11 +94,11 @@ pub enum XmlFaultKind {
     Escape,
     /// `XML-027`: a null element that is not empty.
     NilWithContent,
-    /// `XML-028`: an element of bytes whose content is not hexadecimal.
+    /// `XML-028`: the content of an element of bytes is not hexadecimal.
     Hex,
 }
 
-/// How text is not well-formed.
+/// Ways in which text is not well-formed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Syntax {

@@ -15,23 +15,24 @@
 //! | list | one element an occurrence, one behind the other; an empty list is no element, and is read as empty where its minimum is 0 |
 //! | text with characters that XML 1.0 cannot hold (0x00 to 0x1f but tab and line ends, U+FFFE, U+FFFF) | `<NAME escaped="true">`, each as `\uHHHH`, `\` as `\\` |
 //!
-//! The last row loses nothing, and a reader that does not know it sees by the attribute that the text is not plain. An error would reject every
-//! record with LOW-VALUES in a text field, and a replacement character could not be read back.
+//! The form of the last row loses nothing, and its attribute shows other readers that the text is not plain. An error would reject
+//! every record with LOW-VALUES in a text field, and a replacement character could not be read back.
 //!
 //! # Names
-//! A name that is no XML name is mapped: other characters become `_xHHHH_`, a start that XML does not allow (a digit, `-`, `.`) gets `_` in
-//! front: `1ST-AMT` is `<_1ST-AMT>`. Two names of one group that fall together are refused (`XML-001`).
+//! A name that is not an XML name is mapped: other characters become `_xHHHH_`, and a start that XML does not allow (a digit, `-`,
+//! `.`) gets `_` before it: `1ST-AMT` is `<_1ST-AMT>`. Two names of one group that map to the same name are refused (`XML-001`).
 //!
 //! # Attributes
-//! A field called `@name` is the attribute `name` of the group around it, one called `$text` the text of that group: `<Money currency="EUR">1.50</Money>`
-//! is the group `Money` with `@currency` and `$text`. An attribute that is absent or null is not written. What XML 1.0 cannot hold stands in an
-//! attribute as `\uHHHH`, and is read as that.
+//! A field called `@name` is the attribute `name` of the group around it, one called `$text` the text of that group:
+//! `<Money currency="EUR">1.50</Money>` is the group `Money` with `@currency` and `$text`. An attribute that is absent or null is
+//! not written. Characters that XML 1.0 cannot hold are `\uHHHH` in an attribute, for writing and reading.
 //!
 //! # Departures
-//! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may be given some ([`XmlStyle::namespaces`]).
-//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others that no field is for are refused, since their values would be lost.
-//! * No document type definition is read, so no entities but the five of XML and character references: nothing can be expanded. One that only names
-//!   a file is passed over; one with declarations of its own is refused (`XML-011`).
+//! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may write some ([`XmlStyle::namespaces`]).
+//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others without a field are
+//!   refused, since their values would be lost.
+//! * No document type definition is read, so there are no entities except the five of XML and character references: nothing can be
+//!   expanded. A declaration that only names a file is skipped; one with declarations of its own is refused (`XML-011`).
 
 mod fault;
 mod names;

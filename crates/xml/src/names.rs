@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use quayline_core::{Code, Fault, Finding, Findings, NodeId, Shape};
 
-/// The element name for a node's name: itself where XML allows it.
+/// Returns the element name for a node's name: the name itself if XML allows it.
 ///
-/// Characters that XML does not allow in names (and the colon) become `_xHHHH_`, their code in hexadecimal; a first character that is allowed
-/// only inside names (a digit, `-`, `.`) gets `_` in front. Source: XML 1.0 (Fifth Edition), productions 4 and 4a.
+/// Characters that XML does not allow in names (and the colon) become `_xHHHH_`, their code in hexadecimal; a first character that
+/// is allowed only inside names (a digit, `-`, `.`) gets `_` before it. Source: XML 1.0 (Fifth Edition), productions 4 and 4a.
 #[must_use]
 pub fn element_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
@@ -20,7 +20,7 @@ pub fn element_name(name: &str) -> String {
     if out.is_empty() { "_".to_owned() } else { out }
 }
 
-/// Whether this is an XML name without a colon.
+/// Returns whether this is an XML name without a colon.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(is_name_start) && name.chars().all(is_name_char)
 }
@@ -35,7 +35,7 @@ fn is_name_char(c: char) -> bool {
     is_name_start(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}')
 }
 
-/// What a node is in XML.
+/// XML construct of a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Part {
     /// An element.
@@ -49,7 +49,8 @@ pub(crate) enum Part {
 /// Name of the node that is the text of the element around it.
 pub(crate) const TEXT_NODE: &str = "$text";
 
-/// What each node of a shape is: a field called `@name` is an attribute, one called `$text` the text, of the group around it.
+/// Returns the construct of each node of a shape: a field called `@name` is an attribute, one called `$text` the text, of the group
+/// around it.
 pub(crate) fn parts(shape: &Shape) -> Vec<Part> {
     let part = |id: NodeId, node: &quayline_core::Node| match node.name.strip_prefix('@') {
         _ if id == NodeId::ROOT || node.is_list() || node.scalar().is_none() => Part::Element,
@@ -63,7 +64,7 @@ pub(crate) fn parts(shape: &Shape) -> Vec<Part> {
 /// Names of a shape's nodes as elements and attributes, by id; the root's is the record's.
 ///
 /// # Errors
-/// `XML-001` for every pair of siblings whose names fall together.
+/// `XML-001` for every pair of siblings with the same element name.
 pub(crate) fn element_names(shape: &Shape, record: &str) -> Result<Vec<String>, Findings> {
     let parts = parts(shape);
     let name = |(node, part): (&quayline_core::Node, &Part)| match (part, node.name.strip_prefix('@')) {

@@ -15,23 +15,24 @@ use crate::splitter::RawRecord;
 use crate::style::XmlStyle;
 use crate::text;
 
-/// Turns record elements into documents of a shape. The content of a number is a number where [`read_number`] reads it as one, that of an
-/// element of bytes is hexadecimal; all other values are text, for the receiver to judge.
+/// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
+/// an element of bytes is hexadecimal. All other values are text, which the receiver judges.
 ///
-/// White space between the elements of a group means nothing; inside a leaf all of it is text. Comments and processing instructions are skipped.
+/// White space between the elements of a group is ignored; inside a leaf all of it is text. Comments and processing instructions
+/// are skipped.
 #[derive(Clone, Debug)]
 pub struct XmlReader {
     plan: Plan,
     faults_max: usize,
-    /// By node: the occurrence of its parent in which it was seen last.
+    /// For each node, the occurrence of its parent in which it was seen last.
     seen: Vec<u64>,
     /// Occurrences of groups so far, all records together.
     stamp: u64,
-    /// The text of the leaf under way, where it comes in parts.
+    /// The text of the current leaf, if it comes in parts.
     text: String,
 }
 
-/// What does not change from record to record.
+/// Data that does not change from record to record.
 #[derive(Clone, Debug)]
 struct Plan {
     shape: Shape,
@@ -48,7 +49,7 @@ impl XmlReader {
     /// A reader of documents of `shape`.
     ///
     /// # Errors
-    /// As [`crate::XmlWriter::new`].
+    /// See [`crate::XmlWriter::new`].
     pub fn new(shape: &Shape, style: &XmlStyle, limits: &Limits) -> Result<Self, Findings> {
         style.check()?;
         let names = element_names(shape, &style.record)?;
@@ -69,8 +70,8 @@ impl XmlReader {
     /// Sends one record to `sink`.
     ///
     /// # Errors
-    /// [`XmlFaults`], all of the record's that could be found, at most `Limits::findings_max`. The sink saw nothing or a well-formed document;
-    /// the caller calls [`Sink::discard`] where it saw one. [`XmlFaults::sent`] tells.
+    /// [`XmlFaults`], all faults of the record that could be found, at most `Limits::findings_max`. The sink received nothing or a
+    /// well-formed document; [`XmlFaults::sent`] says which, and the caller then calls [`Sink::discard`].
     pub fn record<S: Sink>(&mut self, record: RawRecord<'_>, sink: &mut S) -> Result<(), XmlFaults> {
         let whole = |kind, before: &[u8]| {
             let fault = XmlFault { kind, at: record.at.behind(before), path: String::new() };
@@ -120,24 +121,24 @@ struct OpenGroup {
     node: NodeId,
     /// Its number in its list, from 0, for paths.
     occurrence: Option<usize>,
-    /// Which occurrence it is, of all.
+    /// Number of the occurrence, among all.
     stamp: u64,
     /// Position of the child that is likely next.
     guess: usize,
     /// The list that is open in it, and the number of its next occurrence.
     list: Option<(NodeId, usize)>,
-    /// Its text so far, where it has one, and what the element says of it.
+    /// Its text so far, if it has one, and the attributes of the element.
     text: Option<String>,
     nil: bool,
     escaped: bool,
 }
 
-/// What the attributes of an element say.
+/// The attributes of an element.
 #[derive(Clone, Default)]
 struct Marks<'x> {
     nil: bool,
     escaped: bool,
-    /// Those of the element's own.
+    /// The element's own attributes.
     own: Vec<Attribute<'x>>,
 }
 
@@ -195,7 +196,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// The next event; what is not well-formed is noted and stops the record.
+    /// Returns the next event. XML that is not well-formed is reported and stops the record.
     fn event(&mut self) -> Result<Event<'x>, Stopped> {
         self.xml.read_event().map_err(|error| {
             let syntax = match error {
@@ -304,7 +305,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             self.sink.close_list(list);
         }
         if let (Some(node), Some(text)) = (self.plan.text[open.node.index()], open.text.take()) {
-            // Between elements, white space alone is none of it.
+            // Between elements, white space alone is not text.
             let between = !self.plan.children[open.node.index()].is_empty() && text.trim_ascii().is_empty();
             if !between {
                 let marks = Marks { nil: open.nil, escaped: open.escaped, own: Vec::new() };
@@ -312,7 +313,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 self.send(node, None, &marks, (&text, None), at);
             }
         }
-        // A list without elements is there, but empty, where it may be.
+        // A list without elements is present but empty, if that is allowed.
         for child in &self.plan.children[open.node.index()] {
             let may_be_empty = matches!(self.plan.shape.node(*child).occurs, Occurs::Many { min: 0, .. });
             if may_be_empty && self.seen[child.index()] != open.stamp {
@@ -323,7 +324,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         self.sink.leave(open.node);
     }
 
-    /// Whether the innermost group has text beside elements.
+    /// Returns whether the innermost group has text beside elements.
     fn holds_text(&self) -> bool {
         self.open.last().is_some_and(|open| open.text.is_some())
     }
@@ -338,7 +339,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     fn find(&mut self, name: &str) -> Option<NodeId> {
         let open = self.open.last_mut()?;
         let children = &self.plan.children[open.node.index()];
-        // Elements mostly come in the order of the shape, so it is the child seen last (a list's) or the one behind it.
+        // Elements mostly come in the order of the shape, so it is the child seen last (of a list) or the next one.
         for position in [open.guess, open.guess + 1] {
             if let Some(child) = children.get(position)
                 && self.plan.names[child.index()] == name
@@ -354,7 +355,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Some(child)
     }
 
-    /// Opens or goes on with the child's list; the number of the occurrence, for a list.
+    /// Opens or continues the child's list. Returns the number of the occurrence, for a list.
     fn place(&mut self, node: NodeId) -> Result<Option<usize>, XmlFaultKind> {
         let Some(open) = self.open.last_mut() else { return Ok(None) };
         if let Some((list, next)) = &mut open.list {
@@ -425,7 +426,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         {
             return self.sink.value(node, number);
         }
-        // Text that stands in the record as it is can be copied in blocks: what is behind it is known.
+        // Text that is unchanged in the record can be copied in blocks, because the bytes after it are known.
         let run = match start {
             Some(start) => Run::new(&self.record.raw[start..], text.len()),
             None => text.as_bytes().into(),
@@ -434,7 +435,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         self.sink.value(node, if ascii { Value::Ascii(run) } else { Value::Text(run) });
     }
 
-    /// Bytes as the writer writes them: hexadecimal digits, behind `0x` where they are no valid value of the node.
+    /// Reads bytes as the writer writes them: hexadecimal digits, after `0x` if they are not a valid value of the node.
     fn bytes(&mut self, node: NodeId, occurrence: Option<usize>, text: &str, at: usize) {
         let (digits, is_raw) = match text.strip_prefix("0x") {
             Some(digits) => (digits, true),
@@ -447,7 +448,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// The text up to a leaf's end tag, and where it stands in the record if it stands there as it is.
+    /// Returns the text up to a leaf's end tag, and its place in the record if it is unchanged there.
     fn content(&mut self, node: NodeId, occurrence: Option<usize>) -> Result<(Cow<'x, str>, Option<usize>), Stopped> {
         let mut first: Option<(Cow<'x, str>, Option<usize>)> = None;
         let mut parts = 0;
@@ -566,7 +567,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         marks
     }
 
-    /// Goes behind an element with all that is in it.
+    /// Skips an element with its content.
     fn skip(&mut self, tag: &BytesStart<'x>, form: Form) -> Result<(), Stopped> {
         if form == Form::Empty {
             return Ok(());
@@ -587,7 +588,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         names.into_iter().find(|known| plain(known) == wanted).cloned()
     }
 
-    /// Byte of the record where the next event begins.
+    /// Returns the byte of the record where the next event begins.
     fn at(&self) -> usize {
         usize::try_from(self.xml.buffer_position()).unwrap_or(0)
     }
@@ -608,12 +609,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 }
 
-/// A name as a message may show it: what is long is rather data.
+/// Returns a name as messages may show it: a long one is rather data.
 fn short(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
 }
 
-/// The bytes that hexadecimal digits of either case stand for; `None` for anything else.
+/// Returns the bytes of hexadecimal digits in either case; `None` for any other text.
 fn unhex(digits: &str) -> Option<Vec<u8>> {
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());

@@ -1,4 +1,4 @@
-//! Where a record's element begins and ends.
+//! Start and end of a record's element.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use quayline_core::Limits;
 use crate::fault::{Syntax, TextPosition, XmlFault, XmlFaultKind};
 use crate::style::XmlStyle;
 
-/// Splits a byte stream into record elements: the children of the root, or the outermost element itself where the style has no root.
+/// Splits a byte stream into record elements: the children of the root, or the outermost element itself if the style has no root.
 ///
-/// Owns no buffer. It looks at markup only; [`crate::XmlReader`] checks what is inside. Every call starts between two records.
+/// It owns no buffer and looks at markup only; [`crate::XmlReader`] checks the content. Every call starts between two records.
 #[derive(Clone, Debug)]
 pub struct RecordSplitter {
     wrapped: bool,
@@ -20,7 +20,7 @@ pub struct RecordSplitter {
     phase: Phase,
     /// Name of the root element, once it was seen.
     root: Arc<[u8]>,
-    /// In the record under way: where the next token begins, and how many elements are open there.
+    /// In the current record: the start of the next token, and the number of elements that are open there.
     scanned: usize,
     depth: usize,
 }
@@ -31,9 +31,9 @@ enum Phase {
     Start,
     /// Before the root element.
     Prolog,
-    /// Inside the root element, or without one where a record may begin.
+    /// Inside the root element, or where a record may begin if there is no root.
     Records,
-    /// Behind the root element.
+    /// After the root element.
     Epilog,
 }
 
@@ -42,31 +42,31 @@ enum Phase {
 pub enum XmlPart {
     /// Before the root element.
     Prolog,
-    /// Inside the root element, or without one where a record may begin.
+    /// Inside the root element, or where a record may begin if there is no root.
     Records,
-    /// Behind the root element.
+    /// After the root element.
     Epilog,
 }
 
-/// Whether the input is all there will be.
+/// Whether the input is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
     No,
-    /// The source has ended behind the input.
+    /// The source ends after the input.
     Yes,
 }
 
-/// A record's element as it stands in the file.
+/// A record's element as written in the file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RawRecord<'a> {
     /// From its start tag to its end tag.
     pub raw: &'a [u8],
-    /// Where it begins.
+    /// Its place.
     pub at: TextPosition,
 }
 
-/// What one call found.
+/// Result of one call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum XmlStep<'a> {
     /// A record.
@@ -76,7 +76,7 @@ pub enum XmlStep<'a> {
         /// Bytes of the input that are done with.
         consumed: usize,
     },
-    /// What stands between records, now done with: call again behind it.
+    /// Text between records, which is consumed: call again with the input after it.
     Skipped {
         /// Bytes of the input that are done with, at least 1.
         consumed: usize,
@@ -128,8 +128,8 @@ impl RecordSplitter {
         }
     }
 
-    /// Starts between two calls that consumed something, at a place that [`RecordSplitter::position`] and [`RecordSplitter::part`] gave.
-    /// Inside the root element its name is not known then, so its end tag is taken as it is.
+    /// Resumes between two calls that consumed something, at a place that [`RecordSplitter::position`] and [`RecordSplitter::part`]
+    /// returned. Inside the root element its name is then unknown, so any end tag is accepted for it.
     #[must_use]
     pub fn resume(style: &XmlStyle, limits: &Limits, at: TextPosition, part: XmlPart) -> Self {
         let phase = match part {
@@ -150,7 +150,7 @@ impl RecordSplitter {
         }
     }
 
-    /// Where the next call's input begins in the text.
+    /// Returns the place in the text where the next call's input begins.
     #[must_use]
     pub fn position(&self) -> TextPosition {
         self.at
@@ -159,7 +159,7 @@ impl RecordSplitter {
     /// The next record of `input`, which starts at the first unconsumed byte.
     ///
     /// # Errors
-    /// [`XmlFault`]: where the next record begins is not known.
+    /// [`XmlFault`]: the start of the next record is unknown.
     pub fn split<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<XmlStep<'a>, XmlFault> {
         if self.phase == Phase::Start {
             return self.start(input, end);
@@ -205,7 +205,7 @@ impl RecordSplitter {
         }
     }
 
-    /// What a token between records means.
+    /// Interprets a token between records.
     fn between(&mut self, token: &Token<'_>, text: &[u8]) -> Result<Between, XmlFault> {
         let fault = |syntax| XmlFaultKind::Syntax(syntax);
         let blank = |text: &[u8]| text.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n'));
@@ -253,7 +253,8 @@ impl RecordSplitter {
     }
 
     fn short(&self, input: &[u8], end: EndOfInput) -> Result<XmlStep<'static>, XmlFault> {
-        // A few bytes more are let through, so that markup is recognised before its length is judged: any chunking gives the same fault.
+        // A few more bytes are allowed, so that markup is recognised before its length is judged: any chunking gives the same
+        // fault.
         if input.len() > self.limit + 9 {
             return Err(self.fault(XmlFaultKind::TooLarge { limit: self.limit }, &[]));
         }
@@ -303,7 +304,7 @@ impl RecordSplitter {
         Ok(XmlStep::Skipped { consumed: skip + stop + 2 })
     }
 
-    /// The token at `from` and its length; `None` where the input ends inside it.
+    /// Returns the token at `from` and its length; `None` if the input ends inside it.
     fn token<'a>(&self, input: &'a [u8], from: usize, end: EndOfInput) -> Result<Option<(Token<'a>, usize)>, XmlFault> {
         let rest = &input[from..];
         let delimited = |token: Token<'a>, open: usize, close: &[u8]| {

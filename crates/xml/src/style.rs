@@ -1,4 +1,4 @@
-//! How XML is laid out.
+//! Layout of XML.
 
 use quayline_core::{Code, Fault, Finding, Findings};
 
@@ -7,24 +7,25 @@ use crate::names::{element_name, is_name};
 /// Names and spacing. The default is `<records><record>…</record></records>`, a record a line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct XmlStyle {
-    /// Element around all records; `None` for a file whose outermost element is the one record.
+    /// Element around all records; `None` for a file whose outermost element is the only record.
     pub root: Option<String>,
     /// Element of one record.
     pub record: String,
     /// White space between elements that is written.
     pub spacing: Spacing,
-    /// The namespaces of what is written; readers go by names alone.
+    /// Namespaces for writing; readers go by names alone.
     pub namespaces: Option<Namespaces>,
 }
 
 /// The namespaces of the elements and attributes of one shape, as XML schemas give them.
 ///
-/// Where every element is in some namespace, that of the outermost one is the default; otherwise all have prefixes: `ns`, `ns2`, ….
+/// If every element is in a namespace, that of the outermost one is the default; otherwise all have prefixes: `ns`, `ns2`, ….
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Namespaces {
     /// Their names.
     pub uris: Vec<String>,
-    /// By node of the shape: which of them, from 1; 0 is none, [`Namespaces::OF_XML`] that of `xml:lang`.
+    /// For each node of the shape, the number of its namespace from 1; 0 is no namespace, [`Namespaces::OF_XML`] that of
+    /// `xml:lang`.
     pub of_node: Vec<u16>,
 }
 
@@ -52,7 +53,7 @@ impl Default for XmlStyle {
 /// White space between elements.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Spacing {
-    /// None but a line feed behind each record.
+    /// No white space except a line feed after each record.
     #[default]
     Compact,
     /// An element a line, two spaces a level.
@@ -63,7 +64,7 @@ impl XmlStyle {
     /// Checks the names.
     ///
     /// # Errors
-    /// `XML-002` for a name that is no XML name.
+    /// `XML-002` for a name that is not an XML name.
     pub fn check(&self) -> Result<(), Findings> {
         let bad = self.root.iter().chain([&self.record]).find(|name| !is_name(name));
         bad.map_or(Ok(()), |name| {

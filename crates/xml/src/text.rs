@@ -1,6 +1,6 @@
 //! Character data: escapes, and characters that XML cannot hold.
 
-/// What a byte of UTF-8 asks for.
+/// How a byte of UTF-8 is written.
 const PLAIN: u8 = 0;
 /// `<`, `>`, `&`, CR.
 const ESCAPE: u8 = 1;
@@ -29,7 +29,7 @@ static CLASS: [u8; 256] = {
 /// U+FFFE and U+FFFF.
 const NONCHARACTERS: [&[u8]; 2] = [b"\xef\xbf\xbe", b"\xef\xbf\xbf"];
 
-/// Whether XML 1.0 can hold the text, if need be with references. Source: XML 1.0 (Fifth Edition), production 2.
+/// Returns whether XML 1.0 can hold the text, with references if necessary. Source: XML 1.0 (Fifth Edition), production 2.
 pub(crate) fn is_holdable(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(at) = rest.iter().position(|b| CLASS[usize::from(*b)] >= FORBIDDEN) {
@@ -52,7 +52,7 @@ pub(crate) fn write(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// A CR as it stands would be read as a line feed (XML 1.0, 2.11).
+/// An unescaped CR would be read as a line feed (XML 1.0, 2.11).
 fn reference(byte: u8) -> &'static [u8] {
     match byte {
         b'<' => b"&lt;",
@@ -62,7 +62,7 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
-/// Appends text as the value of an attribute in double quotes. What XML cannot hold stands as `\uHHHH`.
+/// Appends text as the value of an attribute in double quotes. Characters that XML cannot hold are written as `\uHHHH`.
 pub(crate) fn write_attribute(out: &mut Vec<u8>, text: &[u8]) {
     let from = out.len();
     if is_holdable(text) {
@@ -70,7 +70,7 @@ pub(crate) fn write_attribute(out: &mut Vec<u8>, text: &[u8]) {
     } else {
         write_escaped(out, text)
     }
-    // Line ends and tabs as they stand would be read as blanks (XML 1.0, 3.3.3).
+    // Unescaped line ends and tabs would be read as blanks (XML 1.0, 3.3.3).
     if !out[from..].iter().any(|b| matches!(b, b'"' | b'\t' | b'\n')) {
         return;
     }
@@ -105,7 +105,8 @@ pub(crate) fn write_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Undoes [`write_escaped`] behind the references; `None` for a backslash that begins neither `\\` nor `\uHHHH`.
+/// Reverses [`write_escaped`] after the references are resolved. Returns `None` for a backslash that begins neither `\\` nor
+/// `\uHHHH`.
 pub(crate) fn read_escaped(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut parts = text.split('\\');
@@ -125,7 +126,7 @@ pub(crate) fn read_escaped(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether a character may stand in an XML document, by reference too.
+/// Returns whether XML documents may contain a character, including by reference.
 pub(crate) fn is_allowed(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }

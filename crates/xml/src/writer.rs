@@ -20,14 +20,14 @@ pub struct XmlWriter {
     /// The bytes of all tags.
     arena: Vec<u8>,
     out: Vec<u8>,
-    /// Where the document begun last starts.
+    /// Start of the document begun last.
     start: usize,
     open: bool,
-    /// Of the open groups that may have attributes: where in `out` the next one goes.
+    /// For each open group that may have attributes, the place in `out` of its next attribute.
     attributes: Vec<(NodeId, usize)>,
 }
 
-/// Tags of a node in the arena, with the white space in front of them.
+/// Tags of a node in the arena, with the white space before them.
 #[derive(Clone, Debug)]
 struct Tags {
     /// `<NAME>`
@@ -49,7 +49,7 @@ impl XmlWriter {
     /// A writer for documents of `shape`.
     ///
     /// # Errors
-    /// As [`XmlStyle::check`], and `XML-001` for siblings that would be one element.
+    /// See [`XmlStyle::check`], and `XML-001` for siblings with the same element name.
     pub fn new(shape: &Shape, style: XmlStyle) -> Result<Self, Findings> {
         style.check()?;
         let names = element_names(shape, &style.record)?;
@@ -104,7 +104,7 @@ impl XmlWriter {
         self.start = self.out.len();
     }
 
-    /// What was written since the last [`XmlWriter::clear`], without the document that is open.
+    /// Returns the text written since the last [`XmlWriter::clear`], without the open document.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         if self.open { &self.out[..self.start] } else { &self.out }
@@ -119,8 +119,8 @@ impl XmlWriter {
         self.start = 0;
     }
 
-    /// Hands out the buffer instead of its bytes, so that nothing is copied. The writer goes on with `buffer`, whose content is lost. No document
-    /// is open.
+    /// Returns the buffer instead of its bytes, so that nothing is copied. The writer continues with `buffer`, whose content is
+    /// lost. No document may be open.
     #[must_use]
     pub fn exchange(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
         debug_assert!(!self.open, "a document is open");
@@ -129,7 +129,8 @@ impl XmlWriter {
         core::mem::replace(&mut self.out, buffer)
     }
 
-    /// Takes what was written, the beginning of an open document too as far as nothing more goes into it: `discard` cannot take that back then.
+    /// Moves the written text to `into`, including the beginning of an open document as far as it cannot change. `discard` cannot
+    /// withdraw that part afterwards.
     pub fn take_written(&mut self, into: &mut Vec<u8>) {
         let end = self.attributes.first().map_or(self.out.len(), |(_, at)| *at);
         into.extend_from_slice(&self.out[..end]);
@@ -138,7 +139,7 @@ impl XmlWriter {
         self.start = self.start.saturating_sub(end);
     }
 
-    /// Goes back to the first `len` bytes: what was written behind them, an open document too, is void.
+    /// Truncates the output to the first `len` bytes. Everything after them is void, including an open document.
     pub fn back_to(&mut self, len: usize) {
         self.out.truncate(len);
         self.start = self.out.len();
@@ -165,7 +166,7 @@ impl XmlWriter {
             Spacing::Pretty => format!("\n{:1$}", "", 2 * level),
             Spacing::Compact => String::new(),
         };
-        // Line feeds stand behind records, so in front of a record there is none.
+        // Line feeds follow records, so none precedes a record.
         let before = if id == NodeId::ROOT { indent.trim_start_matches('\n') } else { &indent };
         let xsi = if id == NodeId::ROOT && self.style.root.is_none() { XSI } else { "" };
         let (closed, behind) = match (kind.group, id) {
@@ -199,10 +200,10 @@ impl XmlWriter {
     }
 }
 
-/// What stands in front of the names of elements and attributes.
+/// Prefixes of the names of elements and attributes.
 struct Prefixes {
     of_node: Vec<String>,
-    /// What the outermost element declares.
+    /// Declarations of the outermost element.
     declared: String,
 }
 
@@ -242,7 +243,7 @@ impl Prefixes {
     }
 }
 
-/// What a node's tags depend on.
+/// The properties of a node that determine its tags.
 #[derive(Clone, Copy)]
 struct Kind {
     part: Part,
@@ -271,7 +272,7 @@ impl XmlWriter {
         self.add_to_start_tag(from);
     }
 
-    /// Moves what was written from `from` on into the start tag of the open group.
+    /// Moves the text written from `from` on into the start tag of the open group.
     fn add_to_start_tag(&mut self, from: usize) {
         let len = self.out.len() - from;
         if let Some((_, at)) = self.attributes.last_mut() {
@@ -370,7 +371,7 @@ impl Sink for XmlWriter {
     }
 }
 
-/// Text as it stands in an attribute's value.
+/// Returns text as the value of an attribute.
 fn attribute_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
