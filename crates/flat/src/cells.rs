@@ -54,7 +54,7 @@ impl Cells {
         }
     }
 
-    /// A cell whose text begins at `start`, behind its quote; where the cell ends.
+    /// Reads a cell whose text begins at `start`, after its quote, and returns the end of the cell.
     fn quoted(&mut self, raw: &[u8], start: usize) -> Option<usize> {
         let mut quote = start + memchr(b'"', &raw[start..])?;
         if raw.get(quote + 1) != Some(&b'"') {

@@ -1,4 +1,4 @@
-//! A shape as a table: which column every leaf occurrence stands in.
+//! A shape as a table: the column of every leaf occurrence.
 
 use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Shape};
 
@@ -6,12 +6,12 @@ use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Oc
 #[derive(Clone, Debug)]
 pub struct Columns {
     nodes: Vec<NodeColumns>,
-    /// All names one after another, and where each ends.
+    /// All names in sequence, and the end of each.
     names: String,
     ends: Vec<usize>,
 }
 
-/// Where a node's columns stand in one occurrence of its parent.
+/// Place of a node's columns in one occurrence of its parent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeColumns {
     /// First column, from the parent occurrence's first.
@@ -32,7 +32,7 @@ impl Columns {
     pub fn new(shape: &Shape, limits: &Limits) -> Result<Self, Findings> {
         let mut nodes: Vec<NodeColumns> = Vec::with_capacity(shape.len());
         let mut widths = vec![0u64; shape.len()];
-        // Children stand behind their parents, so widths add up from the end.
+        // Children follow their parents, so widths add up from the end.
         for (id, node) in shape.iter().collect::<Vec<_>>().into_iter().rev() {
             if let NodeKind::Scalar(_) = node.kind {
                 widths[id.index()] = 1;
@@ -107,7 +107,7 @@ impl Columns {
         self.nodes[id.index()]
     }
 
-    /// Appends the names of all columns of a node, each behind `prefix`.
+    /// Appends the names of all columns of a node, each after `prefix`.
     fn name(&mut self, shape: &Shape, id: NodeId, prefix: &str) {
         let node = shape.node(id);
         let NodeColumns { max, list, .. } = self.nodes[id.index()];
@@ -136,7 +136,7 @@ fn unbounded(shape: &Shape, id: NodeId) -> Finding {
 }
 
 fn too_many(shape: &Shape, widths: &[u64], total: u64, limit: usize) -> Finding {
-    // The list to blame is the one whose repetition makes most columns.
+    // The error names the list whose repetition makes most columns.
     let mut times = vec![1u64; shape.len()];
     let mut worst = (0, NodeId::ROOT, 1);
     for (id, node) in shape.iter() {

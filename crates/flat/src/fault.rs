@@ -1,21 +1,22 @@
-//! What can be wrong with a row.
+//! Errors of a row.
 
 use core::fmt;
 
 use quayline_core::{Code, Fault, Finding, Place};
 
-/// A row that cannot be written or read. `Display` is the message; [`FlatFault::finding`] adds place and remedy. No cell's content is shown.
+/// A row that cannot be written or read. `Display` writes the message; [`FlatFault::finding`] adds place and remedy. The content of
+/// cells is never shown.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FlatFault {
-    /// What.
+    /// Kind of the fault.
     pub kind: FlatFaultKind,
     /// Line of the file on which the row begins, from 1; `None` when writing.
     pub line: Option<u64>,
-    /// Column or list by name, where one is meant.
+    /// Name of the column or list, if the fault is about one.
     pub column: Option<String>,
 }
 
-/// What is wrong.
+/// Kinds of faults.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FlatFaultKind {
@@ -61,7 +62,7 @@ impl FlatFault {
         }
     }
 
-    /// Whether the next row can be read or written; otherwise where it begins is not known.
+    /// Returns whether the next row can be read or written; otherwise its start is unknown.
     #[must_use]
     pub fn next_row(&self) -> bool {
         !matches!(self.kind, FlatFaultKind::EndlessRow { .. } | FlatFaultKind::OpenQuote)

@@ -8,13 +8,13 @@ use crate::Columns;
 use crate::cells::Cells;
 use crate::fault::NOT_UTF8;
 
-/// Findings of one kind that are told one by one; the rest is counted.
+/// Findings of one kind that are reported individually; the rest is counted.
 const TOLD_MAX: usize = 20;
 
-/// Which cell of a row holds each column.
+/// The cell of a row that holds each column.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
-    /// By column of the shape: the cell, or `None` where the file does not have it.
+    /// For each column of the shape its cell, or `None` if the file does not have the column.
     pub(crate) cells: Vec<Option<usize>>,
     /// Cells of a row.
     pub(crate) width: usize,
@@ -55,7 +55,7 @@ impl Header {
         Ok(header)
     }
 
-    /// A warning for columns that stand once in a record and not in the file. A list may have fewer occurrences than it could.
+    /// Returns a warning for columns that every record has and the file does not. A list may have fewer occurrences than possible.
     fn missing(&self, columns: &Columns) -> Option<Finding> {
         let missing: Vec<&str> = columns
             .names()

@@ -8,10 +8,10 @@
 //! # Departures, and what CSV cannot say
 //! * Rows end with LF or CR LF; the last may end with the file.
 //! * A UTF-8 byte order mark before the header is skipped: spreadsheet programs write it.
-//! * Blank lines are skipped where a row has more than one column.
+//! * Blank lines are skipped if a row has more than one column.
 //! * An empty cell without quotes is an absent value (so is a null), one with quotes is empty text.
-//! * Occurrences at the end of a list whose cells are all empty are not there: a list is as long as its last filled occurrence. A list
-//!   without any filled cell is empty where its minimum is 0, else absent.
+//! * Occurrences at the end of a list whose cells are all empty do not exist: a list is as long as its last filled occurrence. A
+//!   list without any filled cell is empty if its minimum is 0, otherwise absent.
 
 mod cells;
 mod columns;

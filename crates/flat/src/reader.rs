@@ -11,9 +11,9 @@ use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 
 /// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
 ///
-/// A cell of a number is a number where [`read_number`] reads it as one; every other cell is text, for the receiver to judge.
+/// The cell of a number is a number if [`read_number`] reads it as one; every other cell is text, which the receiver judges.
 ///
-/// Where the style has a header, call [`CsvReader::header`] with the first row.
+/// If the style has a header, call [`CsvReader::header`] with the first row.
 #[derive(Clone, Debug)]
 pub struct CsvReader {
     shape: Shape,
@@ -21,13 +21,13 @@ pub struct CsvReader {
     style: CsvStyle,
     header: Header,
     cells: Cells,
-    /// By column: one more than the last filled column before it, 0 for none.
+    /// For each column, the last filled column before it plus 1; 0 for none.
     filled: Vec<u32>,
-    /// By column: one more than the last column before it that the file has.
+    /// For each column, the last column before it that the file has plus 1.
     present: Vec<u32>,
 }
 
-/// What a row was.
+/// Content of a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RowRead {
     /// A document, which went to the sink.
@@ -40,7 +40,7 @@ impl CsvReader {
     /// A reader of documents of `shape`.
     ///
     /// # Errors
-    /// As [`Columns::new`] and [`CsvStyle::check`].
+    /// See [`Columns::new`] and [`CsvStyle::check`].
     pub fn new(shape: &Shape, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
         style.check()?;
         let columns = Columns::new(shape, limits)?;
@@ -58,10 +58,10 @@ impl CsvReader {
         Ok(reader)
     }
 
-    /// Reads the header row; does nothing where the style has none.
+    /// Reads the header row; does nothing if the style has none.
     ///
     /// # Errors
-    /// Unknown (`FLAT-005`) and doubled (`FLAT-006`) columns, all at once, and what is wrong with the row itself.
+    /// Unknown (`FLAT-005`) and doubled (`FLAT-006`) columns, all at once, and the faults of the row itself.
     pub fn header(&mut self, row: Row<'_>) -> Result<(), Findings> {
         if self.style.header == style::Header::Absent {
             return Ok(());
@@ -74,7 +74,7 @@ impl CsvReader {
         Ok(())
     }
 
-    /// What is odd about the header: columns that are missing (`FLAT-007`).
+    /// Returns the warnings about the header: columns that are missing (`FLAT-007`).
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.header.warnings
@@ -141,7 +141,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The children of a group occurrence whose columns begin at `base`.
+    /// Sends the children of a group occurrence whose columns begin at `base`.
     fn children<S: Sink>(&self, group: NodeId, base: u32, sink: &mut S) {
         let shape = &self.reader.shape;
         for child in shape.children(group) {

@@ -1,4 +1,4 @@
-//! Where a row ends.
+//! End of a row.
 
 use memchr::{memchr, memchr2};
 use quayline_core::Limits;
@@ -16,21 +16,21 @@ pub struct RowSplitter {
     /// Line on which the next row begins, from 1.
     line: u64,
     begun: bool,
-    /// How far the row under way was looked at, and whether that is inside quotes.
+    /// Bytes of the current row that were examined, and whether they end inside quotes.
     scanned: usize,
     in_quotes: bool,
 }
 
-/// Whether the input is all there will be.
+/// Whether the input is complete.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EndOfInput {
     /// More may follow.
     No,
-    /// The source has ended behind the input.
+    /// The source ends after the input.
     Yes,
 }
 
-/// One row as it stands in the file, without its line end.
+/// One row as written in the file, without its line end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Row<'a> {
     /// Its bytes.
@@ -39,7 +39,7 @@ pub struct Row<'a> {
     pub line: u64,
 }
 
-/// What one call found.
+/// Result of one call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RowStep<'a> {
     /// A row.
@@ -81,7 +81,7 @@ impl RowSplitter {
     /// The next row of `input`, which starts at the first unconsumed byte.
     ///
     /// # Errors
-    /// `FLAT-013` and `FLAT-014`: where the next row begins is not known.
+    /// `FLAT-013` and `FLAT-014`: the start of the next row is unknown.
     pub fn split<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<RowStep<'a>, FlatFault> {
         let mut skip = 0;
         if !self.begun {
@@ -130,7 +130,7 @@ impl RowSplitter {
                 match row.get(quote + 1) {
                     Some(b'"') => at = quote + 2,
                     Some(_) => (self.in_quotes, at) = (false, quote + 1),
-                    // Whether it closes shows with the next byte.
+                    // The next byte shows whether it closes.
                     None if end == EndOfInput::No => {
                         self.scanned = quote;
                         return None;

@@ -1,4 +1,4 @@
-//! How CSV is written and read.
+//! Style of CSV.
 
 use quayline_core::{Code, Fault, Finding, Findings};
 
@@ -7,13 +7,13 @@ use quayline_core::{Code, Fault, Finding, Findings};
 pub struct CsvStyle {
     /// Between cells: one byte of ASCII, not a quote, a line end, a letter or a digit.
     pub delimiter: u8,
-    /// Which cells are quoted.
+    /// The cells that are quoted.
     pub quotes: Quotes,
     /// Whether the first row names the columns.
     pub header: Header,
-    /// What ends a row that is written.
+    /// Line end of written rows.
     pub line_end: LineEnd,
-    /// What an empty cell without quotes is to a reader.
+    /// Meaning of an empty cell without quotes for a reader.
     pub empty: EmptyCell,
 }
 
@@ -29,10 +29,10 @@ impl Default for CsvStyle {
     }
 }
 
-/// Which cells are quoted. Absent values never are, and empty text always is: that keeps them apart.
+/// The cells that are quoted. Absent values never are, and empty text always is, which keeps them apart.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Quotes {
-    /// Those with a delimiter, quote or line end in them, and empty text.
+    /// Those that contain a delimiter, quote or line end, and empty text.
     #[default]
     Needed,
     /// All text, so that programs that guess types leave it text.
@@ -45,22 +45,23 @@ pub enum Header {
     /// The first row.
     #[default]
     Present,
-    /// None; the columns are those of the shape, all and in order.
+    /// No header; the columns are those of the shape, all and in order.
     Absent,
 }
 
-/// What ends a row.
+/// Line end of a row.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum LineEnd {
     /// `\n`
     #[default]
     Lf,
-    /// `\r\n`, as RFC 4180 says.
+    /// `\r
+    /// `, as in RFC 4180.
     CrLf,
 }
 
 impl LineEnd {
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub fn bytes(self) -> &'static [u8] {
         match self {
@@ -70,10 +71,10 @@ impl LineEnd {
     }
 }
 
-/// What a reader sends for an empty cell without quotes.
+/// Value that a reader sends for an empty cell without quotes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum EmptyCell {
-    /// Nothing: the receiver's rule for absent values applies.
+    /// No value: the receiver's rule for absent values applies.
     #[default]
     Absent,
     /// `Null`: for files that were written from records whose blank fields are null.

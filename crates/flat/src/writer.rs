@@ -13,7 +13,8 @@ use crate::{Columns, CsvStyle, FlatFault, FlatFaultKind, Header, Quotes};
 /// * `Bytes` as hexadecimal digits, `Raw` as `0x` and hexadecimal digits.
 /// * Null and absent values as an empty cell, empty text as `""`.
 ///
-/// Values may come in any order inside a row. Those that come in document order are written once; a row with others is put in order at its end.
+/// Values may come in any order inside a row. Those in document order are written once; a row with others is put in order at its
+/// end.
 #[derive(Clone, Debug)]
 pub struct CsvWriter {
     columns: Columns,
@@ -39,13 +40,13 @@ struct OpenList {
 /// The row that was begun last.
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Where it begins in the buffer.
+    /// Its start in the buffer.
     start: usize,
-    /// Column that the buffer's end stands in.
+    /// Column at the buffer's end.
     column: u32,
     /// Whether that column has a value.
     filled: bool,
-    /// Whether some value came before its turn.
+    /// Whether a value came before its turn.
     shuffled: bool,
     cells: Vec<Cell>,
 }
@@ -61,7 +62,7 @@ impl CsvWriter {
     /// A writer for documents of `shape`.
     ///
     /// # Errors
-    /// As [`Columns::new`] and [`CsvStyle::check`].
+    /// See [`Columns::new`] and [`CsvStyle::check`].
     pub fn new(shape: &Shape, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
         style.check()?;
         Ok(CsvWriter {
@@ -84,7 +85,7 @@ impl CsvWriter {
         &self.columns
     }
 
-    /// Begins the file: the header, where the style has one. Several writers for one file: the first only.
+    /// Begins the file: the header, if the style has one. If several writers write one file, only the first calls it.
     pub fn begin(&mut self) {
         if self.style.header == Header::Absent {
             return;
@@ -118,7 +119,7 @@ impl CsvWriter {
         }
     }
 
-    /// Goes back to the first `len` bytes of [`CsvWriter::bytes`], at the end of a row: what was written behind them is void.
+    /// Truncates [`CsvWriter::bytes`] to the first `len`, at the end of a row. Everything after them is void.
     pub fn back_to(&mut self, len: usize) {
         self.out.truncate(len);
         self.row.start = self.out.len();
@@ -127,12 +128,12 @@ impl CsvWriter {
         self.fault = None;
     }
 
-    /// Why the document left last has no row, if it has none.
+    /// Returns the reason why the document left last has no row, if it has none.
     pub fn take_fault(&mut self) -> Option<FlatFault> {
         self.fault.take()
     }
 
-    /// The column of the next value of a leaf; `None` where it has none.
+    /// Returns the column of the next value of a leaf; `None` if it has none.
     #[inline]
     fn column(&mut self, node: NodeId) -> Option<u32> {
         let columns = self.columns.node(node);
@@ -155,7 +156,7 @@ impl CsvWriter {
             let kind = FlatFaultKind::Overflow { max };
             let at = self.columns.node(node).offset + self.base;
             let name = self.columns.name_of(at as usize);
-            // Up to the list's own index: what is behind it names a field of the first occurrence.
+            // Up to the list's own index: the name after it is a field of the first occurrence.
             let end = (0..self.lists.len()).try_fold(0, |from, _| name[from..].find(']').map(|at| from + at + 1));
             let list = &name[..end.unwrap_or(name.len())];
             let column = list.rsplit_once('[').map_or(list, |(list, _)| list).to_owned();
@@ -164,7 +165,7 @@ impl CsvWriter {
         None
     }
 
-    /// Moves to a column and gives the place to write its cell.
+    /// Moves to a column and returns the place of its cell.
     #[inline]
     fn open_cell(&mut self, column: u32) -> usize {
         let row = &mut self.row;
