@@ -18,7 +18,7 @@ pub(crate) struct Keys {
     nodes: Vec<NodeKeys>,
     /// Data of the fast ways of writing a value, together for each node.
     prefixes: Vec<Prefix>,
-    /// The same for leaves that are alone in their group.
+    /// Data of the fast ways for leaves that are alone in their group, by leaf.
     alone: Vec<Alone>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Prefix {
     pub(crate) quotes: u8,
     /// Most digits of a decimal with a short way; 0 as for `string`.
     pub(crate) plain_digits: u8,
-    /// The same length, at most a block's sixteen.
+    /// `plain_digits`, at most a block's sixteen.
     pub(crate) block_digits: u8,
 }
 
