@@ -23,7 +23,7 @@ impl ColumnSink {
     /// The rows so far as a batch; the sink is empty afterwards.
     ///
     /// # Errors
-    /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] when a refusal was never asked for.
+    /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] if a refusal was not taken.
     pub fn take_batch(&mut self) -> Result<RecordBatch, ColumnError> {
         self.check_complete()?;
         let plan = Arc::clone(&self.plan);
@@ -72,7 +72,7 @@ impl ColumnSink {
         let DataType::Struct(fields) = data_type else { unreachable!("the plan made a struct field") };
         let mut arrays = Vec::new();
         self.members(plan, node, &mut fields.iter(), &mut arrays)?;
-        // The same place holds the null lists of a list of groups, whose groups are never null.
+        // For a list of groups, whose groups are never null, the same place holds the nulls of the list.
         let optional = plan.nodes[node.index()].optional;
         let nulls = if optional { nulls(&self.lists[node.index()].validity, len) } else { None };
         Ok(Arc::new(StructArray::try_new(Fields::clone(fields), arrays, nulls)?))
@@ -116,7 +116,7 @@ impl ColumnSink {
     }
 }
 
-/// So many values, with place holders for the nulls that have no place.
+/// Returns `len` values, with placeholders for the nulls without a place.
 fn filled<T: Copy + Default>(values: &[T], len: usize) -> Cow<'_, [T]> {
     values.get(..len).map_or_else(
         || {

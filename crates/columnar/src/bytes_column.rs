@@ -7,13 +7,13 @@ use crate::plan::TextStore;
 
 /// Byte strings of one column, either as keys of a dictionary or one after another.
 ///
-/// A column starts interned where that was asked for. It becomes plain, with what it holds, when its values prove too different: a key
-/// then saves nothing and looking it up costs more than copying. The rule reads only the values of this batch, so how work is spread over
-/// threads does not change the output.
+/// A column starts interned if that was requested. It becomes plain, with its content, when its values prove too different: a key
+/// then saves nothing and looking it up costs more than copying. The rule reads only the values of this batch, so the distribution
+/// of work over threads does not change the output.
 #[derive(Debug)]
 pub(crate) struct BytesColumn {
     store: TextStore,
-    /// What it returns to when cleared.
+    /// The form that it returns to when cleared.
     wanted: TextStore,
     keys: Vec<u16>,
     dictionary: Dictionary,
@@ -70,7 +70,7 @@ impl BytesColumn {
     /// Sets an empty value, the place holder of a null.
     pub(crate) fn put_empty(&mut self, at: usize) {
         if self.store == TextStore::Interned {
-            // A key that may name no entry: whoever reads the column looks at its nulls first.
+            // A key that may name no entry: readers of the column look at its nulls first.
             set_null(&mut self.keys, at);
         } else {
             self.append(at, Run::from(&[][..]));
@@ -96,7 +96,7 @@ impl BytesColumn {
         set(&mut self.ends, at, end as u32);
     }
 
-    /// Goes from keys to values.
+    /// Converts keys to values.
     #[cold]
     fn spread(&mut self, len: usize) -> Result<(), ColumnFull> {
         let keys = core::mem::take(&mut self.keys);
@@ -148,8 +148,8 @@ impl BytesColumn {
     }
 }
 
-/// Whether so many of `len` values are different that a dictionary does not pay. To be asked after each new one: the answer changes when
-/// their count doubles.
+/// Returns whether the values are too different, for `len` of them, for a dictionary to pay. Call it after each new one: the answer
+/// changes when their count doubles.
 #[inline(always)]
 pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
     let distinct = dictionary.len();
@@ -166,14 +166,14 @@ pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
 /// The values of a column, borrowed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BytesValues<'a> {
-    /// A key a value; the key of a null means nothing, and those behind the last value may have none.
+    /// One key a value. The key of a null has no meaning, and nulls after the last value may have none.
     Interned { keys: &'a [u16], dictionary: &'a Dictionary },
-    /// Value `i` ends at `ends[i]` and begins where the one before it ends.
+    /// Value `i` ends at `ends[i]` and begins where the previous one ends.
     Plain { ends: &'a [u32], bytes: &'a [u8] },
 }
 
 impl<'a> BytesValues<'a> {
-    /// All values in order; those of nulls mean nothing, and those behind the last value may be missing.
+    /// Returns all values in order. Those of nulls have no meaning, and those after the last value may be missing.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let len = match self {
             BytesValues::Interned { keys, .. } => keys.len(),
@@ -202,7 +202,7 @@ pub(crate) fn set<T: Copy + Default>(buffer: &mut Vec<T>, at: usize, value: T) {
     buffer[at] = value;
 }
 
-/// The same for the place holder of a null, which takes no memory behind the last value: most columns of a wide shape have none at all.
+/// Sets the placeholder of a null, which takes no memory after the last value: most columns of a wide shape have no values at all.
 #[inline(always)]
 pub(crate) fn set_null<T: Copy + Default>(buffer: &mut [T], at: usize) {
     if let Some(place) = buffer.get_mut(at) {
@@ -210,7 +210,7 @@ pub(crate) fn set_null<T: Copy + Default>(buffer: &mut [T], at: usize) {
     }
 }
 
-/// The first `len` entries of a buffer, without nulls behind the last value where those have no place.
+/// Returns the first `len` entries of a buffer, without nulls after the last value if these have no place.
 pub(crate) fn up_to<T>(buffer: &[T], len: usize) -> &[T] {
     buffer.get(..len).unwrap_or(buffer)
 }

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-/// Counts what it passes on, and gives the output back through a reference: the libraries' writers do not always part with it.
+/// Counts the bytes that it passes on, and returns the output through a reference: the libraries' writers do not always part with
+/// it.
 pub(crate) struct Counted<W> {
     out: Option<W>,
     bytes: u64,

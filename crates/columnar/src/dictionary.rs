@@ -39,7 +39,7 @@ impl Default for Dictionary {
 }
 
 impl Dictionary {
-    /// Few: a guide has two thousand columns, and most of them a value or two.
+    /// Few, because a guide has two thousand columns, most of them with a value or two.
     const SLOTS_MIN: usize = 16;
 
     pub(crate) fn len(&self) -> usize {
@@ -151,7 +151,7 @@ fn fold(hash: u64) -> usize {
     hash as usize
 }
 
-/// Sixteen bytes of the run from `at` on, zeros behind its end.
+/// Returns sixteen bytes of the run from `at`, with zeros after its end.
 #[inline(always)]
 fn block(value: Run<'_>, at: usize) -> u128 {
     let left = value.len() - at;
@@ -179,7 +179,8 @@ const MASKS: [u128; 17] = {
     masks
 };
 
-/// Folded 64 x 64 multiplications over the blocks. Equal strings are told apart by comparing, so a weak spot costs time, never a wrong key.
+/// Hashes with folded 64 x 64 multiplications over the blocks. Strings are also compared, so a weak spot costs time and never gives
+/// a wrong key.
 #[inline(always)]
 fn hash(value: Run<'_>, seed: u64) -> u64 {
     let mut hash = seed ^ value.len() as u64;

@@ -1,10 +1,10 @@
-//! What goes wrong: documents refused while columns are built, and outputs that cannot be written.
+//! Errors: documents refused while columns are built, and outputs that cannot be written.
 
 use core::fmt;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 
-/// Why the document that was left last is not in the columns. Its rows were taken back.
+/// Reason why the document that was left last is not in the columns. Its rows were removed.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Refusal {
     /// The first causes, at most [`Refusal::CAUSES_MAX`].
@@ -52,12 +52,12 @@ pub(crate) struct Cause {
     pub(crate) reason: Reason,
 }
 
-/// What is wrong with a value.
+/// Reasons to refuse a value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reason {
     /// More digits than the column has.
     Precision,
-    /// Non-zero digits behind the column's last.
+    /// Non-zero digits after the column's last decimal.
     Inexact,
     /// Another type.
     Mismatch(&'static str),
@@ -127,7 +127,7 @@ pub enum ColumnError {
     /// The output refused bytes.
     #[error("cannot write the output: {0}")]
     Output(#[source] std::io::Error),
-    /// The Arrow or Parquet library refused what we gave it.
+    /// The Arrow or Parquet library refused its input.
     #[error("the {library} library refused our columns: {message}")]
     Library {
         /// `arrow` or `parquet`.
@@ -135,13 +135,13 @@ pub enum ColumnError {
         /// Its message; it names types and positions, no values.
         message: String,
     },
-    /// Refusals that nobody took: documents would have vanished without a word.
+    /// Refusals were not taken, so documents would have been lost silently.
     #[error("{count} refused documents were not reported")]
     RefusalsNotTaken {
-        /// How many.
+        /// Number of refusals.
         count: u64,
     },
-    /// A batch was asked for within a document.
+    /// A batch was requested within a document.
     #[error("a batch was requested before the document was complete")]
     DocumentOpen,
     /// The batch has other columns than the file.
@@ -154,7 +154,7 @@ impl ColumnError {
         ColumnError::Library { library, message: error.to_string() }
     }
 
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
@@ -164,7 +164,7 @@ impl ColumnError {
         }
     }
 
-    /// The same as a finding.
+    /// Returns the finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let (code, hint) = match self {

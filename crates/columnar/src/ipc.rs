@@ -11,10 +11,10 @@ use crate::counted::Counted;
 use crate::error::ColumnError;
 use crate::sink::ColumnSink;
 
-/// Which of the two Arrow IPC formats.
+/// The two Arrow IPC formats.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Framing {
-    /// With magic and a footer of block offsets: readers may seek.
+    /// With magic and a footer of block offsets, so readers may seek.
     #[default]
     File,
     /// Messages one after another, for pipes.
@@ -61,10 +61,10 @@ impl<W: Write> ArrowIpcWriter<W> {
         ArrowIpcWriter::of(out, SchemaRef::clone(&self.schema), Framing::Stream)
     }
 
-    /// Writes the batches of a stream that [`ArrowIpcWriter::beside`] wrote; one of them is in memory at a time.
+    /// Writes the batches of a stream that [`ArrowIpcWriter::beside`] wrote. Only one of them is in memory at a time.
     ///
     /// # Errors
-    /// [`ColumnError::Output`], and [`ColumnError::Library`] where it is no such stream; the output is then of no use.
+    /// [`ColumnError::Output`], and [`ColumnError::Library`] for anything but such a stream. The output is then unusable.
     pub fn append(&mut self, stream: impl Read) -> Result<(), ColumnError> {
         for batch in StreamReader::try_new(stream, None)? {
             self.write(&batch?)?;
@@ -72,7 +72,7 @@ impl<W: Write> ArrowIpcWriter<W> {
         Ok(())
     }
 
-    /// Writes a batch; one without rows is left out.
+    /// Writes a batch; a batch without rows is left out.
     ///
     /// # Errors
     /// [`ColumnError::Output`]; the output is then of no use.

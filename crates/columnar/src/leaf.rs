@@ -9,7 +9,7 @@ use crate::number::{Precision, small, wide};
 use crate::plan::{LeafKind, TextStore, Width};
 use crate::validity::Validity;
 
-/// The column of one leaf. Its length stands in the sink, beside those of its siblings.
+/// The column of one leaf. The sink holds its length, beside those of its siblings.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     pub(crate) store: Store,
@@ -33,7 +33,7 @@ pub(crate) enum Store {
 
 #[derive(Debug)]
 pub(crate) struct Numbers<T> {
-    /// Nulls behind the last value may have no place here.
+    /// Values; nulls after the last one may be missing.
     pub(crate) values: Vec<T>,
     precision: Precision,
     /// Digits that surely fit.
@@ -268,7 +268,8 @@ impl<T: Unscaled> Numbers<T> {
         Numbers { values: Vec::new(), precision, digits, scale: precision.scale.into(), limit }
     }
 
-    /// Integers take whatever their bits hold, whose largest has `digits`: a binary field of four digits may hold 65,535.
+    /// Returns the bounds of integers, which accept any value of their bits, whose largest has `digits`: a binary field of four
+    /// digits may hold 65,535.
     fn integers(digits: u8, limit: u64) -> Self {
         Numbers { digits: T::DIGITS, limit, ..Numbers::new(Precision { digits, scale: 0 }) }
     }
@@ -288,7 +289,7 @@ impl<T: Unscaled> Numbers<T> {
     }
 }
 
-/// Powers of ten; the last stands for "any 64-bit integer".
+/// Powers of ten; the last represents "any 64-bit integer".
 const POWERS: [u64; 20] = {
     let mut powers = [1; 20];
     let mut n = 1;

@@ -1,9 +1,9 @@
 //! Arrow columns from record events, their way into Parquet files and Arrow IPC, and back.
 //!
-//! A [`ColumnSink`] is a [`quayline_core::Sink`] over one shape: each leaf has a buffer of plain values, each list its offsets. When enough
-//! documents are in, the columns leave as a [`RecordBatch`] ([`ColumnSink::take_batch`]) for
-//! an [`ArrowIpcWriter`], or as encoded pages ([`ParquetEncoder::take_pages`]) for a [`ParquetWriter`]. Sinks and encoders may work in several
-//! threads; one thread writes what they hand over, in order.
+//! A [`ColumnSink`] is a [`quayline_core::Sink`] over one shape: each leaf has a buffer of plain values, each list its offsets.
+//! When a batch is full, the columns leave as a [`RecordBatch`] ([`ColumnSink::take_batch`]) for an [`ArrowIpcWriter`], or as
+//! encoded pages ([`ParquetEncoder::take_pages`]) for a [`ParquetWriter`]. Sinks and encoders may work in several threads; one
+//! thread writes their output, in order.
 //!
 //! # Types
 //! | shape | Arrow | Parquet |
@@ -19,13 +19,13 @@
 //! | truth value | `Boolean` | `BOOLEAN` |
 //! | bytes | `Binary` | `BYTE_ARRAY` |
 //!
-//! Leaves are always nullable: a blank field is null by policy. A decimal with a negative scale (`9(3)PPP`) is the integer it stands for,
-//! with the zeros written out, since Parquet has no negative scale; one with more decimals than digits (`VPP9(3)`) has as many digits as
-//! decimals. Integer columns take whatever their bits hold. Groups without a leaf have no column.
+//! Leaves are always nullable: a blank field is null by policy. A decimal with a negative scale (`9(3)PPP`) becomes an integer with
+//! the zeros written out, since Parquet has no negative scale; one with more decimals than digits (`VPP9(3)`) has as many digits as
+//! decimals. Integer columns accept any value of their bits. Groups without a leaf have no column.
 //!
 //! # What a column refuses
-//! A value beyond the column's digits or bits, non-zero digits behind its scale, or of another type refuses its whole document: the rows are taken
-//! back and [`ColumnSink::take_refusal`] says why. Nothing is rounded.
+//! A value beyond the column's digits or bits, with non-zero digits beyond its scale, or of another type refuses its whole
+//! document. The rows are removed and [`ColumnSink::take_refusal`] returns the reason. Nothing is rounded.
 //!
 //! # Example
 //! ```
@@ -53,8 +53,8 @@
 //! ```
 //!
 //! # Reading
-//! A [`ColumnReader`] gives the rows of a Parquet or Arrow IPC file in batches, and a [`RowSource`] drives a sink with them: what becomes of each
-//! type is in the table of the module `read`.
+//! A [`ColumnReader`] returns the rows of a Parquet or Arrow IPC file in batches, and a [`RowSource`] drives a sink with them. The
+//! table of the module `read` lists the result for each type.
 //!
 //! This crate opens no file; writers take any [`std::io::Write`], the reader takes a file that is open, or bytes.
 

@@ -1,7 +1,7 @@
 //! Decimal values to the integers of a column.
 //!
-//! The common case, digits that fit the column at its own scale, is a few multiplications: eight digits are folded at a time in one
-//! register. Everything else (other scales, more digits than the column has, text) takes the exact 256-bit path.
+//! The common case, digits that fit the column at its own scale, is a few multiplications: one register folds eight digits at a
+//! time. Everything else (other scales, more digits than the column has, text) takes the exact 256-bit path.
 
 use arrow_buffer::i256;
 use quayline_core::{Digits, Run, Value};
@@ -69,7 +69,7 @@ fn short(bytes: &[u8]) -> u64 {
 pub(crate) struct Precision {
     /// Most digits, 1 to 76.
     pub(crate) digits: u8,
-    /// Digits behind the point, 0 to 76.
+    /// Digits after the point, 0 to 76.
     pub(crate) scale: u8,
 }
 

@@ -8,12 +8,12 @@ use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Oc
 
 use crate::number::Precision;
 
-/// How columns are laid out and when a batch is full.
+/// Layout of columns, and the size of a full batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ColumnOptions {
-    /// Whether groups that stand once are structs.
+    /// Whether groups that occur once are structs.
     pub nesting: Nesting,
-    /// How text is kept until the batch leaves.
+    /// Form of text until the batch leaves.
     pub text: TextStore,
     /// Rows of a batch, also of a Parquet page. Default 16,384: pages stay within the second-level cache, and readers prune by page.
     pub batch_rows_max: usize,
@@ -35,17 +35,18 @@ impl Default for ColumnOptions {
     }
 }
 
-/// What becomes of groups that stand once.
+/// Treatment of groups that occur once.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Nesting {
     /// They are structs.
     #[default]
     Struct,
-    /// Outside lists their members stand in the parent, named `GROUP_MEMBER`. Optional groups stay structs: they may be null.
+    /// Outside lists, their members are in the parent, named `GROUP_MEMBER`. Optional groups stay structs, because they may be
+    /// null.
     Flat,
 }
 
-/// How a text column is kept until the batch leaves.
+/// Form of a text column until the batch leaves.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum TextStore {
     /// Distinct values once, and a key a row, until the values prove too many: for Parquet.
@@ -138,14 +139,14 @@ impl LeafKind {
 pub(crate) struct NodePlan {
     pub(crate) name: String,
     pub(crate) parent: Option<NodeId>,
-    /// Nodes that stand in one occurrence of this group, without those that have no column.
+    /// Nodes in one occurrence of this group, without those that have no column.
     pub(crate) children: Vec<NodeId>,
     /// `None` for groups.
     pub(crate) leaf: Option<LeafKind>,
     pub(crate) list: bool,
     /// A group that may be absent.
     pub(crate) optional: bool,
-    /// Whether any leaf lies in or below it.
+    /// Whether the group has any leaf, directly or below.
     pub(crate) present: bool,
     /// A group without a struct of its own.
     pub(crate) flattened: bool,

@@ -12,23 +12,23 @@ use crate::validity::Validity;
 
 /// Builds one batch of columns after another from the documents of a shape.
 ///
-/// Documents are rows. A sink owns its memory and may be sent to another thread; [`ColumnSink::is_full`] says when a batch should leave by
-/// [`ColumnSink::take_batch`] or [`ParquetEncoder::take_pages`](crate::ParquetEncoder::take_pages). A document that a column refuses is taken
-/// back when it ends; [`ColumnSink::take_refusal`] must be asked after each document, and a batch is not handed out while a refusal was
-/// dropped unasked.
+/// Documents are rows. A sink owns its memory and may be sent to another thread; [`ColumnSink::is_full`] returns whether a batch
+/// should leave through [`ColumnSink::take_batch`] or [`ParquetEncoder::take_pages`](crate::ParquetEncoder::take_pages). A document
+/// that a column refuses is removed when it ends. Call [`ColumnSink::take_refusal`] after each document: no batch is returned after
+/// a refusal that was not taken.
 ///
 /// # How rows are taken back
-/// The columns are plain buffers, so a document is undone by cutting every buffer to the length it had when the document began. For
-/// columns outside lists that length is the number of rows; a list's offsets say it for its elements.
+/// The columns are plain buffers, so a document is undone by truncating every buffer to its length at the start of the document.
+/// For columns outside lists that length is the number of rows; for the elements of a list it is in the list's offsets.
 #[derive(Debug)]
 pub struct ColumnSink {
     pub(crate) plan: Arc<Plan>,
-    /// By node: entries of its column (elements, for a list). Then, again by node: lists of a list node.
+    /// For each node the entries of its column (for a list, its elements). Then, for each list node, its lists.
     pub(crate) counts: Vec<u32>,
     pub(crate) leaves: Vec<Leaf>,
-    /// By node: for a list its offsets and which lists are null; for an optional group which are null.
+    /// For each node: for a list its offsets and which lists are null; for an optional group which ones are null.
     pub(crate) lists: Vec<ListColumn>,
-    /// By node: what must be equally long when an occurrence of the group is left.
+    /// For each node, the lengths that must agree when an occurrence of the group is left.
     checks: Vec<Checks>,
     document: DocumentState,
     refusal: Option<Refusal>,
@@ -57,7 +57,7 @@ enum DocumentState {
     Kept,
 }
 
-/// Where the counts of a group's members stand.
+/// Place of the counts of a group's members.
 #[derive(Debug)]
 enum Checks {
     /// Side by side, from here up to there.
@@ -73,12 +73,13 @@ impl ColumnSink {
     /// A sink for documents of `shape`.
     ///
     /// # Errors
-    /// `COL-001` a decimal of more than 76 digits, `COL-002` two columns of one name, `COL-003` no column at all, `COL-004` too many columns.
+    /// `COL-001` a decimal of more than 76 digits, `COL-002` two columns of one name, `COL-003` no column at all, `COL-004` too
+    /// many columns.
     pub fn new(shape: &Shape, options: &ColumnOptions) -> Result<Self, Findings> {
         Ok(Self::with_plan(Arc::new(Plan::new(shape, options)?)))
     }
 
-    /// Takes the last `count` rows back, or all that there are.
+    /// Removes the last `count` rows, or all if there are fewer.
     pub fn take_back(&mut self, count: usize) {
         self.undo(self.rows() - count.min(self.rows()));
         self.document = DocumentState::None;
@@ -139,7 +140,7 @@ impl ColumnSink {
         leaves.sum::<usize>() + lists.iter().map(|count| *count as usize * 4).sum::<usize>()
     }
 
-    /// Whether the batch should leave: it has the rows or the bytes that the options allow. To be asked between documents.
+    /// Returns whether the batch has the rows or bytes that the options allow and should leave. Call it between documents.
     #[inline]
     pub fn is_full(&mut self) -> bool {
         let rows = self.rows();
@@ -156,7 +157,7 @@ impl ColumnSink {
         left == 0
     }
 
-    /// Why the document that was left last is not in the batch; `None` when it is.
+    /// Returns the reason why the document that was left last is not in the batch; `None` if it is.
     #[inline]
     pub fn take_refusal(&mut self) -> Option<Refusal> {
         self.refusal.take()
@@ -220,7 +221,7 @@ impl ColumnSink {
             let Some(parent) = plan.parent else { break };
             let mut part = plan.name.clone();
             if plan.list {
-                // A leaf was counted when it was put, a group is counted when it is left.
+                // A leaf was counted when it was put; a group is counted when it is left.
                 let begun = self.ends(id).last().map_or(0, |end| *end as usize);
                 let index = (self.count(id) - begun.min(self.count(id)))
                     .saturating_sub(usize::from(last && plan.leaf.is_some()));
@@ -233,7 +234,7 @@ impl ColumnSink {
         parts.join(".")
     }
 
-    /// Nulls for members that the group occurrence being left, number `wanted` of its column, does not have.
+    /// Adds nulls for the members that the group occurrence being left, number `wanted` of its column, does not have.
     #[cold]
     #[inline(never)]
     fn pad(&mut self, group: NodeId, wanted: u32) {
@@ -249,7 +250,7 @@ impl ColumnSink {
         }
     }
 
-    /// One absent member; whatever stands for it in its own members too.
+    /// Adds one absent member, and the entries that represent it in its own members.
     fn put_null(&mut self, plan: &Plan, node: NodeId) {
         let at = self.count(node);
         if plan.nodes[node.index()].list {

@@ -1,6 +1,6 @@
-//! Which entries of a column are null.
+//! The entries of a column that are null.
 
-/// Bits of a column, set where a value stands. Nothing is stored until the first null: bits beyond the stored words count as set.
+/// Bits of a column, set for values. Nothing is stored until the first null: bits beyond the stored words count as set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Validity {
     words: Vec<u64>,

@@ -22,7 +22,7 @@ pub(crate) struct Chunk {
     form: Form,
     pages: Vec<WrittenPage>,
     dictionary: Dictionary,
-    /// Of all pages with values so far.
+    /// Range of all pages with values so far.
     range: Option<Range>,
 }
 
@@ -93,7 +93,7 @@ impl Chunk {
         hybrid::encode(&keys, width, body);
     }
 
-    /// The finished chunk, which begins at `offset` of the file, and what the footer must know of it.
+    /// Returns the finished chunk, which begins at `offset` of the file, and its entry for the footer.
     pub(crate) fn finish(
         self,
         column: &ColumnDescPtr,

@@ -4,7 +4,7 @@ use snap::raw::{Encoder, max_compress_len};
 
 use crate::parquet::Codec;
 
-/// Compresses pages, or only wraps them where that does not pay.
+/// Compresses pages, or only wraps them if compression does not pay.
 #[derive(Debug)]
 pub(crate) struct Compressor {
     codec: Codec,
@@ -16,7 +16,7 @@ pub(crate) struct Compressor {
 const SAMPLE_BYTES: usize = 4096;
 /// Pages below this are compressed without a sample.
 const SAMPLED_BYTES_MIN: usize = 8 * SAMPLE_BYTES;
-/// Longest literal: what Snappy's own compressor makes at most, so that every reader takes it.
+/// Longest literal: the maximum of Snappy's own compressor, so that every reader accepts it.
 const LITERAL_BYTES_MAX: usize = 1 << 16;
 
 impl Compressor {
@@ -35,14 +35,14 @@ impl Compressor {
         self.scratch[..len].to_vec()
     }
 
-    /// Whether two samples shrink by an eighth.
+    /// Returns whether two samples shrink by an eighth.
     fn pays(&mut self, body: &[u8]) -> bool {
         let parts = [body.len() / 3, body.len() * 2 / 3];
         let len: usize = parts.iter().map(|start| self.snappy(&body[*start..start + SAMPLE_BYTES])).sum();
         len < 2 * SAMPLE_BYTES / 8 * 7
     }
 
-    /// Length of the stream that stands in the scratch buffer.
+    /// Compresses to the scratch buffer and returns the length of the stream there.
     fn snappy(&mut self, bytes: &[u8]) -> usize {
         let room = max_compress_len(bytes.len());
         if self.scratch.len() < room {
@@ -60,8 +60,8 @@ impl Clone for Compressor {
 
 /// A Snappy stream without a match.
 ///
-/// Source: google/snappy, format_description.txt: the length as a varint, then literals. A tag of `61 << 2` has the literal's length less one
-/// in the next two bytes, low byte first.
+/// Source: google/snappy, format_description.txt: the length as a varint, then literals. A tag of `61 << 2` has the literal's
+/// length less one in the next two bytes, low byte first.
 fn literals(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len() + 16 + body.len().div_ceil(LITERAL_BYTES_MAX) * 3);
     let mut len = body.len();

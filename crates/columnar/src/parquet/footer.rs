@@ -1,7 +1,8 @@
-//! What the footer says of row groups, kept small until it is written.
+//! Footer entries of row groups, kept small until the footer is written.
 //!
-//! The library keeps some six hundred bytes for a column of a row group, which for rows of sixty columns is 14 MB a gigabyte of segments. Here a
-//! row group is what it will be in the footer, compressed: the same sixty columns over and over, mostly empty ones, take a thirtieth of that.
+//! The library keeps about six hundred bytes for a column of a row group, which for rows of sixty columns is 14 MB a gigabyte of
+//! segments. Here a row group is kept as its compressed footer entry: the same sixty columns over and over, mostly empty ones, take
+//! a thirtieth of that.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::parquet::hybrid::put_varint;
 pub(crate) struct Footer {
     schema: Arc<SchemaDescriptor>,
     key_values: Option<Vec<KeyValue>>,
-    /// Each row group as it stands in the footer, compressed.
+    /// The footer entry of each row group, compressed.
     groups: Vec<Box<[u8]>>,
     rows: u64,
     snappy: Encoder,
@@ -32,11 +33,11 @@ pub(crate) struct Group {
     pub(crate) rows: usize,
     /// Before compression.
     pub(crate) bytes: i64,
-    /// Where it begins.
+    /// Offset of its first byte.
     pub(crate) offset: u64,
 }
 
-/// Where a footer stood, to go [`Footer::back_to`].
+/// State of a footer, for [`Footer::back_to`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FooterMark {
     groups: usize,
@@ -85,12 +86,12 @@ impl Footer {
         self.rows = mark.rows;
     }
 
-    /// Writes the footer and what stands behind it.
+    /// Writes the footer and the bytes after it.
     pub(crate) fn write(&self, out: &mut impl Write) -> Result<()> {
         let frame = self.encode(Vec::new())?;
         let list = Fields::of(&frame)?;
         let mut rows = Vec::new();
-        // Numbers are in zigzag form, which doubles what is not negative.
+        // Numbers are in zigzag form, which doubles those that are not negative.
         put_varint(self.rows << 1, &mut rows);
         let mut head = Vec::new();
         match u8::try_from(self.groups.len()) {
@@ -134,7 +135,7 @@ impl Footer {
 /// First and last bytes of a file.
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Where the two fields that depend on row groups lie in an encoded `FileMetaData`, without their headers.
+/// Places of the two fields that depend on row groups in an encoded `FileMetaData`, without their headers.
 struct Fields {
     rows: core::ops::Range<usize>,
     groups: core::ops::Range<usize>,
@@ -171,7 +172,7 @@ struct Compact<'a> {
 }
 
 const STRUCT: u8 = 12;
-/// The number of elements stands behind the byte.
+/// The number of elements follows the byte.
 const LONG_LIST: u8 = 15;
 
 impl Compact<'_> {

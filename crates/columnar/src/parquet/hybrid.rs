@@ -4,7 +4,7 @@
 
 /// Appends `values`, each below `2^width`, without the length in front that levels have.
 ///
-/// A run of at least [`RUN_MIN`] equal values becomes a run length, everything else is packed in groups of eight.
+/// Encodes a run of at least [`RUN_MIN`] equal values as a run length and everything else packed in groups of eight.
 pub(crate) fn encode<T: Copy + Eq + Into<u32>>(values: &[T], width: u32, out: &mut Vec<u8>) {
     let mut at = 0;
     while at < values.len() {
@@ -30,7 +30,8 @@ pub(crate) fn put_run(value: u32, run: usize, width: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes()[..width.div_ceil(8) as usize]);
 }
 
-/// Appends bits that are packed already: the validity of a column is its definition levels at width 1. `words` has the bits of `len` values.
+/// Appends bits that are packed already: the validity of a column is its definition levels at width 1. `words` has the bits of
+/// `len` values.
 pub(crate) fn put_bits(words: &[u64], len: usize, out: &mut Vec<u8>) {
     let groups = len.div_ceil(8);
     put_varint((groups as u64) << 1 | 1, out);
@@ -67,7 +68,7 @@ fn put_packed<T: Copy + Into<u32>>(values: &[T], width: u32, out: &mut Vec<u8>) 
     put_varint((groups as u64) << 1 | 1, out);
     let start = out.len();
     let step = width as usize;
-    // Sixteen bytes are written for each group and the next one overwrites what is too much.
+    // Sixteen bytes are written for each group, and the next one overwrites the excess.
     out.resize(start + groups * step + 32, 0);
     let mut at = start;
     let mut chunks = values.chunks_exact(8);
@@ -77,7 +78,7 @@ fn put_packed<T: Copy + Into<u32>>(values: &[T], width: u32, out: &mut Vec<u8>) 
     }
     let rest = chunks.remainder();
     if let Some(first) = rest.first() {
-        // The values behind the last are never read.
+        // Values after the last are never read.
         let mut group = [*first; 8];
         group[..rest.len()].copy_from_slice(rest);
         put_group(&group, width, &mut out[at..]);

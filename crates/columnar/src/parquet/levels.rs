@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::sink::ColumnSink;
 use crate::validity::Validity;
 
-/// What lies between the root and a leaf and adds levels. Groups that stand once add none.
+/// Container between the root and a leaf that adds levels. Groups that occur once add none.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Step {
     /// An optional group: one definition level.
@@ -37,7 +37,7 @@ pub(crate) struct Column {
     pub(crate) container: usize,
 }
 
-/// Levels of one container in one batch, as they stand in a page, with their lengths in front.
+/// Levels of one container in one batch, in the form of a page, with their lengths first.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
     pub(crate) count: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Levels {
     raw: Vec<u8>,
 }
 
-/// A leaf lies below more lists and optional groups than levels of eight bits can count.
+/// A leaf is below more lists and optional groups than levels of eight bits can count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TooDeep(pub(crate) NodeId);
 
@@ -154,7 +154,7 @@ impl Container {
     }
 }
 
-/// Runs `put` and writes the length of what it appended in front, as data pages of version 1 have it.
+/// Runs `put` and writes the length of its output before it, as data pages of version 1 require.
 fn with_length(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -171,8 +171,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Levels of `range` of the entries at the first of `steps`; each but the first of them repeats at level `rep`, and so does the first
-    /// unless the caller writes over it.
+    /// Writes levels of `range` of the entries at the first of `steps`. Each but the first of them repeats at level `rep`, and so
+    /// does the first unless the caller overwrites it.
     fn go(&mut self, steps: &[Step], range: core::ops::Range<usize>, def: u8, rep: u8, depth: u8) {
         let Some((step, below)) = steps.split_first() else {
             let len = self.def.len() + range.len();

@@ -1,20 +1,22 @@
 //! Parquet files: pages encoded beside the columns, row groups written in order.
 //!
-//! The parquet crate encodes the schema, the page headers and what the footer says of a row group; the pages are ours. Its Arrow writer looks at every value several
-//! times (levels, dictionary, statistics, encoder) and took 700 ns for a record of 14 fields on the machine where this was measured, more
-//! than the whole conversion may take. Here a batch is a page in each column, and a page is its column's buffer with levels in front:
-//! numbers are copied as they stand, texts are keys already, and so become numbers of which a sample repeats.
+//! The parquet crate encodes the schema, the page headers and the footer entry of a row group; this module encodes the pages. The
+//! crate's Arrow writer looks at every value several times (levels, dictionary, statistics, encoder) and took 700 ns for a record
+//! of 14 fields on the machine of the measurement, more than the whole conversion may take. Here a batch is a page in each column,
+//! and a page is its column's buffer with levels first: numbers are copied unchanged, texts are keys already, and so become numbers
+//! of which a sample repeats.
 //!
 //! # What is written
 //! * Data pages of version 1, which every reader takes; encodings `PLAIN` and `RLE_DICTIONARY`, levels `RLE`.
-//! * A dictionary a column chunk for text, bytes and numbers that repeat, while it stays below [`ParquetOptions::dictionary_bytes_max`]; later pages of that chunk are plain.
-//! * Minimum, maximum and null count a chunk. There is no page index: it stays in memory until the footer is written and so would grow with the
-//!   file (3 MB a gigabyte of records of 14 fields), and row groups are small enough to skip whole. Floats have null counts only: NaN and the two zeros have no
-//!   order that all readers share. Texts are cut to 64 bytes there.
+//! * One dictionary a column chunk for text, bytes and numbers that repeat, as long as it stays below
+//!   [`ParquetOptions::dictionary_bytes_max`]; later pages of that chunk are plain.
+//! * Minimum, maximum and null count a chunk. There is no page index: it stays in memory until the footer is written and would grow
+//!   with the file (3 MB a gigabyte of records of 14 fields), and row groups are small enough to skip whole. Floats have null
+//!   counts only: NaN and the two zeros have no order that all readers share. Texts are cut to 64 bytes there.
 //! * A footer that is kept compressed until the end, 7 KB for a row group of sixty columns instead of 60 KB.
 //! * The Arrow schema as metadata, so that Arrow readers get the types of [`ColumnSink::schema`](crate::ColumnSink::schema) back.
-//! * A page that Snappy would make less than an eighth smaller is a Snappy stream of literals: numbers that do not repeat hardly shrink, and
-//!   looking for matches in them costs more than all other work on them.
+//! * A page that Snappy would make less than an eighth smaller is a Snappy stream of literals: numbers that do not repeat hardly
+//!   shrink, and looking for matches in them costs more than all other work on them.
 //!
 //! LZ4 and Zstandard are not offered: the latter is a C library, and the former saves little over Snappy on keys and numbers.
 
@@ -30,7 +32,7 @@ mod writer;
 pub use pages::{ParquetEncoder, ParquetPages};
 pub use writer::{ParquetMark, ParquetWriter};
 
-/// How a Parquet file is written.
+/// Options for writing a Parquet file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ParquetOptions {
     /// Compression of pages.
@@ -61,6 +63,6 @@ pub enum Codec {
     /// Snappy, which every reader has.
     #[default]
     Snappy,
-    /// None.
+    /// No compression.
     Uncompressed,
 }

@@ -22,11 +22,11 @@ pub struct ParquetEncoder {
     table: Arc<Table>,
     compressor: Compressor,
     body: Vec<u8>,
-    /// For numbers; texts come with one.
+    /// For numbers; text columns have one already.
     dictionary: Dictionary,
 }
 
-/// What all encoders of a file share.
+/// Data that all encoders of a file share.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
@@ -35,12 +35,12 @@ pub(crate) struct Table {
     pub(crate) codec: Codec,
 }
 
-/// How a plain value stands in a page.
+/// Form of a plain value in a page.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Form {
-    /// Its length in four bytes in front.
+    /// Preceded by its length in four bytes.
     Prefixed,
-    /// So many bytes.
+    /// A fixed number of bytes.
     Fixed(usize),
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct ColumnPage {
 pub(crate) enum PageBody {
     /// The whole page, compressed.
     Plain { bytes: Vec<u8>, uncompressed: usize },
-    /// Keys of a dictionary of this batch: the writer knows the chunk's.
+    /// Keys of a dictionary of this batch; the writer has that of the chunk.
     Keys { levels: Vec<u8>, keys: Vec<u16>, distinct: Distinct },
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum PageBody {
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     ends: Vec<u32>,
-    /// With room behind the last value, so that block copies reach over it.
+    /// The bytes, with room after the last value for block copies.
     bytes: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ impl ParquetEncoder {
     /// The rows of `sink` as pages; the sink is empty afterwards.
     ///
     /// # Errors
-    /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] when a refusal was never asked for;
+    /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] if a refusal was not taken;
     /// [`ColumnError::OtherShape`] for a sink that is not a sibling of the writer's.
     pub fn take_pages(&mut self, sink: &mut ColumnSink) -> Result<ParquetPages, ColumnError> {
         sink.check_complete()?;
@@ -127,7 +127,7 @@ impl ParquetEncoder {
         let (range, keys) = self.values(leaf, len, form, &mut body);
         let body = match keys {
             Some((keys, distinct)) => {
-                // A copy: the buffer is as large as the largest page so far, and there is such a page for every column.
+                // A copy, because the buffer is as large as the largest page so far, and every column has such a page.
                 let levels = body.clone();
                 self.body = body;
                 PageBody::Keys { levels, keys, distinct }
@@ -218,7 +218,8 @@ impl ParquetEncoder {
         }
     }
 
-    /// Keys for numbers that repeat: codes, dates, amounts that are mostly zero. `None` where they do not, which a sample tells first.
+    /// Returns keys for numbers that repeat: codes, dates, amounts that are mostly zero. Returns `None` if they do not repeat,
+    /// which a sample shows first.
     fn keys<T: Copy + Ord>(
         &mut self,
         values: &[T],
@@ -263,7 +264,7 @@ fn padded(bytes: &[u8]) -> [u8; 16] {
 }
 
 impl Form {
-    /// Bytes of a value of fixed length, else 0.
+    /// Returns the bytes of a value of fixed length, otherwise 0.
     fn bytes(self) -> usize {
         match self {
             Form::Prefixed => 0,
@@ -326,7 +327,7 @@ impl Distinct {
     }
 }
 
-/// Keys without nulls and the values that they name. Values that only discarded documents had are left out.
+/// Returns keys without nulls and the values that they name. Values that only discarded documents had are left out.
 fn used(keys: &[u16], dictionary: &Dictionary, validity: &Validity) -> (Vec<u16>, Distinct) {
     let keys: Vec<u16> = present(keys, validity).into_owned();
     let mut seen = vec![false; dictionary.len()];
@@ -350,7 +351,7 @@ fn used(keys: &[u16], dictionary: &Dictionary, validity: &Validity) -> (Vec<u16>
     (keys, distinct)
 }
 
-/// Appends plain byte strings, each with its length in front, and says their range.
+/// Appends plain byte strings, each after its length, and returns their range.
 fn put_bytes(column: &BytesColumn, len: usize, validity: &Validity, body: &mut Vec<u8>) -> Range {
     let values =
         || column.values(len).iter().enumerate().filter(|(at, _)| validity.is_valid(*at)).map(|(_, value)| value);
@@ -360,7 +361,7 @@ fn put_bytes(column: &BytesColumn, len: usize, validity: &Validity, body: &mut V
     Range::of_bytes(values())
 }
 
-/// The values that are not null. What `values` does not reach is.
+/// Returns the values that are not null. Entries beyond the end of `values` are null.
 fn present<'a, T: Copy>(values: &'a [T], validity: &Validity) -> std::borrow::Cow<'a, [T]> {
     if validity.nulls() == 0 {
         return values.into();
@@ -370,7 +371,7 @@ fn present<'a, T: Copy>(values: &'a [T], validity: &Validity) -> std::borrow::Co
         let mut bits = word;
         while bits != 0 {
             let at = bits.trailing_zeros() as usize;
-            // Bits behind the last value are set.
+            // Bits after the last value are set.
             let Some(value) = values.get(at) else { break };
             kept.push(*value);
             bits &= bits - 1;

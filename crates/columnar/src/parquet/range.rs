@@ -17,7 +17,7 @@ pub(crate) enum Range {
     Bytes(Bound, Bound),
 }
 
-/// A byte string or, where that is longer than [`BOUND_BYTES_MAX`], a bound for it.
+/// A byte string, or a bound for one longer than [`BOUND_BYTES_MAX`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Bound {
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) struct Bound {
 const BOUND_BYTES_MAX: usize = 64;
 
 impl Range {
-    /// Of byte strings. No bound can be given when the largest is long and a cut of it cannot be counted up.
+    /// Returns the range of byte strings. There is no bound if the largest is long and a cut of it cannot be incremented.
     pub(crate) fn of_bytes<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut ends: Option<(&[u8], &[u8])> = None;
         let mut prefixes = (0, 0);
@@ -39,7 +39,7 @@ impl Range {
                 prefixes = (prefix, prefix);
                 continue;
             };
-            // Equal prefixes tell nothing; most values differ there.
+            // Equal prefixes decide nothing; most values differ there.
             if prefix <= prefixes.0 && value < *min {
                 (*min, prefixes.0) = (value, prefix);
             }
@@ -50,7 +50,7 @@ impl Range {
         ends.and_then(|(min, max)| Some(Range::Bytes(Bound::below(min), Bound::above(max)?))).unwrap_or(Range::None)
     }
 
-    /// Of both. A part without a value is left out, but one whose values have no range leaves the whole without.
+    /// Merges both ranges. A part without a value is ignored, but one whose values have no range leaves the whole without one.
     pub(crate) fn merge(&mut self, other: &Range) {
         match (&mut *self, other) {
             (Range::Bool(min, max), Range::Bool(low, high)) => (*min, *max) = (*min & low, *max | high),
@@ -99,7 +99,8 @@ impl Bound {
         Bound { exact: bytes.len() == value.len(), bytes }
     }
 
-    /// A bound not below `value`: its cut with the last byte counted up, which must give UTF-8 again, since text has no other bounds.
+    /// Returns a bound not below `value`: its cut with the last byte incremented, which must be UTF-8 again, since text has no
+    /// other bounds.
     fn above(value: &[u8]) -> Option<Self> {
         let mut bytes = cut(value).to_vec();
         if bytes.len() == value.len() {
@@ -118,7 +119,7 @@ impl Bound {
     }
 }
 
-/// At most [`BOUND_BYTES_MAX`] bytes, whole characters where the value is text.
+/// Returns at most [`BOUND_BYTES_MAX`] bytes, in whole characters for text.
 fn cut(value: &[u8]) -> &[u8] {
     if value.len() <= BOUND_BYTES_MAX {
         return value;

@@ -21,8 +21,9 @@ use crate::sink::ColumnSink;
 
 /// Writes a Parquet file from pages, in the order given.
 ///
-/// Pages are kept until their row group has [`ParquetOptions::row_group_bytes_max`] bytes or [`ParquetOptions::row_group_rows_max`] rows, then
-/// written column by column. The footer comes with [`ParquetWriter::finish`]; a file without it is no Parquet file to any reader.
+/// Pages are kept until their row group has [`ParquetOptions::row_group_bytes_max`] bytes or [`ParquetOptions::row_group_rows_max`]
+/// rows, then written column by column. [`ParquetWriter::finish`] writes the footer; a file without it is not a Parquet file to any
+/// reader.
 pub struct ParquetWriter<W: Write + Send> {
     out: BufWriter<Counted<W>>,
     /// Bytes written.
@@ -32,12 +33,12 @@ pub struct ParquetWriter<W: Write + Send> {
     options: ParquetOptions,
     compressor: Compressor,
     chunks: Vec<Chunk>,
-    /// Of the row group being built.
+    /// Rows of the current row group.
     rows: usize,
     memory: usize,
 }
 
-/// Where a file stood between two row groups, to go [`ParquetWriter::back_to`].
+/// State of a file between two row groups, for [`ParquetWriter::back_to`].
 #[derive(Clone, Copy, Debug)]
 pub struct ParquetMark {
     bytes: u64,
@@ -158,7 +159,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(())
     }
 
-    /// Ends the row group that was begun and tells where the file stands, all of which is in the output then.
+    /// Ends the current row group and returns the state of the file, all of which is in the output then.
     ///
     /// # Errors
     /// [`ColumnError::Output`]; the output is then of no use.
@@ -182,7 +183,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(self.output())
     }
 
-    /// Takes back what was written since the mark. The caller cuts the output, which it gets, to [`ParquetMark::bytes`].
+    /// Withdraws everything written since the mark. The caller truncates the returned output to [`ParquetMark::bytes`].
     ///
     /// # Errors
     /// [`ColumnError::Output`]; the output is then of no use.
@@ -197,7 +198,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(self.out.get_mut().cut(mark.bytes))
     }
 
-    /// Bytes of memory that the row group being built takes, and what the footer will say.
+    /// Returns the bytes of memory of the current row group and of the footer entries.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.memory + self.footer.memory()

@@ -6,17 +6,17 @@ use quayline_core::{Code, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Pl
 use super::shape::{ELEMENT, Kind, kind, not_read, same_name};
 use super::walk::UnknownColumn;
 
-/// A node and the column that its values come from.
+/// A node and the column of its values.
 #[derive(Clone, Debug)]
 pub(super) struct Bind {
     pub(super) node: NodeId,
     pub(super) from: From,
-    /// Whether it may be absent: then a null is that.
+    /// Whether it may be absent. A null then means absent.
     pub(super) optional: bool,
     pub(super) kind: BindKind,
 }
 
-/// Where a node's column is.
+/// Place of a node's column.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum From {
     /// A member of the struct, or a column of the file.
@@ -35,7 +35,7 @@ pub(super) enum BindKind {
     Groups(Vec<Bind>),
 }
 
-/// Columns bound to a shape, with what is odd about them.
+/// Columns bound to a shape, with the warnings about them.
 pub(super) struct Bound {
     pub(super) members: Vec<Bind>,
     pub(super) warnings: Vec<Finding>,

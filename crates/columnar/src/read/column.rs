@@ -1,4 +1,4 @@
-//! One column of a batch, its type known.
+//! One column of a batch, with a known type.
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -67,7 +67,7 @@ pub(super) struct Column<'a> {
 pub(super) struct Scratch(Vec<u8>);
 
 impl<'a> Column<'a> {
-    /// `None` for a type that is no leaf.
+    /// Returns `None` for a type that is not a leaf.
     pub(super) fn of(array: &'a ArrayRef) -> Option<Column<'a>> {
         let leaf = match array.data_type() {
             DataType::Null => Leaf::Null,
@@ -167,7 +167,7 @@ impl<'a> Column<'a> {
             Leaf::BytesView(values) => Value::Bytes(values.value(row)),
             Leaf::FixedBytes(values) => Value::Bytes(values.value(row)),
             Leaf::Date(values) => written(&mut scratch.0, |out| time::date(out, values.value(row).into())),
-            // A whole day by the format; what other writers put beside it is not dropped.
+            // A whole day by the format; a part of a day from other writers is not dropped.
             Leaf::Date64(values) => written(&mut scratch.0, |out| match values.value(row) {
                 day if day % DAY_MS == 0 => time::date(out, day / DAY_MS),
                 instant => time::timestamp(out, instant, TimeUnit::Millisecond, false),
@@ -189,7 +189,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Where the elements of each row of a list lie.
+/// Ranges of the elements of each row of a list.
 pub(super) enum Offsets<'a> {
     Small(&'a OffsetBuffer<i32>),
     Large(&'a OffsetBuffer<i64>),

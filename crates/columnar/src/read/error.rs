@@ -1,4 +1,4 @@
-//! What goes wrong while columns are read.
+//! Errors of reading columns.
 
 use quayline_core::{Code, Fault, Finding};
 
@@ -9,7 +9,7 @@ pub enum ColumnReadError {
     /// The file could not be read.
     #[error("cannot read the input: {0}")]
     Input(#[source] std::io::Error),
-    /// The first bytes are those of no known form.
+    /// The first bytes are not those of a known form.
     #[error("found neither Parquet nor Arrow IPC")]
     UnknownForm,
     /// The file is encrypted.
@@ -26,7 +26,7 @@ pub enum ColumnReadError {
 }
 
 impl ColumnReadError {
-    /// The same as a finding.
+    /// Returns the finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
         let (code, fault, hint) = match self {

@@ -264,13 +264,13 @@ impl ColumnReader {
         &self.schema
     }
 
-    /// Rows of the whole file, where its footer says so.
+    /// Returns the rows of the whole file, if its footer gives them.
     #[must_use]
     pub fn rows_total(&self) -> Option<u64> {
         self.rows_total
     }
 
-    /// Bytes of the file that are read, about: as large a part of it as the rows handed out are of all rows.
+    /// Returns approximately the bytes of the file that were read: the same share of it as the returned rows are of all rows.
     #[must_use]
     pub fn bytes_done(&self) -> u64 {
         match (&self.batches, self.rows_total) {
@@ -286,7 +286,7 @@ impl ColumnReader {
     /// The next rows; `None` after the last.
     ///
     /// # Errors
-    /// [`ColumnReadError`]; nothing comes after it.
+    /// [`ColumnReadError`]; no batch follows it.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ColumnReadError> {
         let batch = match self.rest.take() {
             Some(rest) => rest,

@@ -22,12 +22,14 @@
 //! | dictionary | as its values | as its values |
 //! | interval, duration, union, run ends, view of a list | none: `COL-034` | |
 //!
-//! A null in the place of a struct in a list is refused with its row (`COL-041`). A null leaf is [`Value::Null`](quayline_core::Value::Null), or nothing where the shape says that the leaf may be absent: Parquet has one way to say both.
-//! A document's values come in the order of the shape, whatever the order of the columns.
+//! A null in place of a struct in a list is refused with its row (`COL-041`). A null leaf is
+//! [`Value::Null`](quayline_core::Value::Null), or absent if the shape allows that: Parquet has one form for both. A document's
+//! values come in the order of the shape, whatever the order of the columns.
 //!
 //! # Bounds
-//! A [`ColumnReader`] holds one page of each column and one batch. A batch has as many rows as the footer's sizes promise to fit into
-//! [`BATCH_BYTES`], at most [`BATCH_ROWS_MAX`]. Batches of an Arrow IPC file are as large as their writer made them, so one of them is in memory.
+//! A [`ColumnReader`] holds one page of each column and one batch. By the footer's sizes, a batch has as many rows as fit
+//! [`BATCH_BYTES`], at most [`BATCH_ROWS_MAX`]. Batches of an Arrow IPC file are as large as their writer made them, and one of
+//! them is in memory.
 
 mod bind;
 mod column;
@@ -45,5 +47,5 @@ pub use walk::{RowSource, Rows, UnknownColumn, null_element};
 /// Most rows of a batch that is read. Default of the readers that people compare with; more rows save nothing.
 pub const BATCH_ROWS_MAX: usize = 8192;
 
-/// Bytes of a batch that is read, about: what one block of the other sources has.
+/// Approximate bytes of a batch that is read: those of a block of the other sources.
 pub const BATCH_BYTES: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! The shape of a file's rows, where no copybook or schema gives one.
+//! The shape of a file's rows, if no copybook or schema gives one.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ pub fn shape_of(schema: &Schema, limits: &Limits) -> Result<Shape, Findings> {
     if maker.findings.is_empty() { Ok(maker.shape.finish()) } else { Err(Findings(maker.findings)) }
 }
 
-/// What a column is to a shape.
+/// Shape of a column.
 pub(super) enum Kind<'f> {
     Group(&'f Fields),
     /// A list of this.
@@ -40,7 +40,7 @@ pub(super) enum Kind<'f> {
     Leaf(Scalar),
 }
 
-/// What columns of this type become; `None` for types that are not read.
+/// Returns the shape of columns of this type; `None` for types that are not supported.
 pub(super) fn kind(data_type: &DataType) -> Option<Kind<'_>> {
     let decimal = |digits: u16, scale: i16, signed| Kind::Leaf(Scalar::Decimal { digits, scale, signed });
     let text = || Kind::Leaf(Scalar::Text { chars_max: None });
@@ -56,7 +56,7 @@ pub(super) fn kind(data_type: &DataType) -> Option<Kind<'_>> {
         },
         DataType::Int8 => decimal(3, 0, true),
         DataType::Int16 => decimal(5, 0, true),
-        // As many digits as make the same column again.
+        // The number of digits that gives the same column again.
         DataType::Int32 => decimal(9, 0, true),
         DataType::Int64 => decimal(18, 0, true),
         DataType::UInt8 => decimal(3, 0, false),
@@ -85,7 +85,7 @@ pub(super) fn kind(data_type: &DataType) -> Option<Kind<'_>> {
     })
 }
 
-/// A column whose type is not read.
+/// Returns the finding for a column whose type is not supported.
 pub(super) fn not_read(path: String, data_type: &DataType) -> Finding {
     Finding::error(Code("COL-034"), Fault::Sender, format!("columns of type {data_type} are not read"))
         .at(Place { path: Some(path), ..Place::default() })

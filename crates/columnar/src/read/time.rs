@@ -4,8 +4,8 @@ use arrow_schema::TimeUnit;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Days since 1970-01-01 as `YYYY-MM-DD`, in the proleptic Gregorian calendar. Years outside 0000 to 9999 have a sign and more digits, as
-/// ISO 8601 writes them where both sides agree.
+/// Writes days since 1970-01-01 as `YYYY-MM-DD`, in the proleptic Gregorian calendar. Years outside 0000 to 9999 have a sign and
+/// more digits, as ISO 8601 writes them by mutual agreement.
 pub(super) fn date(out: &mut Vec<u8>, days: i64) {
     // Eras of 400 years that begin on 1 March: the leap day is the last of its year.
     let z = days + 719_468;

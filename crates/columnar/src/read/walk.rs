@@ -9,7 +9,7 @@ use quayline_core::{Code, Fault, Finding, Findings, NodeId, Place, Shape, Sink, 
 use super::bind::{Bind, BindKind, Bound, From, bind};
 use super::column::{Column, Offsets, Scratch};
 
-/// What becomes of columns that the shape does not have.
+/// Treatment of columns that the shape does not have.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum UnknownColumn {
     /// They are errors, since most often a name is written another way.
@@ -30,20 +30,20 @@ impl RowSource {
     /// Binds the columns of a file to the nodes of a shape by their names.
     ///
     /// # Errors
-    /// Columns that are unknown (`COL-037`), of another kind than their node (`COL-040`), or of a type that is not read (`COL-034`), all at once;
-    /// and a file of which no column is a field (`COL-038`).
+    /// Columns that are unknown (`COL-037`), of another kind than their node (`COL-040`), or of a type that is not supported
+    /// (`COL-034`), all at once; and a file of which no column is a field (`COL-038`).
     pub fn new(schema: &Schema, shape: &Shape, unknown: UnknownColumn) -> Result<RowSource, Findings> {
         let Bound { members, warnings } = bind(schema, shape, unknown)?;
         Ok(RowSource { members, warnings })
     }
 
-    /// What is odd about the columns: fields that have none (`COL-039`).
+    /// Returns the warnings about the columns: fields without one (`COL-039`).
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.warnings
     }
 
-    /// The rows of a batch, whose columns are those of the schema that this was made with.
+    /// Returns the rows of a batch, whose columns are those of the schema given to [`RowSource::new`].
     #[must_use]
     pub fn rows<'a>(&'a self, batch: &'a RecordBatch) -> Rows<'a> {
         let views = self.members.iter().map(|bind| View::of_member(bind, batch.columns())).collect();
@@ -62,7 +62,7 @@ impl Rows<'_> {
     /// Sends one row.
     ///
     /// # Errors
-    /// The list that has a null in the place of a struct (`COL-041`): documents have no such thing. The row was sent without it, so void it.
+    /// The list with a null in place of a struct (`COL-041`), which documents cannot have. The row was sent without it; discard it.
     pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), NodeId> {
         let mut walk = Walk { scratch: &mut self.scratch, sink, null_element: None };
         walk.sink.enter(NodeId::ROOT);
@@ -101,7 +101,7 @@ impl<'a> View<'a> {
     }
 
     /// # Panics
-    /// Where the array has another type than the column of the schema, which the readers check.
+    /// Used if the array has another type than the column of the schema, which the readers check.
     fn of(bind: &Bind, array: &'a ArrayRef) -> View<'a> {
         let members_of = |members: &[Bind], columns: &'a [ArrayRef]| -> Vec<View<'a>> {
             members.iter().map(|member| View::of_member(member, columns)).collect()
@@ -124,7 +124,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Where the elements of a list lie; their members, or where they are no structs they themselves; and which structs are null.
+/// Returns the ranges of a list's elements; their members, or the elements themselves if they are not structs; and which structs
+/// are null.
 fn items(array: &ArrayRef) -> (Offsets<'_>, &[ArrayRef], Option<&NullBuffer>) {
     let (offsets, values) = match array.data_type() {
         DataType::Map(..) => {
@@ -204,7 +205,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 }
 
-/// What is wrong with a list that [`Rows::send`] found a null in.
+/// Returns the finding for a list in which [`Rows::send`] found a null.
 #[must_use]
 pub fn null_element(shape: &Shape, list: NodeId) -> Finding {
     let finding = Finding::error(Code("COL-041"), Fault::Sender, "an element of the list is null, expected a struct");
