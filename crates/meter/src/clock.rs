@@ -16,7 +16,7 @@ pub struct Instant {
 }
 
 impl Instant {
-    /// Time since an earlier reading on the same thread; 0 where a clock went back.
+    /// Returns the time since an earlier reading on the same thread; 0 if a clock went back.
     #[must_use]
     pub fn since(self, earlier: Instant) -> Times {
         Times { wall: self.wall.saturating_sub(earlier.wall), cpu: self.cpu.saturating_sub(earlier.cpu) }

@@ -1,7 +1,8 @@
 //! Distribution of sizes or times in a fixed table.
 
 /// Counts of `u64` values in buckets whose width grows with the value: exact below 32, then 16 buckets for each doubling, so a
-/// percentile is off by at most 1 in 32 of its value. Takes 8 KiB once; recording allocates nothing. Units are the caller's.
+/// percentile is off by at most 1 in 32 of its value. It takes 8 KiB once; recording allocates nothing. The caller chooses the
+/// unit.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Histogram {
     buckets: Box<[u64; BUCKETS]>,
@@ -84,7 +85,8 @@ impl Histogram {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The value that `percent` (0 to 100) of the values do not exceed; `None` if empty. 100 gives the largest value exactly.
+    /// Returns the value that `percent` (0 to 100) of the values do not exceed; `None` if empty. 100 gives the largest value
+    /// exactly.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 1 ..= count")]
     pub fn percentile(&self, percent: f64) -> Option<u64> {
@@ -106,8 +108,8 @@ impl Histogram {
 }
 
 fn bucket(value: u64) -> usize {
-    // Values below 2 × PER_DOUBLING have a bucket each. Above, the highest BITS + 1 bits choose: the position of the highest one tells
-    // the doubling, the others the bucket in it.
+    // Values below 2 × PER_DOUBLING have a bucket each. Above, the highest BITS + 1 bits choose: the position of the highest one
+    // gives the doubling, the others the bucket in it.
     let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
     let mantissa = usize::try_from(value >> shift).expect("at most BITS + 1 bits are left");
     shift as usize * PER_DOUBLING + mantissa

@@ -6,7 +6,7 @@ use crate::{Clock, Counters, Instant, Phase, SystemClock, Times, Totals};
 
 /// One thread's line of time, in one phase at a time or in none.
 ///
-/// A lane stays on the thread that made it, since it reads that thread's CPU clock; what it adds up to may go anywhere.
+/// A lane stays on the thread that made it, since it reads that thread's CPU clock; its totals may be sent anywhere.
 #[derive(Debug)]
 pub struct Lane<C = SystemClock> {
     /// Counts, for the thread to add to.
@@ -35,12 +35,12 @@ impl<C: Clock> Lane<C> {
         }
     }
 
-    /// Charges the time since the last change to the phase that ends and begins another. Gives the phase that ended.
+    /// Charges the time since the last change to the phase that ends, begins another, and returns the phase that ended.
     pub fn enter(&mut self, phase: Phase) -> Option<Phase> {
         self.switch(Some(phase))
     }
 
-    /// Charges the time since the last change; what follows is unaccounted until [`Lane::enter`]. Gives the phase that ended.
+    /// Charges the time since the last change and returns the phase that ended. Time is unaccounted until the next [`Lane::enter`].
     pub fn leave(&mut self) -> Option<Phase> {
         self.switch(None)
     }
@@ -59,7 +59,7 @@ impl<C: Clock> Lane<C> {
         self.totals.phases[phase] += times;
     }
 
-    /// Moves an estimated part of one phase's time to another, at most what has been charged to it up to now.
+    /// Moves an estimated part of one phase's time to another, at most the time charged to it so far.
     pub fn move_estimate(&mut self, from: Phase, to: Phase, times: Times) {
         let times = times.min(self.totals.phases[from]);
         self.totals.phases[from] -= times;
@@ -67,7 +67,7 @@ impl<C: Clock> Lane<C> {
         self.totals.estimated[to] += times;
     }
 
-    /// What has been charged to a phase up to the last change.
+    /// Returns the time charged to a phase up to the last change.
     #[must_use]
     pub fn charged(&self, phase: Phase) -> Times {
         self.totals.phases[phase]

@@ -27,15 +27,15 @@
 //!
 //! # What it costs
 //!
-//! A change of phase reads the monotonic clock (about 25 ns, no system call on Linux) and the thread's CPU clock (a system call, 100 to
-//! 300 ns). So phases change once per batch of about [`BATCH_BYTES`], not per record: five changes take 1.5 µs, and a batch at
-//! 800 MB/s takes 330 µs, which is under 0.5 %. [`Totals::switches`] counts the changes, and `examples/meter_cost.rs` prints what one
-//! costs on a machine. Counters are plain additions. A [`Histogram`] takes one addition into a fixed table per value; nothing here
-//! allocates per record.
+//! A change of phase reads the monotonic clock (about 25 ns, no system call on Linux) and the thread's CPU clock (a system call,
+//! 100 to 300 ns). Phases therefore change once per batch of about [`BATCH_BYTES`], not per record: five changes take 1.5 µs, and a
+//! batch at 800 MB/s takes 330 µs, which is under 0.5 %. [`Totals::switches`] counts the changes, and `examples/meter_cost.rs`
+//! prints their cost on a machine. Counters are plain additions. A [`Histogram`] takes one addition to a fixed table per value;
+//! nothing here allocates per record.
 //!
-//! A decoder that drives an encoder through the sink seam is one compiled loop; no clock is between them. Their time is charged to
-//! one phase, and a share that was found by timing some batches twice can be moved with [`Lane::move_estimate`]; the report then says
-//! that the phase's time is an estimate.
+//! A decoder that drives an encoder through the sink seam is one compiled loop, with no clock between them. Their time is charged
+//! to one phase. [`Lane::move_estimate`] can move a share that was found by timing some batches twice; the report then marks the
+//! phase's time as an estimate.
 
 mod clock;
 mod histogram;

@@ -32,7 +32,7 @@ impl<C: Clock + Clone> Meter<C> {
         Lane::begin(self.clock.clone())
     }
 
-    /// What the run came to, up to now. `totals` are the merged totals of its lanes.
+    /// Returns the report of the run so far. `totals` are the merged totals of its lanes.
     #[must_use]
     pub fn report(&self, totals: &Totals) -> Report {
         let wall = self.clock.now().since(self.began).wall;

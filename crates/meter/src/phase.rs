@@ -1,8 +1,8 @@
-//! Where time goes.
+//! Phases of a run's time.
 
 use core::ops::{Index, IndexMut};
 
-/// What a lane is doing.
+/// Activity of a lane.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 #[repr(u8)]
 pub enum Phase {
@@ -20,7 +20,7 @@ pub enum Phase {
     Commit,
     /// Waiting for another thread: a full or empty queue.
     Wait,
-    /// Known work that is none of these: opening files, compiling plans.
+    /// Other known work: opening files, compiling plans.
     Other,
 }
 

@@ -1,4 +1,4 @@
-//! What the process has used.
+//! Resources that the process has used.
 
 use core::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::clock::duration;
 pub struct ProcessUse {
     /// CPU time of all threads.
     pub cpu: Duration,
-    /// The part of it in the kernel; `None` where the system does not tell.
+    /// The part of it in the kernel; `None` if the system does not report it.
     pub system: Option<Duration>,
-    /// Most memory resident at any time, in bytes; `None` where the system does not tell.
+    /// Peak resident memory in bytes; `None` if the system does not report it.
     pub resident_bytes_max: Option<u64>,
 }
 
 impl ProcessUse {
-    /// Reads it now. User and system time are told by Linux in ticks of 10 ms; their ratio divides the exact sum.
+    /// Reads the current use. Linux reports user and system time in ticks of 10 ms; their ratio divides the exact sum.
     #[must_use]
     pub fn now() -> Self {
         let cpu = duration(clock_gettime(ClockId::ProcessCPUTime));
@@ -37,7 +37,7 @@ impl ProcessUse {
         self.system.map(|system| self.cpu.saturating_sub(system))
     }
 
-    /// What was used since an earlier reading; the peak of memory stays the process's.
+    /// Returns the use since an earlier reading; the peak of memory stays that of the process.
     #[must_use]
     pub fn since(&self, earlier: &ProcessUse) -> ProcessUse {
         let system = self.system.zip(earlier.system).map(|(now, then)| now.saturating_sub(then));

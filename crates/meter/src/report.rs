@@ -19,9 +19,9 @@ pub struct Report {
     pub unaccounted: Unaccounted,
     /// Counts.
     pub counters: Counters,
-    /// What the process used during the run.
+    /// Resources that the process used during the run.
     pub process: ProcessUse,
-    /// Changes of phase, each about 0.3 µs: what measuring cost.
+    /// Changes of phase, each about 0.3 µs: the cost of measuring.
     pub switches: u64,
 }
 
@@ -32,18 +32,18 @@ pub struct PhaseLine {
     pub phase: Phase,
     /// Its time, summed over lanes.
     pub times: Times,
-    /// Its part of the lanes' wall time, 0 to 1.
+    /// Its share of the lanes' wall time, 0 to 1.
     pub share: f64,
-    /// How much of the time is an estimate.
+    /// The part of the time that is an estimate.
     pub estimated: Times,
 }
 
 /// Time that no phase explains, in nanoseconds; negative if phases were charged more than there was.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Unaccounted {
-    /// Of the wall time.
+    /// Nanoseconds of wall time.
     pub wall_ns: i64,
-    /// Of the CPU time.
+    /// Nanoseconds of CPU time.
     pub cpu_ns: i64,
 }
 
@@ -75,7 +75,8 @@ impl Report {
         }
     }
 
-    /// Whether the phases explain the lanes' wall time up to a part of `tolerance` (0.02 is 2 %), or a millisecond a lane.
+    /// Returns whether the phases account for the lanes' wall time up to a share of `tolerance` (0.02 is 2 %), or a millisecond a
+    /// lane.
     #[must_use]
     pub fn identity_holds(&self, tolerance: f64) -> bool {
         let slack = self.lane_time.wall.as_secs_f64() * tolerance;
@@ -165,7 +166,7 @@ fn per(amount: f64, time: Duration) -> Option<f64> {
     (time > Duration::ZERO).then(|| amount / time.as_secs_f64())
 }
 
-/// Saturates behind 292 years.
+/// Saturates after 292 years.
 fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }

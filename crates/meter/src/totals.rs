@@ -1,4 +1,4 @@
-//! What lanes add up to.
+//! Sums over lanes.
 
 use core::ops::{AddAssign, SubAssign};
 use core::time::Duration;
@@ -69,7 +69,7 @@ pub struct Totals {
     pub elapsed: Times,
     /// Charged to each phase.
     pub phases: PhaseTable<Times>,
-    /// How much of each phase is an estimate moved from another.
+    /// The part of each phase that is an estimate moved from another.
     pub estimated: PhaseTable<Times>,
     /// Counts.
     pub counters: Counters,
