@@ -24,16 +24,16 @@
 //!
 //! Ring positions count up and wrap; a ring has as many places as there can be slots, so it is never full.
 //!
-//! The program never sees this memory. The worker copies a COMMAREA into private pages, calls the program with their address, and copies
-//! the result back. In the worker's address space nothing is mapped for 4 GiB on either side of the private pages and of the shared file, so
-//! every 32-bit subscript or offset that leaves its item ends the process instead of reaching another call:
+//! The program never sees this memory. The worker copies a COMMAREA into private pages, calls the program with their address, and
+//! copies the result back. In the worker's address space nothing is mapped for 4 GiB on either side of the private pages and of the
+//! shared file. Every 32-bit subscript or offset that leaves its item therefore ends the process instead of reaching another call:
 //!
 //! ```text
 //! | 4 GiB nothing | COMMAREA of the current call | 4 GiB nothing | shared file | 4 GiB nothing |
 //! ```
 //!
-//! The alternative is to change the mapping for each call: a system call, and a page fault for each page that the program touches. Both costs are
-//! yet to be compared on a quiet machine.
+//! The alternative is to change the mapping for each call: a system call, and a page fault for each page that the program touches.
+//! The two costs have not been compared on a quiet machine yet.
 //!
 //! # Unsafe code
 //!
@@ -76,12 +76,12 @@ const RETURN_CODES: usize = 1536;
 const USED: usize = 1792;
 const CLAIMS: usize = 2048;
 
-/// Address space without any mapping on either side of what a program may touch: as far as a 32-bit offset reaches.
+/// Address space without any mapping on either side of the program's pages: the reach of a 32-bit offset.
 const GUARD_MAX: usize = 4 << 30;
-/// Where the system grants less address space: no table of COBOL is larger than this by accident.
+/// Smallest guard, if the system grants less address space: no table of COBOL is larger than this by accident.
 const GUARD_MIN: usize = 64 << 20;
 
-/// How many COMMAREAs of how many bytes.
+/// Number and size of the COMMAREAs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
     pub(crate) slots: usize,
@@ -101,16 +101,16 @@ impl Geometry {
 /// The word of a call that is submitted and not begun.
 const OFFERED: u32 = 0;
 
-/// Which side takes a submitted call.
+/// The side that takes a submitted call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Claim {
     /// The worker, to run it.
     Begin = 1,
-    /// The caller, whose client does not wait any longer.
+    /// The caller, whose client no longer waits.
     Withdraw = 2,
 }
 
-/// Which side maps.
+/// The side that maps.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Side {
     /// The file alone.
@@ -122,10 +122,10 @@ enum Side {
 /// A mapping of the shared memory.
 #[derive(Debug)]
 pub(crate) struct Area {
-    /// All that is mapped or reserved.
+    /// Start of the whole mapping or reservation.
     base: *mut u8,
     mapped: usize,
-    /// Where the file is.
+    /// Start of the file.
     shared: *mut u8,
     /// Private pages of the worker; null on the caller's side.
     private: *mut u8,
@@ -168,10 +168,10 @@ impl Area {
             return Ok(Area { base, mapped: len, shared: base, private: core::ptr::null_mut(), geometry });
         }
         let (base, mapped, guard) = reserve(geometry)?;
-        // SAFETY: both offsets lie in the reservation, which is as long as three guards, the private pages and the file.
+        // SAFETY: both offsets are in the reservation, which is as long as three guards, the private pages and the file.
         let (private, shared) = unsafe { (base.add(guard), base.add(guard + geometry.slot_bytes() + guard)) };
         let area = Area { base, mapped, shared, private, geometry };
-        // SAFETY: the ranges lie in the reservation, which nothing else uses.
+        // SAFETY: the ranges are in the reservation, which nothing else uses.
         unsafe {
             mmap_anonymous(private.cast(), geometry.slot_bytes(), both, MapFlags::PRIVATE | MapFlags::FIXED)?;
             mmap(shared.cast(), len, both, MapFlags::SHARED | MapFlags::FIXED, file, 0)?;
@@ -183,15 +183,15 @@ impl Area {
         self.geometry
     }
 
-    /// Bytes of address space that the mapping takes, most of them without memory.
+    /// Returns the bytes of address space that the mapping takes, most of them without memory.
     pub(crate) fn address_bytes(&self) -> usize {
         self.mapped
     }
 
-    /// Where a slot's COMMAREA begins in the shared file.
+    /// Returns the start of a slot's COMMAREA in the shared file.
     ///
     /// # Panics
-    /// For a slot that does not exist.
+    /// If the slot does not exist.
     fn slot(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.geometry.slots, "a slot's number is checked where it comes from");
         // SAFETY: inside the mapping by the assertion.
@@ -218,11 +218,12 @@ impl Area {
     pub(crate) fn finish(&self, slot: usize) {
         let Geometry { length, .. } = self.geometry;
         let front = self.geometry.slot_bytes() - length;
-        // SAFETY: both sides have `length` bytes and lie apart.
+        // SAFETY: both sides have `length` bytes and do not overlap.
         unsafe { core::ptr::copy_nonoverlapping(self.private.add(front), self.slot(slot), length) };
     }
 
-    /// Copies `parts`, one after the other, into a COMMAREA, which continues with 0x00; what is too much is left out. Returns the bytes copied.
+    /// Copies `parts`, in sequence, into a COMMAREA, which continues with 0x00; bytes beyond its end are dropped. Returns the bytes
+    /// copied.
     pub(crate) fn copy_in(&self, slot: usize, parts: &[&[u8]]) -> usize {
         let to = self.slot(slot);
         let mut at = 0;
@@ -236,7 +237,8 @@ impl Area {
         at
     }
 
-    /// Copies a COMMAREA out, so that nothing that is read can change while it is read: what `to` does not have yet of its first `length` bytes.
+    /// Copies the first `length` bytes of a COMMAREA to `to`, except those that `to` already has, so that the bytes cannot change
+    /// while they are read.
     pub(crate) fn copy_out(&self, slot: usize, length: usize, to: &mut Vec<u8>) {
         let have = to.len();
         let Some(more) = length.min(self.geometry.length).checked_sub(have) else { return };
@@ -277,7 +279,7 @@ impl Area {
         self.word(CLAIMS + 4 * slot).store(OFFERED, Ordering::SeqCst);
     }
 
-    /// Takes a submitted call for one side; whether the other side has not taken it before.
+    /// Takes a submitted call for one side. Returns whether the other side has not taken it before.
     pub(crate) fn claim(&self, slot: usize, by: Claim) -> bool {
         debug_assert!(slot < SLOTS_MAX);
         let word = self.word(CLAIMS + 4 * slot);

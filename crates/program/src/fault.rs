@@ -1,4 +1,4 @@
-//! How a worker ends and why one cannot start.
+//! The end of a worker, and the reasons why one cannot start.
 
 /// Why a worker could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -7,20 +7,20 @@ pub enum ProgramError {
     /// The system refuses memory, a bell or a process.
     #[error("{what}: {error}")]
     System {
-        /// What was asked for.
+        /// The requested resource.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A name that no COBOL program has.
     #[error("`{name}` is no program name: letters, digits, `-` and `_`, at most 60")]
     Name {
-        /// What was given.
+        /// The name as given.
         name: String,
     },
 }
 
-/// How a worker process ended.
+/// The way a worker process ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum End {
     /// libcob is not installed.
@@ -36,7 +36,7 @@ pub enum End {
 }
 
 impl End {
-    /// What happened, for a log and for a problem report; no payload.
+    /// Returns what happened, for a log and for a problem report; no payload.
     #[must_use]
     pub fn reason(self) -> String {
         match self {

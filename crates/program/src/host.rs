@@ -1,4 +1,4 @@
-//! The caller's side: starts a worker, submits calls, takes what is done, and tells how a worker ended.
+//! The caller's side: starts a worker, submits calls, takes finished ones, and reports how a worker ended.
 //!
 //! # Unsafe code
 //!
@@ -27,43 +27,44 @@ use crate::area::{
 use crate::worker::exit_code;
 use crate::{End, ProgramError};
 
-/// What a worker runs.
+/// Program and settings of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerSpec {
     /// PROGRAM-ID.
     pub program: String,
-    /// Where modules (`CARINQ.so`) are looked for, first folder first.
+    /// Folders with the modules (`CARINQ.so`), searched in this order.
     pub folders: Vec<PathBuf>,
     /// Folder that the program runs in: relative names of its files start there.
     pub work_folder: Option<PathBuf>,
-    /// Environment of the process beside what it needs itself; nothing of the caller's is handed down.
+    /// Environment of the process, in addition to what it needs itself; nothing of the caller's is inherited.
     pub environment: Vec<(String, String)>,
     /// Bytes of the COMMAREA.
     pub length: usize,
     /// Calls that one worker holds, waiting or running: at most 64.
     pub slots: usize,
-    /// What becomes of WORKING-STORAGE between calls.
+    /// Treatment of WORKING-STORAGE between calls.
     pub working_storage: WorkingStorage,
     /// Memory of the worker in bytes: its address space without guards. 512 MiB holds libcob and a program with large tables.
     pub memory_bytes_max: u64,
-    /// The executable that answers to [`crate::WORKER_ARGUMENT`], and the arguments in front of it.
+    /// The executable that accepts [`crate::WORKER_ARGUMENT`].
     pub executable: PathBuf,
     /// Arguments in front of [`crate::WORKER_ARGUMENT`].
     pub arguments: Vec<OsString>,
 }
 
-/// What a call sees in WORKING-STORAGE.
+/// Content of WORKING-STORAGE at the start of a call.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum WorkingStorage {
     /// Its VALUE clauses: nothing of an earlier call, which may be another client's.
     #[default]
     Fresh,
-    /// What the call before it in the same worker left, for programs that keep a cache there and separate their clients themselves.
+    /// The content that the previous call in the same worker left, for programs that keep a cache there and separate their clients
+    /// themselves.
     Keep,
 }
 
 impl WorkingStorage {
-    /// As the worker's argument.
+    /// Returns the worker's argument.
     pub(crate) fn argument(self) -> &'static str {
         match self {
             WorkingStorage::Fresh => "fresh",
@@ -81,7 +82,7 @@ impl WorkingStorage {
 pub struct Slot(usize);
 
 impl Slot {
-    /// As an index into a table of [`WorkerSpec::slots`] entries.
+    /// Returns the index into a table of [`WorkerSpec::slots`] entries.
     #[must_use]
     pub fn index(self) -> usize {
         self.0
@@ -182,13 +183,13 @@ impl Worker {
         self.states.len() - self.free.len()
     }
 
-    /// Whether a call is submitted and not done.
+    /// Returns whether a call is submitted and not done.
     #[must_use]
     pub fn is_called(&self) -> bool {
         self.states.contains(&State::Submitted)
     }
 
-    /// Whether a call can be submitted.
+    /// Returns whether a call can be submitted.
     #[must_use]
     pub fn has_room(&self) -> bool {
         !self.free.is_empty()
@@ -200,8 +201,8 @@ impl Worker {
         self.done
     }
 
-    /// Submits a call whose COMMAREA begins with `parts`, one after the other, and continues with 0x00. `None` where every slot is taken.
-    /// A worker that sleeps does so until [`Worker::ring`].
+    /// Submits a call whose COMMAREA begins with `parts`, in sequence, and continues with 0x00. Returns `None` if every slot is
+    /// taken. A sleeping worker sleeps until [`Worker::ring`].
     pub fn submit(&mut self, parts: &[&[u8]]) -> Option<Slot> {
         let slot = self.free.pop()?;
         self.used[slot] = self.area.copy_in(slot, parts);
@@ -215,18 +216,19 @@ impl Worker {
         Some(Slot(slot))
     }
 
-    /// Wakes the worker where it sleeps, behind one submitted call or many: a bell costs two system calls and, where both sides share a
-    /// core, two changes of process.
+    /// Wakes a sleeping worker, after one submitted call or many: a bell costs two system calls and, if both sides share a core,
+    /// two context switches.
     pub fn ring(&self) {
-        // The order of this and of the store in `submit` is what the worker relies on: it says that it sleeps, and then looks once more.
+        // The worker relies on the order of this and of the store in `submit`: it announces that it sleeps, and then looks once
+        // more.
         if self.area.word(WORKER_SLEEPS).swap(0, Ordering::SeqCst) == 1 {
             // A full bell rings already.
             let _ = rustix::io::write(&self.to_worker, &1u64.to_ne_bytes());
         }
     }
 
-    /// Withdraws a submitted call; whether it had not begun, and so never will. Its slot is handed out by [`Worker::completions`] like that of
-    /// a call that is done.
+    /// Withdraws a submitted call. Returns true if the call had not begun, and so never will. [`Worker::completions`] returns its
+    /// slot like that of a finished call.
     pub fn withdraw(&mut self, slot: Slot) -> bool {
         self.states[slot.0] == State::Submitted && self.area.claim(slot.0, Claim::Withdraw)
     }
@@ -240,7 +242,7 @@ impl Worker {
     /// Silences the bell and hands out every call that is done.
     pub fn completions(&mut self, mut each: impl FnMut(Completion)) {
         let mut count = [0u8; 8];
-        // Nothing to read is no error: the bell may have been rung for calls that were taken already.
+        // An empty bell is not an error: it may have been rung for calls that were taken already.
         let _ = rustix::io::read(&self.from_worker, &mut count);
         self.area.word(CALLER_WAITS).store(1, Ordering::SeqCst);
         let mut head = self.area.word(DONE_HEAD).load(Ordering::Relaxed);
@@ -262,7 +264,8 @@ impl Worker {
         }
     }
 
-    /// Copies the COMMAREA of a done call and frees its slot: what `to` does not have yet of its first `length` bytes, at most all that there are.
+    /// Copies the first `length` bytes of a finished call's COMMAREA to `to`, except those that `to` already has, and frees the
+    /// slot.
     pub fn take(&mut self, slot: Slot, length: usize, to: &mut Vec<u8>) {
         self.area.copy_out(slot.0, length, to);
         self.release(slot);
@@ -274,7 +277,7 @@ impl Worker {
         self.area.copy_out(slot.0, length, to);
     }
 
-    /// Copies what was submitted for a call that had not begun when the worker ended, so that it can be submitted elsewhere.
+    /// Copies the input of a call that had not begun when the worker ended, so that it can be submitted elsewhere.
     pub fn recall(&self, slot: Slot, to: &mut Vec<u8>) {
         to.clear();
         self.area.copy_out(slot.0, self.used[slot.0], to);
@@ -307,8 +310,8 @@ impl Worker {
         let _ = self.process.kill();
     }
 
-    /// How the process ended and which call it was in; `None` while it runs. Calls that are done are to be taken first; those that are
-    /// neither done nor the one it was in have not begun.
+    /// Returns how the process ended and which call it was in; `None` while it runs. Take finished calls first: calls that are
+    /// neither finished nor the one it was in have not begun.
     pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
         let status = self.process.try_wait().ok()??;
         let end = match (status.code(), status.signal()) {
@@ -344,10 +347,10 @@ fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .env("COB_LIBRARY_PATH", folders)
         .stdin(Stdio::null())
-        // Of its own, so that Ctrl-C at the terminal reaches the gateway alone, which then drains.
+        // In a group of its own, so that Ctrl-C at the terminal reaches only the gateway, which then drains.
         .process_group(0);
-    // Where TZ is not set, the C library looks for its time zone's file at every reading of the clock; a program that writes the time into
-    // each answer would pay for that.
+    // Without TZ, the C library looks for its time zone's file at every reading of the clock, which would cost a program that
+    // writes the time into each answer.
     if !spec.environment.iter().any(|(name, _)| name == "TZ") {
         command.env("TZ", std::env::var_os("TZ").unwrap_or_else(|| ":/etc/localtime".into()));
     }
@@ -357,7 +360,7 @@ fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
     // SAFETY: between fork and exec only system calls that are safe there: fcntl, dup2, prctl.
     unsafe {
         command.pre_exec(move || {
-            // First out of the way, so that no copy lands on one that is still to be copied.
+            // First to high numbers, so that no copy overwrites one that is still to be copied.
             let mut high = [0; 3];
             for (to, from) in high.iter_mut().zip(descriptors) {
                 *to = libc::fcntl(from, libc::F_DUPFD_CLOEXEC, 10);
@@ -370,7 +373,7 @@ fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
                     return Err(io::Error::last_os_error());
                 }
             }
-            // DISPLAY goes where messages go: standard output may be data.
+            // DISPLAY goes to the same place as messages: standard output may be data.
             if libc::dup2(2, 1) < 0 || libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) < 0 {
                 return Err(io::Error::last_os_error());
             }

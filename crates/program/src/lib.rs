@@ -1,7 +1,7 @@
 //! COBOL programs in worker processes of their own, called with a COMMAREA in shared memory.
 //!
-//! libcob is not thread-safe, a COBOL program may loop, abort or write behind its COMMAREA, and none of it may touch the caller. So each
-//! program runs in its own process; the two share an anonymous file of memory and ring each other by eventfd:
+//! libcob is not thread-safe, a COBOL program may loop, abort or write after the end of its COMMAREA, and none of this may affect
+//! the caller. So each program runs in its own process; the two share an anonymous file of memory and ring each other by eventfd:
 //!
 //! ```text
 //!  caller (one thread)                       worker process
@@ -12,15 +12,16 @@
 //! * **Bells are rung only for sleepers**, and a worker rings once for a queue of calls, so under load a call costs no system call.
 //! * **A program sees one COMMAREA**: a private copy that ends at the end of its page, with 4 GiB of unmapped addresses on either side. The
 //!   shared memory with the other calls has guards of the same size, so an overrun ends the process instead of reaching another call.
-//! * **WORKING-STORAGE is fresh for each call** unless [`WorkingStorage::Keep`] says otherwise: after a call every program that it loaded is
-//!   cancelled, as CICS gives each task fresh storage. Files that the program left open are closed. EXTERNAL items and memory from ALLOCATE stay.
-//! * A worker that dies gives back which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
+//! * **WORKING-STORAGE is fresh for each call** unless [`WorkingStorage::Keep`] is set: after a call every program that it loaded
+//!   is cancelled, as CICS gives each task fresh storage. Files that the program left open are closed. EXTERNAL items and memory
+//!   from ALLOCATE stay.
+//! * A worker that dies reports which call it was in ([`Worker::end`]); calls that it had not begun may be submitted elsewhere.
 //! * Limits: address space of the worker ([`WorkerSpec::memory_bytes_max`]); time is the caller's to watch ([`Worker::running`],
 //!   [`Worker::kill`]), since a program in a loop answers to nothing but a kill.
 //!
 //! Everything that the worker can write is treated as untrusted: slot numbers are checked, and bytes are copied out before they are read.
 //!
-//! This crate knows nothing of copybooks, services or HTTP, and of no async runtime: bells are file descriptors to be polled.
+//! This crate knows nothing of copybooks, services, HTTP or any async runtime: bells are file descriptors to be polled.
 
 #[allow(unsafe_code, reason = "memory shared with another process, reached by address")]
 mod area;

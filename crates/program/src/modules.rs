@@ -1,7 +1,7 @@
-//! Which COBOL programs a worker has loaded, so that all of them can be cancelled.
+//! The COBOL programs that a worker has loaded, so that all of them can be cancelled.
 //!
-//! libcob keeps that list to itself. The dynamic linker says which objects came after libcob. A COBOL program is a function that its object
-//! exports under the name of its PROGRAM-ID, and each COBOL object imports `cob_set_cancel`.
+//! libcob does not publish that list. The dynamic linker reports the objects that came after libcob. A COBOL program is a function
+//! that its object exports under the name of its PROGRAM-ID, and each COBOL object imports `cob_set_cancel`.
 //!
 //! # Unsafe code
 //!
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// The programs of the objects that were loaded after libcob.
 #[derive(Debug)]
 pub(crate) struct Modules {
-    /// What the dynamic linker had loaded at the last look.
+    /// The linker's count of loaded objects at the last look.
     adds: u64,
     /// Objects that were read, or that were there before any program.
     known: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Of a process that has loaded libcob and no program.
+    /// Starts in a process that has loaded libcob and no program.
     pub(crate) fn new() -> Self {
         Modules { adds: 0, known: objects(), programs: Vec::new() }
     }
@@ -58,10 +58,10 @@ impl Modules {
     }
 }
 
-/// How many objects the dynamic linker has loaded so far.
+/// Returns how many objects the dynamic linker has loaded so far.
 fn adds() -> u64 {
     extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
-        // SAFETY: the linker gives a valid description, and `data` is the number below.
+        // SAFETY: the linker passes a valid description, and `data` is the number below.
         unsafe { *data.cast::<u64>() = (*info).dlpi_adds };
         1
     }
@@ -75,7 +75,7 @@ fn adds() -> u64 {
 fn objects() -> Vec<PathBuf> {
     extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
         use std::os::unix::ffi::OsStrExt as _;
-        // SAFETY: the linker gives a valid description whose name ends with 0x00, and `data` is the list below.
+        // SAFETY: the linker passes a valid description whose name ends with 0x00, and `data` is the list below.
         unsafe {
             let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
             if name.contains(&b'/') {

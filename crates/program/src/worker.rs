@@ -42,13 +42,13 @@ pub mod exit_code {
 /// A worker rings for finished calls when its queue is empty, or after so long with more to do.
 const RING_AFTER_NS: u64 = 50_000;
 
-/// Open files of a program: what select() can watch.
+/// Open files of a program: the number that select() can watch.
 const FILES_MAX: u64 = 1024;
 
 /// Becomes the worker: returns only with an exit code for a worker that cannot begin or has lost its caller.
 ///
-/// `arguments` are those behind [`WORKER_ARGUMENT`]. The descriptors 3, 4 and 5 are the shared memory, the bell to the worker and the bell
-/// to the caller.
+/// `arguments` are those after [`WORKER_ARGUMENT`]. The descriptors 3, 4 and 5 are the shared memory, the bell to the worker and
+/// the bell to the caller.
 #[must_use]
 pub fn run_worker(arguments: &[OsString]) -> i32 {
     let by_hand = || refuse(exit_code::NO_CALLER, "it is started by `quayline serve`");
@@ -90,7 +90,7 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
 }
 
 fn refuse(code: i32, why: &str) -> i32 {
-    // Nothing can be done where even standard error is closed.
+    // Nothing can be done if even standard error is closed.
     let _ = writeln!(std::io::stderr(), "program worker cannot begin: {why}");
     code
 }
@@ -111,7 +111,7 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
                 ring();
             }
             area.word(WORKER_SLEEPS).store(1, Ordering::SeqCst);
-            // Looked at once more: a call that came before this side said that it sleeps has rung no bell.
+            // Looked at once more, because a call that came before this side announced its sleep has rung no bell.
             if area.word(SUBMIT_TAIL).load(Ordering::SeqCst) == head {
                 let mut count = [0u8; 8];
                 match rustix::io::read(in_fd, &mut count) {
@@ -218,13 +218,13 @@ impl Cobol {
 
     fn call(&self, name: &CStr, commarea: *mut u8) -> i32 {
         let mut arguments = [commarea.cast::<c_void>()];
-        // SAFETY: the program takes one argument by reference and runs on this process's only thread. What it does to memory is its own
-        // risk: this process holds nothing but the COMMAREA.
+        // SAFETY: the program takes one argument by reference and runs on this process's only thread. Its effect on memory is its
+        // own risk: this process holds nothing but the COMMAREA.
         unsafe { (self.call)(name.as_ptr(), 1, arguments.as_mut_ptr()) }
     }
 
-    /// CANCEL: the program's next call finds its WORKING-STORAGE as the first did, and its files are closed. A name that libcob does not know, or
-    /// that was not called since, is left alone.
+    /// Cancels a program: its next call finds its WORKING-STORAGE as the first did, and its files are closed. Names that libcob
+    /// does not know, or that were not called since, are ignored.
     fn cancel(&self, name: &CStr) {
         // SAFETY: a name that ends with 0x00; no program is active, so none is cancelled while it runs.
         unsafe { (self.cancel)(name.as_ptr()) };

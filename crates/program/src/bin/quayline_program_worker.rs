@@ -1,4 +1,4 @@
-//! A worker by itself, for tests of this crate; `quayline` has the same as a hidden command.
+//! A worker alone, for tests of this crate; `quayline` has the same as a hidden command.
 
 use std::ffi::OsString;
 
