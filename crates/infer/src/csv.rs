@@ -8,7 +8,7 @@ use crate::wrong;
 /// Signs that part cells, in the order in which they are tried.
 const SIGNS: [u8; 4] = *b",;\t|";
 
-/// The sign that parts the cells of a header: the one that stands in it most.
+/// Returns the delimiter of a header's cells: the most frequent of the possible signs.
 pub(crate) fn delimiter(text: &str) -> u8 {
     let header = text.lines().next().unwrap_or_default();
     let count = |sign: &u8| header.bytes().filter(|byte| byte == sign).count();
@@ -44,7 +44,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         root.groups += 1;
         for (name, cell) in header.iter().zip(&cells) {
             let member = root.member(name.trim());
-            // An empty cell is no value.
+            // An empty cell is not a value.
             if !cell.is_empty() {
                 member.text(cell);
             }
@@ -52,7 +52,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
     }
 }
 
-/// The cells of the row at `at`, which goes behind it.
+/// Reads the cells of the row at `at` and moves `at` after it.
 fn row(text: &str, at: &mut usize, sign: u8) -> Option<Vec<String>> {
     let bytes = text.as_bytes();
     if *at >= bytes.len() {

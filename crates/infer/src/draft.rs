@@ -1,4 +1,4 @@
-//! From what was seen to a shape.
+//! A shape from the observations.
 
 use quayline_core::{Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
@@ -22,11 +22,11 @@ pub struct Samples {
 pub struct Draft {
     /// The shape.
     pub shape: Shape,
-    /// What a person should know of each node, by id; empty where there is nothing.
+    /// Notes on each node for a person, by id; empty if there are none.
     pub notes: Vec<String>,
     /// Documents that it was guessed from.
     pub documents: u64,
-    /// The sign between cells, where the samples are CSV.
+    /// The sign between cells, if the samples are CSV.
     pub delimiter: Option<char>,
 }
 
@@ -37,10 +37,10 @@ impl Samples {
         Samples::default()
     }
 
-    /// Adds a sample; its form is told by its beginning.
+    /// Adds a sample and detects its form from its beginning.
     ///
     /// # Errors
-    /// It cannot be read, or is of a form that describes itself better otherwise.
+    /// The sample cannot be read, or has a form with a better description of itself.
     pub fn add(&mut self, name: &str, text: &str) -> Result<(), Findings> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let start = text.trim_start();
@@ -62,7 +62,7 @@ impl Samples {
         Ok(())
     }
 
-    /// The shape of all of them. `name` is the document's.
+    /// Returns the shape of all samples. `name` is that of the document.
     #[must_use]
     pub fn draft(self, name: &str) -> Draft {
         let is_xml = self.element.is_some();
@@ -104,7 +104,7 @@ impl Drafting {
             let merged;
             let item = match (&seen.item, list) {
                 (Some(item), true) => {
-                    // What stood there without a list around it.
+                    // Observations without a list around them.
                     let alone = Seen { lists: 0, item: None, ..seen.clone() };
                     merged = merge(item, &alone);
                     &merged
@@ -160,7 +160,7 @@ fn as_text_of_group(item: &Seen) -> Seen {
 /// Name of the text of an element that has more than that.
 const TEXT: &str = "$text";
 
-/// What stood in lists, and what stood there alone.
+/// Merges observations in lists with those outside of lists.
 fn merge(item: &Seen, alone: &Seen) -> Seen {
     let mut all = item.clone();
     for (name, seen) in &alone.members {
@@ -198,7 +198,7 @@ fn merge(item: &Seen, alone: &Seen) -> Seen {
     all
 }
 
-/// The type of a field, and what is to be known of it.
+/// Returns the type of a field and the notes on it.
 fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
     let mut told = Vec::new();
     if lists {
@@ -211,7 +211,7 @@ fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
         return (Scalar::Text { chars_max: None }, told);
     }
     let decimal = || {
-        // Two more digits before the point than were seen; as many behind it.
+        // Two more digits before the point than were seen, and the same number after it.
         let digits = (leaf.whole + 2 + leaf.scale).min(38);
         Scalar::Decimal { digits, scale: i16::try_from(leaf.scale.min(38)).unwrap_or(0), signed: leaf.negative }
     };

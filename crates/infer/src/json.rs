@@ -30,7 +30,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
             let count = list.item.as_ref().map_or(0, |item| item.times);
             documents += count;
             let mut at = start + 1;
-            // Read again into the root: what is merged is counted once.
+            // Read again into the root: merged documents are counted once.
             let mut again = Reader { text, at, depth: 0 };
             for _ in 0..count {
                 again.blank();
@@ -165,7 +165,7 @@ impl Reader<'_> {
                     return Some(text);
                 }
                 '\\' => match chars.next()?.1 {
-                    // Which character it is does not matter here; that it is one does.
+                    // The character itself does not matter here, only that it is one.
                     'u' => {
                         for _ in 0..4 {
                             chars.next()?;

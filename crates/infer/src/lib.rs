@@ -1,8 +1,9 @@
-//! Shapes guessed from samples: what JSON, XML and CSV files hold, merged over all of them, as an outline, a JSON Schema or a layout; what
-//! X12 and EDIFACT interchanges hold, as a guide.
+//! Shapes guessed from samples. For JSON, XML and CSV files, the merged content becomes an outline, a JSON Schema or a layout; for
+//! X12 and EDIFACT interchanges, a guide.
 //!
-//! A sample shows what there is, not what there may be: lengths get a margin, what was missing once is optional, what stood there every time
-//! is mandatory, and all that a person has to confirm is said behind the line. Values are counted and measured, never kept.
+//! A sample shows what occurs, not what may occur. Lengths therefore get a margin, a member that was missing once is optional, one
+//! that was always present is mandatory, and each line has a comment on what a person has to confirm. Values are counted and
+//! measured, never kept.
 
 mod csv;
 mod draft;

@@ -1,17 +1,17 @@
-//! What was seen at one place of all samples.
+//! Observations at one place of all samples.
 
 /// Everything that stood at a place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// How often anything stood there.
+    /// Number of occurrences.
     pub(crate) times: u64,
     pub(crate) nulls: u64,
     pub(crate) leaf: Leaf,
     /// Groups that stood there.
     pub(crate) groups: u64,
-    /// Members of the groups in the order in which they came first.
+    /// Members of the groups in the order of first occurrence.
     pub(crate) members: Vec<(String, Seen)>,
-    /// Lists that stood there, how long, and what is in them.
+    /// Number of lists; the next two fields are the greatest length and the content of all.
     pub(crate) lists: u64,
     pub(crate) longest: u64,
     pub(crate) item: Option<Box<Seen>>,
@@ -26,11 +26,11 @@ pub(crate) struct Leaf {
     pub(crate) empty: u64,
     pub(crate) shortest: u32,
     pub(crate) longest: u32,
-    /// Digits before and behind the point.
+    /// Digits before and after the point.
     pub(crate) whole: u16,
     pub(crate) scale: u16,
     pub(crate) negative: bool,
-    /// Numbers that are no plain decimals: with an exponent.
+    /// Numbers that are not plain decimals: with an exponent.
     pub(crate) odd: u64,
     /// Texts that could be numbers, or truth values.
     pub(crate) like_numbers: u64,
@@ -110,7 +110,7 @@ impl Seen {
     }
 }
 
-/// Digits before and behind the point, and whether it is negative.
+/// Returns the digits before and after the point, and whether it is negative.
 fn plain_number(text: &str) -> Option<(u16, u16, bool)> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));

@@ -8,7 +8,7 @@ use quayline_project::outline_of;
 use crate::FORM;
 use crate::draft::{Draft, note};
 
-/// As an outline, with what is to be known behind each line.
+/// Returns the outline, with notes at the end of each line.
 #[must_use]
 pub fn outline(draft: &Draft) -> String {
     let mut out = format!("# Guessed from {}; look at each line.\n", documents(draft.documents));
@@ -23,7 +23,7 @@ pub fn outline(draft: &Draft) -> String {
     out
 }
 
-/// As a JSON Schema.
+/// Returns the JSON Schema.
 #[must_use]
 pub fn json_schema(draft: &Draft) -> String {
     let mut out = String::from("{\n  \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n");
@@ -96,7 +96,7 @@ fn scalar_schema(scalar: &Scalar) -> String {
     }
 }
 
-/// As a layout of CSV.
+/// Returns the layout of CSV.
 ///
 /// # Errors
 /// The shape has groups or lists, which rows do not.

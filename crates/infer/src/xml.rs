@@ -18,7 +18,7 @@ struct Element {
     children: Vec<(String, Element)>,
 }
 
-/// Adds a document; gives the name of its outermost element.
+/// Adds a document and returns the name of its outermost element.
 pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Findings> {
     let mut reader = Reader::from_str(text);
     let mut open: Vec<(String, Element)> = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Fi
             }
             Event::Text(part) => push(&mut open, &part.xml10_content()),
             Event::CData(part) => push(&mut open, &part.xml10_content()),
-            // Which character it is does not matter here; that it is one does.
+            // The character itself does not matter here, only that it is one.
             Event::GeneralRef(_) => push(&mut open, "\u{fffd}"),
             Event::Eof => return Err(bad(&reader)),
             _ => {}

@@ -1,4 +1,4 @@
-//! What the elements of a segment look like, over all of its occurrences.
+//! Properties of a segment's elements, over all of its occurrences.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use quayline_edi::{Element, Segment};
 
 use crate::draft::{FEW, roomy};
 
-/// More different values than these are no codes.
+/// More different values than these are not codes.
 const CODES_MAX: usize = 12;
-/// Longer values are no codes.
+/// Longer values are not codes.
 const CODE_CHARS_MAX: usize = 3;
 
 /// A segment wherever it stood.
@@ -28,7 +28,7 @@ struct ElementSeen {
     times: u64,
     /// Most repetitions.
     repeated: usize,
-    /// Values that stood in it; components by their number, one where it never had several.
+    /// Its values; components by number, a single one if it never had several.
     components: Vec<ValueSeen>,
     /// Repetitions that were not empty.
     given: u64,
@@ -40,7 +40,7 @@ struct ValueSeen {
     times: u64,
     shortest: usize,
     longest: usize,
-    /// The same, counting digits only.
+    /// Fewest characters, counting digits only.
     fewest_digits: usize,
     most_digits: usize,
     numbers: u64,
@@ -100,7 +100,7 @@ impl SegmentSeen {
     }
 }
 
-/// What was always there must be.
+/// Returns mandatory for an element that was always present.
 fn requirement(times: u64, of: u64) -> Requirement {
     if times >= of && of > 0 { Requirement::Mandatory } else { Requirement::Optional }
 }
@@ -243,7 +243,7 @@ impl ValueSeen {
     }
 }
 
-/// Digits, whether there is a decimal mark, and whether a zero stands in front of others.
+/// Returns the number of digits, whether there is a decimal mark, and whether a leading zero precedes others.
 fn number(value: &[u8], mark: u8) -> Option<(usize, bool, bool)> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     let mut parts = digits.split(|byte| *byte == mark || *byte == b'.');

@@ -6,14 +6,14 @@ use quayline_edi::guide::{Item, LoopUse, Qualifier};
 
 use super::structure::{Part, items, looped};
 
-/// Place of the levels below among what stands in a level, behind all else.
+/// Place of the levels below within a level, after everything else.
 const BELOW: u32 = 10_000;
 
 /// A level of the hierarchy, by its code.
 #[derive(Debug, Default)]
 struct Level<'p> {
     bodies: Vec<&'p [Part]>,
-    /// In the order in which they came first.
+    /// In the order of first occurrence.
     below: Vec<(&'p str, Level<'p>)>,
 }
 
@@ -34,7 +34,7 @@ impl<'p> Level<'p> {
         let made = self.below.iter().map(|(code, level)| {
             let mut inner = items(&level.bodies, true, depth + 1);
             let below = level.loops(depth + 1);
-            // Levels below may come in turns.
+            // Levels below may alternate.
             inner.extend(below.into_iter().map(|level| Item::Loop(LoopUse { position: BELOW, ..level })));
             let qualifier = Qualifier { element: 3, component: 0, values: vec![(*code).to_owned()] };
             looped(format!("HL{code}"), "HL", Some(qualifier), inner)

@@ -1,8 +1,8 @@
 //! EDI samples: the guide that they keep to.
 //!
-//! A sample shows segments, not what they mean, so a guessed guide has no names: it says which segments come, which of them begin loops, what
-//! their elements look like. Whatever was guessed, the samples are checked by it; if they break it, the loops were guessed wrong, and a guide
-//! without loops is written instead.
+//! A sample shows segments, not their meaning, so a guessed guide has no names. It describes which segments come, which of them
+//! begin loops, and the form of their elements. The samples are then checked by the guess. If they break it, the loops were guessed
+//! wrong, and a guide without loops is written instead.
 
 mod elements;
 mod hl;
@@ -24,14 +24,14 @@ use structure::Part;
 /// Samples of one kind of transaction, read.
 #[derive(Debug, Default)]
 pub struct EdiSamples {
-    /// Only transactions of this type, where the samples hold several.
+    /// Only transactions of this type, if the samples hold several.
     only: Option<String>,
     kinds: BTreeMap<Kind, Transactions>,
-    /// The samples themselves, to be checked by what was guessed.
+    /// The samples themselves, to be checked by the guess.
     texts: Vec<Vec<u8>>,
 }
 
-/// What a guide is for.
+/// Purpose of a guide.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Kind {
     transaction: String,
@@ -43,7 +43,7 @@ struct Kind {
 /// Transactions of one kind.
 #[derive(Debug, Default)]
 struct Transactions {
-    /// What stood in each.
+    /// The segments of each.
     parts: Vec<Vec<Part>>,
     segments: BTreeMap<String, SegmentSeen>,
 }
@@ -55,7 +55,7 @@ pub struct GuessedGuide {
     pub guide: Guide,
     /// Transactions that it was guessed from.
     pub transactions: usize,
-    /// What the samples break of it: they are not in order by themselves.
+    /// Rules that the samples break: they are not valid themselves.
     pub findings: Vec<Finding>,
 }
 
@@ -66,7 +66,7 @@ impl EdiSamples {
         EdiSamples { only: only.map(str::to_owned), ..EdiSamples::default() }
     }
 
-    /// Whether bytes begin as an interchange does.
+    /// Returns whether bytes begin like an interchange.
     #[must_use]
     pub fn begins(bytes: &[u8]) -> bool {
         let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
@@ -118,7 +118,7 @@ impl EdiSamples {
         Ok(())
     }
 
-    /// The guide of all of them. `name` is its own; the transaction's type where there is none.
+    /// Returns the guide of all samples. `name` is its name; by default the transaction's type.
     ///
     /// # Errors
     /// The samples are of several kinds.
@@ -157,7 +157,7 @@ impl EdiSamples {
         Ok(GuessedGuide { guide, transactions: of.parts.len(), findings })
     }
 
-    /// What the samples break of a guide; `None` where the guide itself is wrong.
+    /// Returns the findings of the samples by a guide; `None` if the guide itself is wrong.
     fn check(&self, guide: &Guide) -> Option<Vec<Finding>> {
         let compiled = Arc::new(CompiledGuide::new(guide).ok()?);
         let mut found = Vec::new();
@@ -182,7 +182,7 @@ impl EdiSamples {
                     _ => {}
                 }
                 let faults: Vec<EdiFault> = validator.take_faults().collect();
-                // What is merely odd about the sample is so by any guide.
+                // Warnings about the sample are the same by any guide.
                 let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
                 found.extend(errors.map(|fault| fault.finding(None)));
                 if matches!(event, Event::Done | Event::NeedMore) {
@@ -194,7 +194,7 @@ impl EdiSamples {
     }
 }
 
-/// Why no guide can say what the samples hold, such as envelopes inside transactions.
+/// Returns the reason why no guide can describe the samples, such as envelopes inside transactions.
 fn no_guide(guess: &Guide) -> Findings {
     let why = CompiledGuide::new(guess).err().and_then(|findings| findings.0.into_iter().next());
     let at = why.as_ref().and_then(|why| why.place.path.clone()).map_or_else(String::new, |at| format!(" ({at})"));
@@ -245,7 +245,7 @@ impl Transactions {
 }
 
 impl GuessedGuide {
-    /// As a guide file.
+    /// Returns the guide file.
     #[must_use]
     pub fn text(&self) -> String {
         let of = if self.transactions == 1 {

@@ -1,8 +1,8 @@
-//! Loops, guessed from what repeats.
+//! Loops, guessed from repetition.
 //!
-//! A segment that comes again with others in between begins a loop; what stands between two of its occurrences is in the loop. Of two that
-//! stand between each other's, no sample tells which is around the other: the standards' usual ones are around others, else the one that
-//! came first. Inside of each loop the same is asked again.
+//! A segment that recurs with others in between begins a loop; the segments between two of its occurrences are in the loop. If two
+//! each occur between the other's, no sample shows which is the outer one: the usual outer loops of the standards are, otherwise
+//! the one that came first. The same applies inside each loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ const DEPTH_MAX: usize = 12;
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) tag: String,
-    /// Of HL: its id, that of the level above, and its code.
+    /// For HL: its id, that of the level above, and its code.
     pub(crate) level: Option<[String; 3]>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn guess(transactions: &[Vec<Part>], is_x12: bool) -> Vec<Item> {
     items(&all, is_x12, 0)
 }
 
-/// All segments, as often as they like, in any order: what surely holds.
+/// Returns all segments, any number of times and in any order: a structure that certainly holds.
 pub(crate) fn any_order(transactions: &[Vec<Part>]) -> Vec<Item> {
     let mut tags: Vec<&str> = Vec::new();
     for part in transactions.iter().flatten() {
@@ -72,7 +72,7 @@ pub(crate) fn looped(id: String, tag: &str, qualifier: Option<Qualifier>, inner:
     LoopUse { id, name: None, requirement: Requirement::Optional, repeat: None, position: 0, levels: Vec::new(), items }
 }
 
-/// What stands in a loop, over all of its occurrences.
+/// Returns the items of a loop, over all of its occurrences.
 pub(crate) fn items(occurrences: &[&[Part]], is_x12: bool, depth: usize) -> Vec<Item> {
     let loops = if depth < DEPTH_MAX { Loops::of(occurrences) } else { Loops::default() };
     let mut nodes = Nodes::default();
@@ -82,7 +82,7 @@ pub(crate) fn items(occurrences: &[&[Part]], is_x12: bool, depth: usize) -> Vec<
     nodes.items(occurrences.len(), is_x12, depth)
 }
 
-/// How far outside a loop usually stands that a segment begins.
+/// Returns how far outside the loop of such a segment usually is; 0 is the outermost.
 fn rank(tag: &str) -> u8 {
     match tag {
         "HL" => 0,
@@ -95,14 +95,14 @@ fn rank(tag: &str) -> u8 {
     }
 }
 
-/// Ranks of lines, and of segments that nothing is known of.
+/// Ranks of lines, and of unknown segments.
 const DETAIL: u8 = 1;
 const OTHER: u8 = 3;
 
-/// Behind all loops of a transaction, even where only the last one could tell.
+/// After all loops of a transaction, even if only the last one could show it.
 const SUMMARY: &str = "CTT";
 
-/// Which segments begin loops, and what may stand in those.
+/// The segments that begin loops, and the possible content of those.
 #[derive(Debug, Default)]
 struct Loops<'p> {
     bodies: BTreeMap<&'p str, BTreeSet<&'p str>>,
@@ -127,7 +127,7 @@ impl<'p> Loops<'p> {
             }
         }
         gaps.retain(|_, gaps| gaps.iter().any(|gap| !gap.is_empty()));
-        // Of two that stand in each other's gaps, one is around the other.
+        // If each of two occurs in the gaps of the other, one is the outer.
         let outer = |of: &str, other: &str| {
             let mutual = gaps.get(other).is_some_and(|gaps| gaps.iter().any(|gap| gap.contains(of)));
             let detail = rank(of) == OTHER && rank(other) <= DETAIL;
@@ -138,7 +138,7 @@ impl<'p> Loops<'p> {
             let own = gaps.iter().filter(|gap| !gap.iter().any(|other| outer(of, other)));
             let mut body: BTreeSet<&str> = own.flatten().copied().collect();
             if rank(of) == DETAIL {
-                // What stands before the lines and again behind one of them is about that line.
+                // A segment that occurs before the lines and again after one of them is about that line.
                 for occurrence in occurrences.iter().filter(|parts| parts.iter().any(|part| part.tag == *of)) {
                     let before = occurrence.iter().map(|part| part.tag.as_str()).take_while(|tag| tag != of);
                     body.extend(before.filter(|tag| rank(tag) > DETAIL));
@@ -155,21 +155,21 @@ impl<'p> Loops<'p> {
 /// A segment or loop of a structure.
 #[derive(Debug, Default)]
 struct Node<'p> {
-    /// Occurrences of what is around that have it.
+    /// Number of outer occurrences that have it.
     within: usize,
     /// Most in a row.
     most: usize,
-    /// Of a loop: what stood in each occurrence behind its first segment, and that.
+    /// For a loop, the first segment of each occurrence and the segments after it.
     bodies: Vec<(&'p Part, &'p [Part])>,
     is_loop: bool,
 }
 
 #[derive(Debug, Default)]
 struct Nodes<'p> {
-    /// In the order in which they came first.
+    /// In the order of first occurrence.
     order: Vec<&'p str>,
     nodes: BTreeMap<&'p str, Node<'p>>,
-    /// What stood before what.
+    /// Pairs of a segment and one that came after it.
     before: BTreeSet<(&'p str, &'p str)>,
 }
 
@@ -198,7 +198,7 @@ impl<'p> Nodes<'p> {
             node.most = node.most.max(row);
             at += 1;
             if let Some(body) = loops.bodies.get(tag) {
-                // Levels have nothing behind them but totals, so the last one has all that is left.
+                // Levels are followed only by totals, so the last one has all that is left.
                 let fits = |inner: &&Part| match tag {
                     "HL" => inner.level.is_none() && inner.tag != SUMMARY,
                     _ => body.contains(inner.tag.as_str()),
@@ -243,11 +243,11 @@ impl<'p> Nodes<'p> {
         all
     }
 
-    /// The nodes in order; those that came in more than one order share a place.
+    /// Returns the nodes in order; those that came in more than one order share a place.
     fn places(&self) -> Vec<Vec<&'p str>> {
         let count = self.order.len();
         let number: BTreeMap<&str, usize> = self.order.iter().enumerate().map(|(at, tag)| (*tag, at)).collect();
-        // Who comes before whom, also by way of others.
+        // The order of nodes, including indirect order.
         let mut reach = vec![vec![false; count]; count];
         for (a, b) in &self.before {
             reach[number[a]][number[b]] = true;
@@ -260,7 +260,7 @@ impl<'p> Nodes<'p> {
         }
         let mut left: Vec<usize> = (0..count).collect();
         let mut places = Vec::new();
-        // The first one that nothing outside of its own place must stand before.
+        // The first one that no node outside its own place must precede.
         while let Some(next) =
             left.iter().copied().find(|at| left.iter().all(|other| !reach[*other][*at] || reach[*at][*other]))
         {
