@@ -1,4 +1,5 @@
-//! Sources that describe every segment anew at each place: what the places share becomes the dictionary, the rest changes at the place.
+//! Sources that describe every segment anew at each place: their common part becomes the dictionary, the rest becomes changes at
+//! the place.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use quayline_edi::guide::{
 
 use crate::x12_composites;
 
-/// A list of codes of this size or larger that stands at several places gets a name.
+/// A list of at least this many codes that occurs at several places gets a name.
 const SHARED_CODES_MIN: usize = 6;
 
 /// A segment as its place describes it.
@@ -36,7 +37,7 @@ pub(crate) struct PlacedElement {
     pub(crate) data_type: Option<DataType>,
     pub(crate) min: Option<u32>,
     pub(crate) max: Option<u32>,
-    /// Of a composite; empty where the place does not tell them.
+    /// For a composite; empty if the place does not list them.
     pub(crate) components: Vec<PlacedElement>,
     pub(crate) notes: Vec<SyntaxNote>,
 }
@@ -52,7 +53,7 @@ pub(crate) enum PlacedItem {
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedLoop {
     pub(crate) id: String,
-    /// Not a loop of the standard: its content stands in its place.
+    /// Not a loop of the standard: its content replaces it.
     pub(crate) wrapper: bool,
     pub(crate) name: Option<String>,
     pub(crate) requirement: Requirement,
@@ -61,10 +62,10 @@ pub(crate) struct PlacedLoop {
     pub(crate) items: Vec<PlacedItem>,
 }
 
-/// Splits described places into what goes into the dictionary and what changes there.
+/// Splits described places into the dictionary and the changes at each place.
 ///
-/// In the dictionary an element is mandatory where it is so at every place, not used where it is so at every place, else optional. Places
-/// that disagree about the data element at one position keep the first; the others are told.
+/// In the dictionary an element is mandatory if it is so at every place, not used if it is so at every place, otherwise optional.
+/// If places disagree about the data element at one position, the first is kept and the others are reported.
 pub(crate) fn factor(items: &[PlacedItem], dictionary: &mut Dictionary) -> (Vec<Item>, Vec<Disagreement>) {
     let mut factored = Factor { dictionary, disagreements: Vec::new(), lists: shared_lists(items) };
     for_each_segment(items, &mut |segment| factored.collect(segment));
@@ -86,12 +87,12 @@ pub(crate) struct Disagreement {
 struct Factor<'d> {
     dictionary: &'d mut Dictionary,
     disagreements: Vec<Disagreement>,
-    /// Codes that stand at several places, and the name of their list.
+    /// Codes that occur at several places, and the name of their list.
     lists: BTreeMap<(String, Vec<String>), String>,
 }
 
 impl Factor<'_> {
-    /// What is there at all: longest list of elements, first name and notes.
+    /// Collects the longest list of elements, the first name and the first notes.
     fn collect(&mut self, segment: &PlacedSegment) {
         let def = self
             .dictionary
@@ -136,7 +137,7 @@ impl Factor<'_> {
         }
     }
 
-    /// Composites of which no place tells the components, mostly since none uses them.
+    /// Completes composites whose components no place lists, mostly since none uses them.
     fn complete(&mut self) {
         let empty = self.dictionary.composites.iter().filter(|(_, def)| def.components.is_empty());
         let empty: Vec<String> = empty.map(|(id, _)| id.clone()).collect();
@@ -177,7 +178,7 @@ impl Factor<'_> {
             let Some(base) = def.elements.get(at) else { continue };
             self.changes(&mut changes, element, base, (at + 1, 0));
             let ElementOf::Composite(id) = &base.of else { continue };
-            // Of a composite that is not used nothing else matters.
+            // Of an unused composite nothing else matters.
             if element.requirement == Requirement::NotUsed {
                 continue;
             }
@@ -248,7 +249,7 @@ impl Factor<'_> {
         }
     }
 
-    /// The list's name where these codes stand at several places.
+    /// Returns the list's name if these codes occur at several places.
     fn named(&mut self, of: &ElementOf, codes: &Codes) -> Codes {
         let (Codes::These(values), ElementOf::Element(id)) = (codes, of) else { return codes.clone() };
         let Some(name) = self.lists.get(&(id.clone(), values.clone())) else { return codes.clone() };
@@ -261,7 +262,7 @@ impl Factor<'_> {
     }
 }
 
-/// What all places of an element say.
+/// The common properties of an element at all places.
 #[derive(Default)]
 struct Shared {
     requirement: Option<Requirement>,
@@ -333,7 +334,7 @@ fn for_each_segment<'p>(items: &'p [PlacedItem], visit: &mut dyn FnMut(&'p Place
     }
 }
 
-/// Long lists of codes that stand at more than one place, named after their element and numbered in order.
+/// Returns the long lists of codes that occur at more than one place, named after their element and numbered in order.
 fn shared_lists(items: &[PlacedItem]) -> BTreeMap<(String, Vec<String>), String> {
     let mut seen: BTreeMap<(&str, &[String]), u32> = BTreeMap::new();
     let mut order: Vec<(&str, &[String])> = Vec::new();

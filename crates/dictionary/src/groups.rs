@@ -1,4 +1,4 @@
-//! Which functional group (GS01, data element 479) holds which transaction set.
+//! The functional group (GS01, data element 479) of each transaction set.
 
 /// GS01 of a transaction set by ST01; `None` for sets that are not in the table.
 ///

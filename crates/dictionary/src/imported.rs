@@ -1,14 +1,14 @@
-//! What an import gives.
+//! Result of an import.
 
 use quayline_core::Finding;
 use quayline_edi::guide::Guide;
 
-/// Guides, and what of their source they do not hold.
+/// Guides, and the parts of their source that they do not hold.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     /// One for each transaction set or message of each version.
     pub guides: Vec<Guide>,
-    /// Warnings: what a guide cannot say, what the source says twice and differently, what was left out.
+    /// Warnings: rules that a guide cannot express, contradictions in the source, omitted parts.
     pub findings: Vec<Finding>,
 }
 

@@ -1,4 +1,4 @@
-//! A guide as JSON: what users describe their own messages in, and what other programs read.
+//! A guide as JSON: for users who describe their own messages, and for other programs.
 //!
 //! One object is one guide, an array several. `docs/guides/import-guides.md` describes every key. Unknown keys are refused.
 
@@ -47,7 +47,7 @@ fn syntax(source: SourceText<'_>, error: &serde_json::Error) -> Finding {
     let line = error.line().saturating_sub(1);
     let start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();
     let at = (start + error.column().saturating_sub(1)).min(source.text.len());
-    // The place stands in the finding.
+    // The finding already has the place.
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     source.error(codes::NOT_WELL_FORMED, at, format!("not a guide in JSON: {message}"))

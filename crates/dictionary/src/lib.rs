@@ -1,6 +1,6 @@
 //! Open dictionaries and users' own schemas into EDI guides.
 //!
-//! Nothing of a dictionary is part of this crate: it reads what a user has, and gives [`quayline_edi::guide::Guide`]s.
+//! This crate contains no dictionary: it reads those of the user and returns [`quayline_edi::guide::Guide`]s.
 
 mod codes;
 mod factor;

@@ -2,7 +2,7 @@
 
 use quayline_edi::guide::{NoteKind, SyntaxNote};
 
-/// Reads an X12 note: a letter (P, R, E, C, L) and at least two numbers of two digits. `None` where it is not one.
+/// Reads an X12 note: a letter (P, R, E, C, L) and at least two numbers of two digits. Returns `None` for any other text.
 pub(crate) fn x12_note(text: &str) -> Option<SyntaxNote> {
     let mut chars = text.trim().chars();
     let kind = match chars.next()? {
@@ -22,7 +22,8 @@ pub(crate) fn x12_note(text: &str) -> Option<SyntaxNote> {
     (!elements.contains(&0)).then_some(SyntaxNote { kind, elements })
 }
 
-/// The note for a segment that has only so many elements: those beyond them are never there. `None` where nothing of it is left.
+/// Returns the note for a segment that has only this many elements: those beyond are never present. Returns `None` if nothing of
+/// the note remains.
 pub(crate) fn fit(mut note: SyntaxNote, elements: usize) -> Option<SyntaxNote> {
     let there = |element: &u8| usize::from(*element) <= elements;
     if note.elements.iter().all(there) {

@@ -1,4 +1,4 @@
-//! Code lists in the form of php-edifact's mapping: `codes.xml` with elements, codes and what they mean.
+//! Code lists in the form of php-edifact's mapping: `codes.xml` with elements, codes and their meanings.
 
 use std::collections::BTreeMap;
 
@@ -44,8 +44,8 @@ impl CodeLists {
         Ok(CodeLists { lists })
     }
 
-    /// Gives the codes to an EDIFACT guide: to elements without codes the whole list, to codes without a name their name. Codes that the guide
-    /// does not have are added. How many of the guide's elements have codes now that had none.
+    /// Adds the codes to an EDIFACT guide: the whole list to elements without codes, names to codes without a name, and codes that
+    /// the guide does not have. Returns how many of the guide's elements got codes and had none before.
     pub fn merge_into(&self, guide: &mut Guide) -> usize {
         if guide.standard != Standard::Edifact {
             return 0;

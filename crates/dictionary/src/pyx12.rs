@@ -1,11 +1,12 @@
 //! The maps of pyx12: HIPAA implementation guides and some sets of 004010 as XML.
 //!
-//! What becomes what:
-//! * `usage` R, S and N are mandatory, optional and not used; loops and segments that are not used are left out.
+//! Mapping:
+//! * `usage` R, S and N become mandatory, optional and not used; loops and segments that are not used are left out.
 //! * Wrapper loops (`HEADER`, `DETAIL`, `FOOTER`) vanish; their content takes their place.
 //! * `valid_codes` are codes at the place; `external` ones become open lists of the dictionary, since they are not maintained there.
 //! * `syntax` becomes notes; a segment without any has none.
-//! * The element that tells twins apart becomes the qualifier: the first one, or HL03, ENT02, or the first component of the first composite.
+//! * The element that distinguishes twins becomes the qualifier: the first one, or HL03, ENT02, or the first component of the first
+//!   composite.
 //! * A date or time period (1251) whose format (1250) can only be `D8`, `D6` or `TM` becomes a date or a time.
 //!
 //! Source: pyx12's `map/README` and `map.xsd`.
@@ -31,22 +32,22 @@ use crate::{codes, groups};
 pub struct Pyx12 {
     elements: BTreeMap<String, ElementDef>,
     codes: BTreeMap<String, CodeList>,
-    /// By file name.
+    /// Maps of the index, by file name.
     index: BTreeMap<String, Listed>,
     source: Option<String>,
 }
 
-/// What the index says of a map.
+/// A map's entry in the index.
 #[derive(Clone, Debug, Default)]
 struct Listed {
     /// GS08.
     versions: Vec<String>,
-    /// BHT02, where it tells maps of one version apart: request and response.
+    /// BHT02, if it distinguishes maps of one version: request and response.
     purpose: Option<String>,
 }
 
 impl Pyx12 {
-    /// Reads `dataele.xml`, `codes.xml` and `maps.xml`. `source` says where they come from: package, version, licence.
+    /// Reads `dataele.xml`, `codes.xml` and `maps.xml`. `source` names their origin: package, version, licence.
     ///
     /// # Errors
     /// A file is not XML or not of its form.
@@ -64,7 +65,7 @@ impl Pyx12 {
         })
     }
 
-    /// Whether the index of maps names a file.
+    /// Returns whether the index of maps names a file.
     #[must_use]
     pub fn is_listed(&self, file_name: &str) -> bool {
         self.index.contains_key(file_name)
@@ -152,7 +153,7 @@ fn not_of_the_form(source: SourceText<'_>, at: &XmlElement, message: impl Into<S
 struct MapReader<'a> {
     shared: &'a Pyx12,
     map: SourceText<'a>,
-    /// Those that the map uses.
+    /// Elements that the map uses.
     elements: BTreeMap<String, ElementDef>,
     lists: BTreeMap<String, CodeList>,
     findings: Vec<Finding>,
@@ -210,7 +211,7 @@ impl MapReader<'_> {
         Ok(Imported { guides: guides.collect(), findings: self.findings })
     }
 
-    /// ST03 says it best; then the index; then GS08. Of several, one that begins all others stands for them.
+    /// ST03 is the best source, then the index, then GS08. Of several, one that is a prefix of all others represents them.
     fn versions(
         &self,
         root: &XmlElement,
@@ -253,7 +254,7 @@ impl MapReader<'_> {
         known.or_else(|| told.first().cloned())
     }
 
-    /// Items in the order of the file: where positions say otherwise, hierarchical levels stand behind what they are in.
+    /// Returns items in the order of the file. If positions contradict it, hierarchical levels follow the content of their parent.
     fn items(&mut self, elements: &[&XmlElement]) -> Result<Vec<PlacedItem>, Findings> {
         let mut items = Vec::new();
         for element in elements {
@@ -432,7 +433,7 @@ impl MapReader<'_> {
     }
 }
 
-/// GS, where there is one, and the loop that begins with ST.
+/// Returns GS, if there is one, and the loop that begins with ST.
 fn transaction_loop(root: &XmlElement) -> Option<(Option<&XmlElement>, &XmlElement)> {
     let of = |parent: &'_ XmlElement, id: &str| -> Option<usize> {
         parent.children.iter().position(|child| child.name == "loop" && child.attribute("xid") == Some(id))
@@ -454,7 +455,7 @@ fn codes_of(segment: &XmlElement, number: u32) -> Vec<String> {
     valid.map(|valid| valid.children_named("code").map(|code| code.text.clone()).collect()).unwrap_or_default()
 }
 
-/// The element whose codes tell a segment from its twins, as pyx12 matches them.
+/// Returns the element whose codes distinguish a segment from its twins, as pyx12 matches them.
 fn key_field(segment: &PlacedSegment) -> Option<Qualifier> {
     let these = |element: &PlacedElement| match &element.codes {
         Some(Codes::These(values)) if element.requirement != Requirement::NotUsed => Some(values.clone()),
@@ -476,7 +477,7 @@ fn key_field(segment: &PlacedSegment) -> Option<Qualifier> {
     key(other, 0, segment.elements.get(usize::from(other) - 1).and_then(these)?)
 }
 
-/// A period whose format has one code of fixed length is a date or a time.
+/// Turns a period whose format has one code of fixed length into a date or a time.
 fn narrow_periods(elements: &mut [PlacedElement]) {
     for at in 1..elements.len() {
         let (before, rest) = elements.split_at_mut(at);

@@ -1,4 +1,4 @@
-//! What a user names on the command line: a file or a folder of a known form.
+//! Files and folders of known forms that a user names on the command line.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,11 +35,11 @@ pub enum Form {
     Json,
 }
 
-/// Imports several files and folders together: code lists are merged into the EDIFACT messages of the others, and what x12-types does not tell
-/// is taken from the implementation guides of the same version.
+/// Imports several files and folders together. Code lists are merged into the EDIFACT messages of the others, and the
+/// implementation guides of the same version supply the properties that x12-types lacks.
 ///
 /// # Errors
-/// As [`import`], of all of them.
+/// See [`import`], for all of them.
 pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     let mut all = Imported::default();
     let mut standard: Vec<Guide> = Vec::new();
@@ -67,7 +67,7 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
         return Err(Findings(faults));
     }
     x12_types::complete(&mut standard, &all.guides);
-    // For a version of the standard itself, such as 004010, the standard's set says more than a guide to it.
+    // For a version of the standard itself, such as 004010, the standard's set has more detail than a guide to it.
     standard.append(&mut all.guides);
     all.guides = standard;
     one_guide_each(&mut all);
@@ -79,7 +79,7 @@ pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     Ok(all)
 }
 
-/// Of several guides for one transaction set of one version, the first.
+/// Keeps the first of several guides for one transaction set of one version.
 fn one_guide_each(imported: &mut Imported) {
     let mut known: BTreeMap<(&'static str, String, String), String> = BTreeMap::new();
     let mut findings = Vec::new();
@@ -97,10 +97,10 @@ fn one_guide_each(imported: &mut Imported) {
     imported.findings.extend(findings);
 }
 
-/// Imports a file or a folder, whose form is told by its content.
+/// Imports a file or a folder and detects its form from its content.
 ///
 /// # Errors
-/// It cannot be read, is of no known form, or not as its form has it.
+/// It cannot be read, has no known form, or violates its form.
 pub fn import(path: &Path) -> Result<Imported, Findings> {
     match form(path)? {
         Form::Pyx12 if path.is_dir() => import_pyx12_folder(path),
@@ -125,7 +125,7 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
 /// The form of a file or folder.
 ///
 /// # Errors
-/// It cannot be read or is of no known form.
+/// It cannot be read or has no known form.
 pub fn form(path: &Path) -> Result<Form, Findings> {
     if path.is_dir() {
         if path.join("dataele.xml").is_file() {
@@ -163,7 +163,8 @@ fn import_pyx12_map(path: &Path) -> Result<Imported, Findings> {
     shared.import(SourceText::new(&path.display().to_string(), &text))
 }
 
-/// All maps that the index lists; of several for one version the first by name. The others are told: pyx12 does not use them either.
+/// Imports all maps that the index lists; of several for one version the first by name. The others are reported: pyx12 does not use
+/// them either.
 fn import_pyx12_folder(folder: &Path) -> Result<Imported, Findings> {
     let shared = pyx12(folder)?;
     let is_map = |name: &str| name.ends_with(".xml") && name.starts_with(|c: char| c.is_ascii_digit());
@@ -309,7 +310,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     Ok(entries(folder)?.into_iter().filter(|path| path.is_file()).collect())
 }
 
-/// What is in a folder, sorted.
+/// Returns the sorted entries of a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     let unreadable = |e: std::io::Error| Findings(vec![at(folder, codes::UNREADABLE, reason(&e))]);
     let mut paths = Vec::new();

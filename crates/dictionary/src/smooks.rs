@@ -1,11 +1,12 @@
 //! The DFDL schemas of Smooks: all messages and segments of a UN/EDIFACT directory.
 //!
-//! What becomes what:
+//! Mapping:
 //! * an element with an initiator is a segment, `SegGrp-7` the segment group `SG7`; `minOccurs` 0 is optional, `maxOccurs` the count;
-//! * `alpha0-35` is `an..35`, `numeric1-18` is `n..18`, `numeric3` is `n3`; letters-only elements are not told apart from others there;
+//! * `alpha0-35` becomes `an..35`, `numeric1-18` becomes `n..18`, `numeric3` becomes `n3`; the source does not distinguish
+//!   letters-only elements from others;
 //! * enumerations are codes of the element, closed ones, as the directory has them;
-//! * what repeats in a composite or segment stands at so many places behind each other, as syntax version 3 has it; the first of a segment's
-//!   may also be repeated in place, as version 4 has it;
+//! * a repeated part of a composite or segment occupies as many consecutive places, as in syntax version 3; the first of a
+//!   segment's may also be repeated in place, as in version 4;
 //! * UNS, UGH and UGT, which are not part of a directory, are defined here.
 
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ use crate::source_text::SourceText;
 use crate::usage::used;
 use crate::xml_tree::XmlElement;
 
-/// Imports the messages of a directory from its `EDIFACT-Messages` and `EDIFACT-Segments` schemas. `source` says where they come from.
+/// Imports the messages of a directory from its `EDIFACT-Messages` and `EDIFACT-Segments` schemas. `source` names their origin.
 ///
 /// # Errors
 /// A file is not XML or not of the form.
@@ -47,7 +48,7 @@ pub fn import(
     let mut imported = Imported::default();
     for message in root.children_named("complexType") {
         let name = directory.name(message)?;
-        // What stands outside of the directory's messages.
+        // Elements outside of the directory's messages.
         if name.len() != 6 || !name.bytes().all(|b| b.is_ascii_uppercase()) {
             continue;
         }
@@ -132,7 +133,7 @@ impl Directory<'_> {
         Ok(())
     }
 
-    /// Elements of a segment or components of a composite; repeated ones at so many places.
+    /// Returns the elements of a segment or the components of a composite; repeated ones occupy as many places.
     fn uses(&self, sequence: &XmlElement, segment: bool) -> Result<Vec<ElementUse>, Findings> {
         let mut uses = Vec::new();
         for child in &sequence.children {
@@ -142,7 +143,7 @@ impl Directory<'_> {
             }
             let (min, max) = self.occurs(child)?;
             let max = max.unwrap_or(1);
-            // The name may have a letter behind it where one occurs twice; the type's has none.
+            // The name may have a letter after it if one occurs twice; the type's name has none.
             let typed = child.attribute("type").map(local).and_then(split).map(|(id, _)| id);
             let id = typed.map_or_else(|| self.name(child), Ok)?;
             let of = id
@@ -215,7 +216,7 @@ impl Directory<'_> {
             .ok_or_else(|| self.source.refused(codes::NOT_OF_THE_FORM, of.at, "the type has no sequence in it"))
     }
 
-    /// Least and most; `None` is unbounded. One where not told.
+    /// Returns minimum and maximum; `None` is unbounded. Both default to one.
     fn occurs(&self, of: &XmlElement) -> Result<(u32, Option<u32>), Findings> {
         let number = |name: &str| match of.attribute(name) {
             None => Ok(Some(1)),
@@ -237,7 +238,7 @@ fn representation(base: &str) -> Option<(DataType, u32, u32)> {
     };
     let (min, max) = length.split_once('-').unwrap_or((length, length));
     let (min, max): (u32, u32) = (min.parse().ok()?, max.parse().ok()?);
-    // An element that stands there has at least one character.
+    // An element that is present has at least one character.
     (min <= max && max > 0).then_some((data_type, min.max(1), max))
 }
 
@@ -267,7 +268,7 @@ fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-/// Segments of the service directory that stand inside messages.
+/// Adds the segments of the service directory that occur inside messages.
 ///
 /// Source: ISO 9735-1, UNS, UGH and UGT.
 fn service_segments(dictionary: &mut Dictionary) {

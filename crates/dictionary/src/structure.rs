@@ -46,9 +46,10 @@ impl PlacedItem {
     }
 }
 
-/// Splices loops that do not begin with a segment, and wrappers that stand once, into their parents; drops empty ones; makes triggers mandatory.
+/// Splices loops that do not begin with a segment, and wrappers that occur once, into their parents; drops empty ones; makes
+/// triggers mandatory.
 ///
-/// `warn` is told of loops whose splicing allows more than the source does.
+/// Calls `warn` for loops whose splicing allows more than the source does.
 pub(crate) fn tidy(items: &mut Vec<PlacedItem>, warn: &mut dyn FnMut(&str, &str)) {
     let mut spliced = !items.is_sorted_by_key(PlacedItem::position);
     let mut tidied: Vec<PlacedItem> = Vec::with_capacity(items.len());
@@ -83,7 +84,7 @@ pub(crate) fn tidy(items: &mut Vec<PlacedItem>, warn: &mut dyn FnMut(&str, &str)
     *items = tidied;
 }
 
-/// The first segment opens the loop: it must stand there, and nothing may stand in its place.
+/// Moves the first segment to the front: it opens the loop, so it is mandatory and has no alternative.
 fn trigger_in_front(of: &mut PlacedLoop) {
     let next = of.items.get(1).map(PlacedItem::position);
     if let Some(PlacedItem::Segment(trigger)) = of.items.first_mut() {
@@ -98,8 +99,8 @@ fn trigger_in_front(of: &mut PlacedLoop) {
     }
 }
 
-/// What is in a loop stands in its place: optional where the loop is, and repeated as it is. A wrapper's own requirement says nothing: what
-/// is in it has the one that counts.
+/// Replaces a loop by its content, which is optional if the loop is and repeated like the loop. A wrapper's own requirement is
+/// ignored: that of its content counts.
 fn splice(of: &mut PlacedLoop, warn: &mut dyn FnMut(&str, &str)) {
     if of.requirement == Requirement::Optional && !of.wrapper {
         let mandatory = of.items.iter().filter(|item| item.is_mandatory()).count();
@@ -138,7 +139,8 @@ fn renumber(items: &mut [PlacedItem], groups: &[(u32, u32)]) {
     }
 }
 
-/// Gives qualifiers to segments that have twins: the same tag among their siblings, or more than one place of which one begins a loop.
+/// Adds qualifiers to segments that have twins: the same tag among their siblings, or more than one place of which one begins a
+/// loop.
 pub(crate) fn qualify(items: &mut [PlacedItem], key: &dyn Fn(&PlacedSegment) -> Option<Qualifier>) {
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     count(items, &mut seen);

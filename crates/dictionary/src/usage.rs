@@ -1,10 +1,10 @@
-//! Which part of a standard's dictionary a guide needs.
+//! The part of a standard's dictionary that a guide needs.
 
 use std::collections::BTreeMap;
 
 use quayline_edi::guide::{Dictionary, ElementOf, Item, SegmentDef};
 
-/// What of a dictionary a structure uses.
+/// Returns the part of a dictionary that a structure uses.
 pub(crate) fn used(dictionary: &Dictionary, structure: &[Item]) -> Dictionary {
     let mut used = Dictionary::default();
     add_segments(dictionary, structure, &mut used.segments);

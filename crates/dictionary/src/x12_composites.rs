@@ -1,4 +1,4 @@
-//! Composites of X12 005010 that dictionaries name without telling their components.
+//! Composites of X12 005010 that dictionaries name without their components.
 //!
 //! Source: ASC X12.3, data element dictionary, composite data structures; lengths as of 005010.
 
@@ -6,7 +6,7 @@ use quayline_edi::guide::{CompositeDef, DataType, Dictionary, ElementDef, Elemen
 
 use crate::notes::x12_note;
 
-/// Adds a composite and those of its elements that the dictionary does not have. Whether the composite is known.
+/// Adds a composite and those of its elements that the dictionary does not have. Returns whether the composite is known.
 pub(crate) fn define(id: &str, dictionary: &mut Dictionary) -> bool {
     let Some((_, components, notes)) = COMPOSITES.iter().find(|(known, _, _)| *known == id) else { return false };
     let mut def = CompositeDef::default();

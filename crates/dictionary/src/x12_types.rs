@@ -1,12 +1,13 @@
 //! The Rust sources of x12-types: X12 standards as structs with documentation.
 //!
-//! What becomes what:
-//! * `struct _850` is a transaction set; fields of segment types are segments in order, `Vec<_850LoopN1>` a loop; a plain field is mandatory,
-//!   `Option` optional, `Vec` optional and repeated without bound, since the sources have no counts.
-//! * A segment's table in its documentation (`REF | ID | NAME | REQ | TYPE | MIN/MAX`) gives its elements; where there is none, fields typed
-//!   `E98` and documented `98 - ...` do. What neither tells gets an element of its own, named by its place (`BEG05`), of any characters.
-//! * Lists of codes are open unless their documentation says that they were verified: many name the common codes only.
-//! * There are no syntax notes. [`complete`] takes them, and elements that are not told, from guides of the same version.
+//! Mapping:
+//! * `struct _850` is a transaction set; fields of segment types are segments in order, `Vec<_850LoopN1>` a loop; a plain field is
+//!   mandatory, `Option` optional, `Vec` optional and repeated without bound, since the sources have no counts.
+//! * A segment's table in its documentation (`REF | ID | NAME | REQ | TYPE | MIN/MAX`) defines its elements; without one, fields
+//!   typed `E98` and documented `98 - ...` do. An element that neither defines is named by its place (`BEG05`) and has any
+//!   characters.
+//! * Lists of codes are open unless their documentation says that they were verified: many contain the common codes only.
+//! * There are no syntax notes. [`complete`] takes them, and undefined elements, from guides of the same version.
 
 mod element_docs;
 mod rust_source;
@@ -41,7 +42,7 @@ pub struct X12Types<'a> {
 }
 
 impl<'a> X12Types<'a> {
-    /// Reads the files of one version's folder, in any order. `source` says where they come from: package, version, licence.
+    /// Reads the files of one version's folder, in any order. `source` names their origin: package, version, licence.
     ///
     /// # Errors
     /// A file is not readable as Rust.
@@ -171,7 +172,7 @@ impl<'a> X12Types<'a> {
     }
 }
 
-/// Fills what x12-types does not tell from guides of the same version of the standard: elements named by their place, and syntax notes.
+/// Fills gaps of x12-types from guides of the same version of the standard: elements named by their place, and syntax notes.
 pub fn complete(guides: &mut [Guide], others: &[Guide]) {
     for guide in guides {
         let same = |other: &&Guide| other.standard == guide.standard && other.version.starts_with(&guide.version);
@@ -268,8 +269,8 @@ fn item(item: PlacedItem) -> Item {
     }
 }
 
-/// The hierarchical levels of 276 and 277 are loops of their own there, which follow each other as the tree of levels has them; HL03 tells them
-/// apart. Their structs take for mandatory what is so in one situation only; what begins a loop is.
+/// Turns the hierarchical levels of 276 and 277 into loops of their own, in the order of the tree of levels and distinguished by
+/// HL03. Their structs treat as mandatory what is so in one situation only; here only the segment that begins a loop is mandatory.
 fn levels(set: &str, items: &mut [Item]) {
     if !matches!(set, "276" | "277") {
         return;

@@ -58,7 +58,7 @@ impl XmlElement {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// An attribute's value or a child's text, whichever is there; `None` where it is empty.
+    /// Returns an attribute's value or a child's text, whichever exists; `None` if it is empty.
     pub(crate) fn property(&self, name: &str) -> Option<&str> {
         self.attribute(name)
             .or_else(|| self.child(name).map(|child| child.text.as_str()))

@@ -1,10 +1,10 @@
-//! A user's own XML schema of a message: what many systems have of the messages they exchange.
+//! A user's own XML schema of a message: the form in which many systems have their messages.
 //!
-//! The root element is the transaction set or message; an `appinfo` says which:
-//! `<guide standard="X12" version="005010" transaction="850" group="PO"/>`. What becomes what:
+//! The root element is the transaction set or message, which an `appinfo` identifies: `<guide standard="X12" version="005010"
+//! transaction="850" group="PO"/>`. Mapping:
 //! * an element without elements in it is a data element; its facets are its type, length and codes;
-//! * an element whose name begins with a tag (`N1`, `NM1_Buyer`, `NAD`) and that holds data elements, or elements of these, is a segment; the
-//!   elements of data elements in it are composites;
+//! * an element whose name begins with a tag (`N1`, `NM1_Buyer`, `NAD`) and that holds data elements, or elements of these, is a
+//!   segment; the elements of data elements in it are composites;
 //! * any other is a loop;
 //! * `sequence` is an order, `all` is any order, of a `choice` each is optional; `minOccurs` 0 is optional, `maxOccurs` the count;
 //! * a data element named by a letter and a number (`E3035`) or by its place (`NM103`) is that element; others are named by their place and
@@ -30,7 +30,7 @@ const DIGITS_MAX: u32 = 18;
 /// Deepest nesting of elements: a type that holds itself ends there with a finding.
 const DEPTH_MAX: usize = 32;
 
-/// Whether a text is a schema with a guide's `appinfo`.
+/// Returns whether a text is a schema with a guide's `appinfo`.
 pub(crate) fn is_schema(text: &str) -> bool {
     text.contains("XMLSchema") && text.contains("<guide")
 }
@@ -301,7 +301,7 @@ impl<'a> Schema<'a> {
         position: Option<u32>,
         particles: &mut Vec<Particle<'a>>,
     ) -> Result<(), Findings> {
-        // Whatever is in `all` or a `choice` has one place.
+        // The content of `all` or a `choice` has one place.
         let next = |count: usize| u32::try_from(count + 1).unwrap_or(u32::MAX).saturating_mul(10);
         let shared = position.or_else(|| (group.name != "sequence").then(|| next(particles.len())));
         for child in &group.children {

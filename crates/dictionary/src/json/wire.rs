@@ -163,7 +163,7 @@ pub(super) struct FullCode {
     pub(super) until: Option<u32>,
 }
 
-/// A segment or a loop; which, its keys say.
+/// A segment or a loop; its keys determine which.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Item {

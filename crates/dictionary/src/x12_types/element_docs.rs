@@ -12,7 +12,7 @@ pub(super) struct Element {
     pub(super) codes: Option<CodeList>,
 }
 
-/// `**98** Entity Identifier Code`, `- Type: Identifier (ID)`, `- Length: min 2, max 3`; `None` where these are not told.
+/// Reads `**98** Entity Identifier Code`, `- Type: Identifier (ID)`, `- Length: min 2, max 3`. Returns `None` if these are missing.
 pub(super) fn element(of: &ElementMacro) -> Option<Element> {
     let number = of.docs.iter().find_map(|line| line.strip_prefix("- Data element: "))?.trim().to_owned();
     let name =

@@ -1,6 +1,6 @@
 //! A reader of the few forms of Rust that x12-types is written in: structs with documented fields, and lists of codes in macros.
 //!
-//! It knows tokens, not the language: everything else is passed over by its brackets.
+//! It knows tokens, not the language: everything else is skipped by its brackets.
 
 use quayline_core::Findings;
 
@@ -32,11 +32,11 @@ pub(super) struct Field {
 pub(super) struct ElementMacro {
     pub(super) name: String,
     pub(super) docs: Vec<String>,
-    /// Codes and what they mean.
+    /// Codes and their meanings.
     pub(super) codes: Vec<(String, String)>,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RustFile {
     pub(super) structs: Vec<Struct>,
@@ -88,7 +88,7 @@ struct Token<'a> {
 enum Kind<'a> {
     Doc(&'a str),
     Word(&'a str),
-    /// Its content, escapes as they stand.
+    /// Its content, with escapes unresolved.
     Text(&'a str),
     Punct(char),
 }
@@ -129,7 +129,7 @@ impl<'a, 't> Reader<'a, 't> {
         if self.is('[') { self.skip_group() } else { Ok(()) }
     }
 
-    /// From an opening bracket to behind the closing one.
+    /// Skips from an opening bracket to after the closing one.
     fn skip_group(&mut self) -> Result<(), Findings> {
         let mut depth = 0_usize;
         let start = self.peek().map_or(0, |token| token.at);
@@ -196,7 +196,7 @@ impl<'a, 't> Reader<'a, 't> {
         if !self.is(':') {
             return Ok(None);
         }
-        // A path's last name is the one behind which `<`, `>`, `,` or `}` stands.
+        // A path's last name is the one followed by `<`, `>`, `,` or `}`.
         let mut last: Option<&str> = None;
         let mut depth = 0_i32;
         loop {
@@ -225,7 +225,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// `name!( docs NAME { codes } )`; `None` where it is no call.
+    /// Reads `name!( docs NAME { codes } )`. Returns `None` if it is not a call.
     fn element_macro(&mut self) -> Result<Option<ElementMacro>, Findings> {
         self.docs.clear();
         self.next += 1;

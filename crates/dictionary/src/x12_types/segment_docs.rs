@@ -6,7 +6,7 @@ use super::rust_source::{Field, Struct};
 use crate::pyx12::x12_type;
 use crate::x12_composites;
 
-/// Most characters of an element of which nothing is told.
+/// Maximum number of characters of an undocumented element.
 const UNTOLD_MAX: u32 = 4096;
 
 /// Composites at places that x12-types holds as plain text.
@@ -34,7 +34,7 @@ struct Row<'a> {
     length: &'a str,
 }
 
-/// A segment; elements that its documentation tells anew are added to the dictionary.
+/// Returns a segment. Elements that its documentation redefines are added to the dictionary.
 pub(super) fn segment(of: &Struct, dictionary: &mut Dictionary) -> SegmentDef {
     let rows = rows(&of.docs);
     let name = of.docs.first().and_then(|line| line.split_once(" - ")).map(|(_, name)| name.trim().to_owned());
@@ -48,7 +48,7 @@ pub(super) fn segment(of: &Struct, dictionary: &mut Dictionary) -> SegmentDef {
             composite(&of.name, at + 1, row, field, dictionary).or_else(|| simple(&place, row, field, dictionary));
         let is_told = told.is_some();
         let element = told.unwrap_or_else(|| untold(&place, dictionary));
-        // A plain field of which nothing else is told may be optional or repeated all the same.
+        // A plain field without other documentation may still be optional or repeated.
         let optional = !is_told
             || field.types.first().is_some_and(|outer| outer == "Option" || outer == "Vec")
             || row.is_some_and(|row| !row.requirement.starts_with('M'));
@@ -113,7 +113,7 @@ fn simple(place: &str, row: Option<&Row<'_>>, field: &Field, dictionary: &mut Di
             dictionary.elements.insert(id.to_owned(), ElementDef { name, data_type, min, max, codes: None });
             return Some(ElementOf::Element(id.to_owned()));
         }
-        // The table names another element than its type and length are of: they stand for themselves.
+        // The table names another element than the one of its type and length, so these are used on their own.
         _ => {}
     }
     dictionary.elements.insert(place.to_owned(), ElementDef { name, data_type, min, max, codes: None });
@@ -143,7 +143,7 @@ fn length(text: &str) -> Option<(u32, u32)> {
     (min <= max).then_some((min, max))
 }
 
-/// The rows of the table whose header begins with REF.
+/// Returns the rows of the table whose header begins with REF.
 fn rows(docs: &[String]) -> Vec<Row<'_>> {
     let cells = |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_owned()).collect() };
     let Some(start) = docs.iter().position(|line| line.starts_with("REF") && line.contains('|')) else {
